@@ -257,7 +257,7 @@ impl Thread {
     fn with_slow_site(files: Vec<(String, Vec<u8>)>) -> Self {
         let mut thread = Self::new(files);
         thread.page.slow.set(true);
-        thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: true, lots: true });
+        thread.ask(Request::Open { backend: BackendChoice::Cpu, cores: None, keep: true, lots: true });
         thread.load(site());
         thread
     }
@@ -269,7 +269,7 @@ impl Thread {
 
     fn with_run_in(browser: Rc<Browser>, config: RunConfig) -> Self {
         let mut thread = Self::in_browser(browser, Vec::new());
-        thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: true, lots: true });
+        thread.ask(Request::Open { backend: BackendChoice::Cpu, cores: None, keep: true, lots: true });
         thread.load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 });
         let events = thread.ask_and_settle(Request::Start { config: Box::new(config), broken: None });
         assert!(events.iter().any(|e| matches!(e, Event::Started(info) if info.train == 600)), "{events:?}");
@@ -611,7 +611,7 @@ fn the_last_planned_step_is_taken_apart_where_lots_are_shown() {
     };
     for lots in [true, false] {
         let mut thread = Thread::new(vec![]);
-        thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: false, lots });
+        thread.ask(Request::Open { backend: BackendChoice::Cpu, cores: None, keep: false, lots });
         thread.load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 });
         thread.ask_and_settle(Request::Start {
             config: Box::new(RunConfig { steps: Some(12), ..short() }),
@@ -713,7 +713,7 @@ fn a_replayed_run_repeats_itself() {
 #[test]
 fn a_site_without_mnist_trains_on_drawn_digits_and_says_so() {
     let mut thread = Thread::new(Vec::new());
-    thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: true, lots: true });
+    thread.ask(Request::Open { backend: BackendChoice::Cpu, cores: None, keep: true, lots: true });
     let events = thread.load(site());
     assert!(events.iter().any(|e| matches!(e, Event::Notice(_))), "{events:?}");
     assert!(events.iter().any(|e| matches!(e, Event::Loaded { complete: true, .. })), "{events:?}");
@@ -723,7 +723,7 @@ fn a_site_without_mnist_trains_on_drawn_digits_and_says_so() {
 fn a_server_that_fails_is_not_a_site_without_mnist() {
     let mut thread = Thread::new(Vec::new());
     thread.page.down.set(true);
-    thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: true, lots: true });
+    thread.ask(Request::Open { backend: BackendChoice::Cpu, cores: None, keep: true, lots: true });
     let events = thread.load(site());
     assert!(!events.iter().any(|e| matches!(e, Event::Notice(_))), "{events:?}");
     let named = |e: &Event| matches!(e, Event::NotLoaded { over: false, sentence, .. } if sentence.contains("500"));
@@ -840,7 +840,7 @@ fn what_came_wrong_is_fetched_past_what_was_kept_and_only_sound_files_are_kept()
     let all = files.len();
     let mut thread = Thread::new(files);
     thread.page.stale.set(true);
-    thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: true, lots: true });
+    thread.ask(Request::Open { backend: BackendChoice::Cpu, cores: None, keep: true, lots: true });
     let events = thread.load(site());
     assert!(matches!(events.last(), Some(Event::Loaded { complete: true, .. })), "{events:?}");
     assert!(!events.iter().any(|event| matches!(event, Event::NotLoaded { .. })), "{events:?}");
@@ -851,7 +851,7 @@ fn what_came_wrong_is_fetched_past_what_was_kept_and_only_sound_files_are_kept()
         false => (name, bytes),
     });
     let mut thread = Thread::new(files.collect());
-    thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: true, lots: true });
+    thread.ask(Request::Open { backend: BackendChoice::Cpu, cores: None, keep: true, lots: true });
     thread.load(site());
     let kept = thread.page.kept.borrow();
     assert_eq!(kept.len(), all - 1, "{kept:?}");
@@ -1021,7 +1021,9 @@ mod off_the_gpu {
 
     use hushgrad::{
         data::idx::{self, Kind},
-        engine::{Backend, gpu::Gpu},
+        engine::{Backend, Timings, gpu::Gpu},
+        model::Architecture,
+        train::config::Augmentation,
         worker::protocol::Fallback,
     };
 
@@ -1032,10 +1034,14 @@ mod off_the_gpu {
 
     /// The backend is chosen, and digits are loaded; `None` where there is no adapter.
     fn opened() -> Option<(MutexGuard<'static, ()>, Gpu, Thread)> {
+        opened_for(BackendChoice::Gpu)
+    }
+
+    fn opened_for(backend: BackendChoice) -> Option<(MutexGuard<'static, ()>, Gpu, Thread)> {
         let alone = DEVICE.lock().unwrap_or_else(PoisonError::into_inner);
         let gpu = adapter::device()?;
         let mut thread = Thread::new(Vec::new());
-        let events = thread.ask_and_settle(Request::Open { backend: BackendChoice::Automatic, keep: true, lots: true });
+        let events = thread.ask_and_settle(Request::Open { backend, cores: None, keep: true, lots: true });
         let [Event::Opened { engine, fallback: None }] = &events[..] else { panic!("{events:?}") };
         assert_eq!(engine.backend, Backend::Gpu);
         thread.load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 });
@@ -1116,6 +1122,39 @@ mod off_the_gpu {
         let events = thread.ask_and_settle(Request::ExportLedger);
         let [Event::Ledger(json)] = &events[..] else { panic!("{events:?}") };
         assert_eq!(Ledger::from_json(json).unwrap().steps(), 40);
+    }
+
+    fn times(events: &[Event]) -> Vec<Option<Timings>> {
+        events.iter().filter_map(|event| if let Event::Timed(timed) = event { Some(*timed) } else { None }).collect()
+    }
+
+    #[test]
+    fn of_two_engines_the_faster_one_trains_and_who_names_one_is_obeyed() {
+        {
+            let Some((_alone, _, mut thread)) = opened() else { return };
+            let events = thread.ask_and_settle(Request::Start { config: Box::new(short()), broken: None });
+            assert_eq!((started(&events).engine.backend, times(&events)), (Backend::Gpu, vec![]));
+        }
+        let Some((_alone, _, mut thread)) = opened_for(BackendChoice::Automatic) else { return };
+        let start = || Request::Start { config: Box::new(short()), broken: None };
+        let events = thread.ask_and_settle(start());
+        let [Some(timed)] = times(&events)[..] else { panic!("{events:?}") };
+        assert!(timed.cpu > 0.0 && timed.gpu > 0.0 && timed.cpu.max(timed.gpu) < 1e4, "{timed:?}");
+        let faster = if timed.cpu < timed.gpu { Backend::Cpu } else { Backend::Gpu };
+        assert_eq!(started(&events).engine.backend, faster, "{timed:?}");
+        // Nothing was released by it, and what was timed once is known.
+        assert!(Thread::problems(&events).is_empty() && notice(&events).is_none(), "{events:?}");
+        assert_eq!(Thread::last_report(&thread.ask_and_settle(Request::StepOnce)).step, 1);
+        let events = thread.ask_and_settle(start());
+        assert_eq!((started(&events).engine.backend, times(&events)), (faster, vec![]));
+        // Another kind of step is timed by itself; one that WebGPU does not take is the CPU's, and is not.
+        let larger = RunConfig { model: Architecture::Mlp, ..short() };
+        let events = thread.ask_and_settle(Request::Start { config: Box::new(larger), broken: None });
+        assert!(matches!(times(&events)[..], [Some(other)] if other != timed), "{events:?}");
+        let augmented = RunConfig { augmentation: Some(Augmentation { copies: 2, reach: 1 }), ..short() };
+        let events = thread.ask_and_settle(Request::Start { config: Box::new(augmented), broken: None });
+        assert_eq!((started(&events).engine.backend, times(&events)), (Backend::Cpu, vec![None]));
+        assert!(told(&events).reason.contains("augmentation"), "{events:?}");
     }
 
     /// Before its first evaluation, too: then the state that it was continued with is all there is.

@@ -30,6 +30,8 @@ mod adapter;
 mod canaries;
 #[path = "common/counts.rs"]
 mod counts;
+#[path = "common/helpers.rs"]
+mod helpers;
 #[path = "common/suite.rs"]
 mod suite;
 #[path = "common/units.rs"]

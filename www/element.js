@@ -11,7 +11,7 @@
   const SETTINGS = `preset dataset model layers encoder clipping layer-noise layer-norms shape noise density denoiser sampling protects schedule phases phase-list start break minority reading averaging clip clip-quantile clip-count-noise metrics vectors
     pre-scale envelope-seed epsilon sigma nu exponent smoothing memory lot micro-batch users user-skew user-seed local-steps local-rate bands rate rate-end phase-count noise-end momentum copies reach steps delta canaries seed replay grid-bits speed`;
   // What the frame is made with; when it changes, the frame is loaded anew.
-  const FRAME = `v backend theme lang controls hide view poster lesson lab lab-envelope lab-epsilon lab-exponent lab-density`;
+  const FRAME = `v backend cores theme lang controls hide view poster lesson lab lab-envelope lab-epsilon lab-exponent lab-density`;
   const settings = SETTINGS.split(/\s+/);
   const keys = [...settings, ...FRAME.split(" ")];
   // Attributes of any element, and those that frameworks leave; no key is like them.

@@ -1,10 +1,13 @@
-//! The training thread's program in the browser.
+//! The training thread's program in the browser, and its helpers'.
 
 #[cfg(target_arch = "wasm32")]
 fn main() {
     use gloo_worker::Registrable;
 
     console_error_panic_hook::set_once();
+    if hushgrad::worker::helping::serve() {
+        return;
+    }
     hushgrad::worker::browser::Trainer::registrar().encoding::<hushgrad::worker::codec::Postcard>().register();
 }
 

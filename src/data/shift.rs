@@ -1,11 +1,13 @@
 //! Moved copies of an image, over which augmentation averages.
 
+use serde::{Deserialize, Serialize};
+
 use super::idx::PIXELS;
 
 const SIDE: usize = 28;
 
 /// By how many pixels an image is moved. Pixels that leave the field are lost, and those that enter are paper (0).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shift {
     /// Pixels to the right; negative to the left.
     pub right: i8,

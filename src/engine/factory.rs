@@ -4,10 +4,11 @@
 use super::{
     Backend, Unsupported, check,
     gpu::{Gpu, GpuEngine},
+    timing,
 };
 use super::{
-    Engine, EngineError, EngineInfo, Metrics, Performance, Probabilities, Scores, StepInput, StepTrace, Task,
-    cpu::CpuEngine,
+    Engine, EngineError, EngineInfo, Metrics, Performance, Probabilities, Scores, StepInput, StepTrace, Task, Timings,
+    cpu::{CpuEngine, helpers::Helpers},
 };
 #[cfg(feature = "gpu")]
 use crate::model::Architecture;
@@ -75,6 +76,12 @@ impl Engine for AnyEngine {
     async fn set_state(&mut self, state: &State) -> Result<(), EngineError> {
         forward!(self, engine => engine.set_state(state).await)
     }
+}
+
+/// Whether a task is left to the CPU, though the device could run it.
+#[cfg(feature = "gpu")]
+fn refuses(gpu: &Gpu, task: &Task) -> bool {
+    gpu.report().software && task.model == Architecture::Scattering
 }
 
 /// Makes engines of one backend.
@@ -166,6 +173,16 @@ impl EngineFactory {
         self.performance.threads = threads;
     }
 
+    /// Times a step of `task` on both engines; `None` where this factory builds on the CPU anyway, or the device cannot run the task, which [`Self::build`] says.
+    pub async fn timings(&self, task: &Task, helpers: Option<Helpers>) -> Option<Timings> {
+        #[cfg(feature = "gpu")]
+        if let Some(gpu) = self.gpu.as_ref().filter(|gpu| !refuses(gpu, task)) {
+            return timing::timings(gpu, task, helpers).await.ok();
+        }
+        let _ = (task, helpers);
+        None
+    }
+
     #[must_use]
     pub fn info(&self) -> EngineInfo {
         self.info.clone()
@@ -179,7 +196,7 @@ impl EngineFactory {
     pub async fn build(&self, task: &Task, train: &Dataset, initial: &[f32]) -> Result<AnyEngine, EngineError> {
         #[cfg(feature = "gpu")]
         if let Some(gpu) = &self.gpu {
-            if gpu.report().software && task.model == Architecture::Scattering {
+            if refuses(gpu, task) {
                 return Err(Unsupported::ScatteringOnSoftware.into());
             }
             check::check(gpu, task).await?;

@@ -9,10 +9,14 @@ mod factory;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 mod interface;
+mod made_up;
 pub mod reading;
 pub mod reference;
 mod scores;
 mod task;
+#[cfg(feature = "gpu")]
+mod timing;
+mod timings;
 
 pub use self::{
     error::{EngineError, Unsupported},
@@ -24,4 +28,5 @@ pub use self::{
     reading::{Confusion, Reading},
     scores::{Probabilities, Scores, cross_entropy, softmax},
     task::{LocalSteps, Performance, Task},
+    timings::Timings,
 };

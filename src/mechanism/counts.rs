@@ -29,7 +29,7 @@ pub struct Counting {
 }
 
 /// Exact counts of a lot. They look at private data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Norms within the clip, less the others.
     within: i64,

@@ -67,6 +67,18 @@ impl Envelope {
         Ok(Self { vectors: n, dimension: p, values, block_sums })
     }
 
+    /// These vectors, `n × dimension` numbers of an envelope's [`values`](Self::values), as another thread takes them in.
+    ///
+    /// # Errors
+    /// When they are none, or no whole number of vectors.
+    pub fn of_values(values: &[f32], dimension: usize) -> Result<Self, MechanismError> {
+        if values.is_empty() || dimension == 0 || !values.len().is_multiple_of(dimension) {
+            return Err(MechanismError::EnvelopeDimension);
+        }
+        let block_sums = values.chunks(dimension).flat_map(block_sums).collect();
+        Ok(Self { vectors: values.len() / dimension, dimension, values: values.to_vec(), block_sums })
+    }
+
     /// n, the number of vectors.
     #[must_use]
     pub fn vectors(&self) -> usize {

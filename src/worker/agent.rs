@@ -30,6 +30,7 @@ mod start;
 mod state;
 mod stored_run;
 mod time_limit;
+mod timed;
 mod together;
 
 use std::rc::Rc;

@@ -15,7 +15,7 @@ use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{Cache, Performance, PerformanceResourceTiming, RequestCache, WorkerGlobalScope};
 
 use super::{
-    agent,
+    agent, helping,
     host::Host,
     inbox::Message,
     load_error::LoadError,
@@ -23,6 +23,7 @@ use super::{
     run_store::{Change, Record, Spent, Store, StoreError},
     storage::{Database, Lock},
 };
+use crate::engine::cpu::helpers::Helpers;
 
 /// The training thread as the page spawns it.
 pub struct Trainer {
@@ -117,6 +118,10 @@ impl Host for Browser {
 
     fn spawn(&self, task: impl Future<Output = ()> + 'static) {
         spawn_local(task);
+    }
+
+    fn helpers(&self, cores: Option<u32>) -> Option<Helpers> {
+        helping::start(cores)
     }
 
     fn send(&self, event: Event) {

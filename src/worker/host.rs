@@ -7,6 +7,7 @@ use super::{
     protocol::{Event, NetworkRequest},
     run_store::Store,
 };
+use crate::engine::cpu::helpers::Helpers;
 
 /// What the loop needs of the place where it runs.
 #[expect(async_fn_in_trait, reason = "one thread; no Send bound is wanted")]
@@ -26,6 +27,10 @@ pub trait Host: Store + 'static {
     async fn sleep(&self, time: Duration);
     /// Runs a task beside the loop.
     fn spawn(&self, task: impl Future<Output = ()> + 'static);
+    /// Threads beside this one, so that so many compute in all; `None`: as many as the machine has cores to spare for it. There are none where this one computes alone.
+    fn helpers(&self, _cores: Option<u32>) -> Option<Helpers> {
+        None
+    }
     /// Tells the page.
     fn send(&self, event: Event);
     /// Requests that this thread has made.

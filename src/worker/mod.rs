@@ -16,6 +16,8 @@ pub mod codec;
 pub mod counting;
 pub mod functional;
 pub mod games;
+#[cfg(target_arch = "wasm32")]
+pub mod helping;
 pub mod host;
 pub mod inbox;
 pub mod lab;

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     accounting::{audit::Evidence, ledger},
     data,
-    engine::EngineInfo,
+    engine::{EngineInfo, Timings},
     model::Architecture,
     train::{
         audit::Mutation,
@@ -30,9 +30,13 @@ pub enum Request {
     /// With `lots` each step that is taken apart is followed by an [`Event::Lot`], and a run's last planned step is taken apart.
     Open {
         backend: BackendChoice,
+        /// As of [`Request::Cores`].
+        cores: Option<u32>,
         keep: bool,
         lots: bool,
     },
+    /// Compute on so many cores from now on, where the CPU trains; `None`: on as many as the machine can spare. What is computed is the same.
+    Cores(Option<u32>),
     /// Replace the digits. The current run goes on until [`Request::Start`] or [`Request::Reset`], and loads that are under
     /// way until this one has brought digits. `load` is the page's number for it, larger than those before.
     Load {
@@ -131,7 +135,7 @@ pub enum Request {
 /// Which engine the page asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BackendChoice {
-    /// WebGPU where it is there and computes known steps as the CPU does; else the CPU. Which is faster is not measured.
+    /// WebGPU where it is there, computes known steps as the CPU does, and takes less time for a step of the run ([`Event::Timed`]); else the CPU.
     #[default]
     Automatic,
     Cpu,
@@ -161,6 +165,8 @@ pub enum Event {
         engine: EngineInfo,
         fallback: Option<Fallback>,
     },
+    /// How long a step of the next run takes on either engine, where that decided; sent when it is another.
+    Timed(Option<Timings>),
     /// Digits are ready for the next run. `complete` is false while more shards are on their way.
     Loaded {
         load: u32,

@@ -55,7 +55,8 @@ fn change(browser: &Browser, key: &str, edit: impl FnOnce(&mut Record)) {
 /// Another visit: what it is told of the runs that are kept, and digits for the next.
 fn visit(browser: &Rc<Browser>) -> (Thread, Vec<Event>) {
     let mut thread = Thread::in_browser(browser.clone(), Vec::new());
-    let events = thread.ask_and_settle(Request::Open { backend: BackendChoice::Cpu, keep: true, lots: true });
+    let events =
+        thread.ask_and_settle(Request::Open { backend: BackendChoice::Cpu, cores: None, keep: true, lots: true });
     thread.load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 });
     (thread, events)
 }
@@ -367,7 +368,7 @@ fn a_run_that_never_took_a_step_leaves_no_row() {
 #[test]
 fn a_page_that_keeps_no_runs_writes_nothing() {
     let mut thread = Thread::new(Vec::new());
-    thread.ask(Request::Open { backend: BackendChoice::Cpu, keep: false, lots: true });
+    thread.ask(Request::Open { backend: BackendChoice::Cpu, cores: None, keep: false, lots: true });
     thread.load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 });
     thread.ask_and_settle(Request::Start { config: Box::new(short()), broken: None });
     let events = thread.ask_and_settle(Request::Play);

@@ -230,9 +230,12 @@ export function refused(runs: readonly (readonly [query: string, says: string])[
   }
 }
 
+/** The threads that help the training thread to compute. */
+export const helpers = (page: Page): Worker[] => page.workers().filter((worker) => worker.url().endsWith("#helper"));
+
 /** The training thread of a page that is open. */
 export const thread = (page: Page): Worker => {
-  const found = page.workers().filter((worker) => /\/worker[^/]*$/.test(worker.url()));
+  const found = page.workers().filter((worker) => /\/worker[^/#]*$/.test(worker.url()));
   if (found.length === 0) throw new Error("there is no training thread");
   return found[found.length - 1];
 };

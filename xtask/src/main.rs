@@ -156,6 +156,7 @@ mod tests {
             ("bench gpu --adapter RTX", Some(Bench::Gpu { adapter: Some("RTX".into()), said: None })),
             ("bench gpu --said x/y.log", Some(Bench::Gpu { adapter: None, said: Some("x/y.log".into()) })),
             ("bench page", Some(Bench::Page { site: None })),
+            ("bench cores", Some(Bench::Cores { site: None })),
             ("bench cards --site dist", Some(Bench::Cards { site: Some("dist".into()) })),
             ("bench build", Some(Bench::Build { rows: vec![] })),
             ("bench build serve test-again", Some(Bench::Build { rows: vec![Row::Serve, Row::TestWarm] })),

@@ -1,4 +1,4 @@
-//! The CPU engine: threads and the machine's widest vectors natively, simd128 on one thread in the browser.
+//! The CPU engine: threads and the machine's widest vectors natively, simd128 in the browser, on one thread and its [`helpers`].
 //!
 //! Its kernels are its own, and not burn-flex' products of tensors. A private step wants each example's gradient, or at
 //! least its norm. As tensors those are P numbers an example, written and read again by clip and sum, from products too
@@ -8,24 +8,24 @@
 //! No kernel looks at what pixels hold, though most are blank: the time of a step tells nothing about the lot but its size
 //! (and, faintly, where the magnitudes of an envelope's gradients lie).
 
+mod built;
+pub mod helpers;
 mod kernels;
 mod models;
 mod simd;
 mod threads;
 
-use std::sync::Arc;
-
+use self::helpers::{Assistance, Helpers, Measured, Sought};
 pub use self::kernels::{evidence, scattering};
 use self::{
     kernels::{
         distance::{Cdf, Distance},
-        envelope::{Psi, Ranker},
         noise::Family,
         smoothing::Smoothing,
     },
     models::Examples,
-    simd::{Dispatch, Simd, dispatch, padded},
-    threads::{Encoding, Kernels, Lot, Seen, WorkerPool},
+    simd::padded,
+    threads::{Encoding, Kernels, Lot, Seen},
 };
 use super::{
     Backend, Engine, EngineError, EngineInfo, LocalSteps, Metrics, Performance, Probabilities, Scores, StepInput,
@@ -34,7 +34,7 @@ use super::{
 use crate::{
     data::{Dataset, Shift, sharing::Units},
     mechanism::{
-        Denoiser, Encoder, EncoderSpec, State, add_to,
+        Denoiser, Encoder, State, add_to,
         canaries::{Canaries, DrawnCanary, Witness},
         correlated::CorrelatedNoise,
         counts::Told,
@@ -82,6 +82,8 @@ pub struct CpuEngine {
     witness: Witness,
     /// What canaries add along their coordinates, once one was drawn: by the kernels' own encoder, or that of the grid.
     planted: Option<Vec<f32>>,
+    /// Other threads that compute a share of each lot.
+    assistance: Option<Assistance>,
 }
 
 /// What becomes of a noisy sum.
@@ -128,7 +130,7 @@ struct Made {
 impl Made {
     fn of(task: &Task) -> Result<Self, EngineError> {
         let layers = task.layers()?;
-        let encoding = encoding(task, layers.as_ref())?;
+        let encoding = built::encoding(task, layers.as_ref())?;
         let noise = task.noise.as_ref().map(Family::new).transpose()?;
         let denoising = Denoising::new(task, noise.as_ref())?;
         let on_grid = match task.grid {
@@ -160,8 +162,8 @@ impl CpuEngine {
         check_dataset(&train)?;
         let Made { encoding, noise, denoising, on_grid, layers, encoder } = Made::of(&task)?;
         let correlated = task.correlated_noise(p)?;
-        let kernels = dispatch(BuildPool { task: &task, encoding: &encoding, performance })?;
-        let info = EngineInfo { backend: Backend::Cpu, device: kernels.describe() };
+        let kernels = built::kernels(&task, &encoding, performance)?;
+        let info = EngineInfo { backend: Backend::Cpu, device: kernels.describe(0) };
         let mut parameters = vec![0.0; padded(p)];
         parameters[..p].copy_from_slice(initial_parameters);
         Ok(Self {
@@ -185,9 +187,36 @@ impl CpuEngine {
             witness: Witness::default(),
             planted: None,
             units: Units::of(task.sharing, &train),
+            assistance: None,
             task,
             train,
         })
+    }
+
+    /// Computes with these helpers from now on, as far as they pay ([`Engine::prepare`] finds that out), or without any. It changes nothing but how long a step takes.
+    pub fn set_helpers(&mut self, helpers: Option<Helpers>) {
+        self.assistance = helpers.and_then(|helpers| Assistance::new(helpers, &self.task));
+        self.describe_threads();
+    }
+
+    /// Uses so many of the helpers, whether they pay or not: for tests, which count on them.
+    #[doc(hidden)]
+    pub fn use_helpers(&mut self, most: usize) {
+        if let Some(assistance) = &mut self.assistance {
+            assistance.most = most;
+        }
+        self.describe_threads();
+    }
+
+    /// Says on how many threads it computes.
+    fn describe_threads(&mut self) {
+        let helpers = self.assistance.as_ref().map_or(0, |assistance| assistance.most);
+        self.info.device = self.kernels.describe(helpers);
+    }
+
+    /// Whether helpers can have a share of its lots: of what examples share, and on a grid of its own, each vector is made by itself.
+    fn is_shared_out(&self) -> bool {
+        self.units.is_none() && self.on_grid.is_none()
     }
 
     fn check(&mut self, &StepInput { lot, shifts, canaries, position, .. }: &StepInput<'_>) -> Result<(), EngineError> {
@@ -204,8 +233,8 @@ impl CpuEngine {
     }
 
     /// sum ← encoded gradients, canaries last; and the counts of the lot are told, with noise.
-    fn encode(&mut self, input: &StepInput<'_>) -> Result<(), EngineError> {
-        let Seen { non_finite, mut counts } = self.add_up(input.lot, input.shifts, true);
+    async fn encode(&mut self, input: &StepInput<'_>) -> Result<(), EngineError> {
+        let Seen { non_finite, mut counts } = self.add_up(input.lot, input.shifts, true).await;
         self.metrics.non_finite += non_finite;
         if let Some(canaries) = self.task.canaries.clone() {
             self.witness.examples = canaries.coordinates().iter().map(|&at| self.sum[at as usize]).collect();
@@ -263,7 +292,21 @@ impl CpuEngine {
     }
 
     /// sum ← what the lot adds, within its bound or as it is.
-    fn add_up(&mut self, lot: &[u32], shifts: &[Shift], bounded: bool) -> Seen {
+    async fn add_up(&mut self, lot: &[u32], shifts: &[Shift], bounded: bool) -> Seen {
+        if let Some(assistance) = &self.assistance
+            && self.units.is_none()
+            && (self.on_grid.is_none() || !bounded)
+        {
+            let encoding = if bounded { &self.encoding } else { &Encoding::None };
+            let (parameters, data) = (&self.parameters[..], &self.train);
+            let sought = Sought { encoding, bounded, parameters, data, lot, shifts };
+            return assistance.sum_anyway(&mut *self.kernels, &sought, &mut self.sum).await;
+        }
+        self.add_up_alone(lot, shifts, bounded)
+    }
+
+    /// The same without helpers.
+    fn add_up_alone(&mut self, lot: &[u32], shifts: &[Shift], bounded: bool) -> Seen {
         let Self { task, parameters, sum, kernels, .. } = self;
         let features = self.train.features();
         let examples = Examples { data: &self.train, features: features.of(&self.train) };
@@ -445,12 +488,23 @@ impl ByItself<'_> {
 }
 
 impl CpuEngine {
+    /// Finds out how many helpers pay, where that is not known.
+    async fn measure_helpers(&mut self) {
+        let Some(assistance) = &mut self.assistance else { return };
+        let (kernels, encoding, parameters) = (&mut *self.kernels, &self.encoding, &self.parameters[..]);
+        let Task { model, copies, expected_lot, .. } = self.task;
+        let measured = Measured { kernels, encoding, parameters, model, copies, lot: expected_lot as usize };
+        if assistance.measure(measured).await {
+            self.describe_threads();
+        }
+    }
+
     /// What runs here, before there is an engine.
     #[must_use]
     pub fn describe(performance: Performance) -> EngineInfo {
         let task = Task::without_privacy(Architecture::Linear);
-        let kernels = dispatch(BuildPool { task: &task, encoding: &Encoding::None, performance });
-        let device = kernels.map_or_else(|error| error.to_string(), |kernels| kernels.describe());
+        let kernels = built::kernels(&task, &Encoding::None, performance);
+        let device = kernels.map_or_else(|error| error.to_string(), |kernels| kernels.describe(0));
         EngineInfo { backend: Backend::Cpu, device }
     }
 }
@@ -461,13 +515,17 @@ impl Engine for CpuEngine {
     }
 
     async fn prepare(&mut self, most: usize) -> Result<usize, EngineError> {
-        know(&mut *self.kernels, self.task.model, &self.train, most)
+        let left = know(&mut *self.kernels, self.task.model, &self.train, most)?;
+        if left == 0 && self.is_shared_out() {
+            self.measure_helpers().await;
+        }
+        Ok(left)
     }
 
     async fn step(&mut self, input: StepInput<'_>) -> Result<(), EngineError> {
         self.check(&input)?;
         know(&mut *self.kernels, self.task.model, &self.train, usize::MAX)?;
-        self.encode(&input)?;
+        self.encode(&input).await?;
         self.add_noise(&input.noise_key);
         self.see();
         let factor = self.denoise();
@@ -479,7 +537,7 @@ impl Engine for CpuEngine {
         self.check(&input)?;
         know(&mut *self.kernels, self.task.model, &self.train, usize::MAX)?;
         let p = self.task.model.parameters();
-        self.add_up(input.lot, input.shifts, false);
+        self.add_up(input.lot, input.shifts, false).await;
         let [mut raw, mut encoded] = [vec![0.0; p], vec![0.0; p]];
         round(&self.sum, &mut raw);
         if let Some(canaries) = &self.task.canaries {
@@ -489,7 +547,7 @@ impl Engine for CpuEngine {
                 raw.iter_mut().zip(&gradient).for_each(|(raw, g)| *raw += g);
             }
         }
-        self.encode(&input)?;
+        self.encode(&input).await?;
         round(&self.sum, &mut encoded);
         self.add_noise(&input.noise_key);
         self.see();
@@ -519,14 +577,22 @@ impl Engine for CpuEngine {
         (self.on_grid, self.layers, self.encoder) = (made.on_grid, made.layers, made.encoder);
         self.planted = None;
         self.task = task.clone();
+        if let Some(assistance) = &mut self.assistance {
+            assistance.set_task(task);
+        }
         Ok(())
     }
 
     async fn scores(&mut self, data: &Dataset) -> Result<Vec<Scores>, EngineError> {
         check_dataset(data)?;
         know(&mut *self.kernels, self.task.model, data, usize::MAX)?;
-        let features = data.features();
         let parameters = self.average.as_ref().unwrap_or(&self.parameters);
+        if let Some(assistance) = &self.assistance
+            && let Some(scores) = assistance.scores(&mut *self.kernels, parameters, data).await
+        {
+            return Ok(scores);
+        }
+        let features = data.features();
         Ok(self.kernels.scores(parameters, Examples { data, features: features.of(data) }))
     }
 
@@ -578,46 +644,9 @@ fn know(kernels: &mut dyn Kernels, model: Architecture, data: &Dataset, most: us
     Ok(missing - count)
 }
 
-fn encoding(task: &Task, layers: Option<&Layers>) -> Result<Encoding, EngineError> {
-    task.encoder.validate()?;
-    let grid = task.sum_grid();
-    match (&task.encoder, &task.envelope) {
-        (EncoderSpec::Layers(_), _) => {
-            Ok(layers.map_or(Encoding::None, |layers| Encoding::Layers { factors: layers.factors(grid), grid }))
-        }
-        (EncoderSpec::None, _) => Ok(Encoding::None),
-        (EncoderSpec::Clip { norm }, _) => Ok(Encoding::clip(*norm, task.model.parameters(), grid)),
-        (EncoderSpec::Envelope { .. }, None) => Err(Unsupported::NoEnvelope.into()),
-        (EncoderSpec::Envelope { pre_scale, .. }, Some(envelope)) => {
-            let p = task.model.parameters();
-            check_length("entries of an envelope's vector", envelope.dimension(), p)?;
-            if p > Ranker::MOST {
-                return Err(Unsupported::EnvelopeTooLong { parameters: p, most: Ranker::MOST }.into());
-            }
-            let pre_scale = *pre_scale as f32;
-            let psi = Psi::new(Arc::clone(envelope), pre_scale);
-            Ok(Encoding::Envelope { psi, pre_scale, grid })
-        }
-    }
-}
-
 /// to ← as many of `from`.
 fn round(from: &[f64], to: &mut [f32]) {
     to.iter_mut().zip(from).for_each(|(to, &from)| *to = from as f32);
-}
-
-struct BuildPool<'a> {
-    task: &'a Task,
-    encoding: &'a Encoding,
-    performance: Performance,
-}
-
-impl Dispatch for BuildPool<'_> {
-    type Output = Result<Box<dyn Kernels>, EngineError>;
-
-    fn with<S: Simd>(self, simd: S) -> Self::Output {
-        Ok(Box::new(WorkerPool::new(simd, self.task.model, self.encoding, self.task.copies, self.performance)?))
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Canaries are added along their own coordinates, and what is added there is bit for bit what the kernels add of the whole gradient.
 
+use std::sync::Arc;
+
 use futures_executor::block_on;
 
 use super::*;
@@ -10,7 +12,7 @@ use crate::{
         rounding::GridRounding,
     },
     data::synthetic,
-    mechanism::{EnvelopeShape, LayerClip, envelope::Envelope},
+    mechanism::{EncoderSpec, EnvelopeShape, LayerClip, envelope::Envelope},
     model::initial_parameters,
 };
 
@@ -72,7 +74,7 @@ fn canaries_add_what_the_kernels_make_of_their_gradients() {
             (0..canaries.len() as u32).map(|canary| DrawnCanary { canary, turned: canary % 3 == 1 }).collect();
         let drawn = &drawn[..drawn.len() - 5];
         // On top of a lot, whose sum stands at odd places of the grid.
-        engine.encode(&StepInput::alone(&[1, 4, 9], [1; 8], 0.1)).unwrap();
+        block_on(engine.encode(&StepInput::alone(&[1, 4, 9], [1; 8], 0.1))).unwrap();
         let (mut expected, mut on_grid) = (engine.sum.clone(), engine.on_grid.clone());
         let mut gradient = vec![0.0; padded(p)];
         for &drawn in drawn {

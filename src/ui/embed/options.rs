@@ -140,7 +140,7 @@ mod tests {
         keys.sort_unstable();
         assert_eq!(known, keys);
         let of_the_frame = list("FRAME");
-        for key in ["backend", "theme", "controls", "hide", "view", "poster", "lesson", "lab", "v"] {
+        for key in ["backend", "cores", "theme", "controls", "hide", "view", "poster", "lesson", "lab", "v"] {
             assert!(of_the_frame.contains(&key), "{key}");
         }
     }

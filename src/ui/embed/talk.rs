@@ -165,6 +165,7 @@ fn set(page: Page, query: String, density: Option<CustomDensity>, id: JsValue) {
     if let Some(theme) = link.theme {
         page.appearance.take_theme(theme);
     }
+    page.set_cores(link.cores);
     if link.speed != page.run.speed.get_untracked() {
         page.snapshots.set_speed(link.speed);
     }

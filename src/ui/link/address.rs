@@ -27,11 +27,16 @@ const PAY_ONCE: f64 = 1.0;
 /// Longest formula of a density.
 const LONGEST_FORMULA: usize = 1000;
 
+/// How many cores may be named; the place of each is its number.
+pub const CORES: [&str; 9] = ["auto", "1", "2", "3", "4", "5", "6", "7", "8"];
+
 /// All that an address can say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
     pub settings: Settings,
     pub backend: BackendChoice,
+    /// On how many cores the CPU computes; `None`: as many as the machine can spare.
+    pub cores: Option<u32>,
     pub speed: Speed,
     pub theme: Option<Theme>,
     /// `de`: the page has spoken it since it began; what it does not speak is left aside.
@@ -56,6 +61,7 @@ impl Default for Link {
         Self {
             settings: presets::first_settings(),
             backend: BackendChoice::Automatic,
+            cores: None,
             speed: Speed::Max,
             theme: None,
             language: None,
@@ -188,6 +194,13 @@ impl Link {
                     _ => return Err(wrong(key, value, &["auto", "cpu", "gpu"])),
                 }
             }
+            "cores" => {
+                let place = CORES.iter().position(|&cores| cores == value);
+                self.cores = match place.ok_or_else(|| wrong(key, value, &CORES))? {
+                    0 => None,
+                    cores => Some(cores as u32),
+                };
+            }
             _ => {
                 if let Some(number) = Number::by_key(key) {
                     settings.set_number(number, read(number)?);
@@ -256,6 +269,9 @@ impl Link {
             BackendChoice::Automatic => {}
             BackendChoice::Cpu => pairs.push(("backend", "cpu".to_owned())),
             BackendChoice::Gpu => pairs.push(("backend", "gpu".to_owned())),
+        }
+        if let Some(cores) = self.cores {
+            pairs.push(("cores", CORES.get(cores as usize).copied().unwrap_or_default().to_owned()));
         }
         if let Some(theme) = self.theme {
             pairs.push(("theme", theme.key().to_owned()));

@@ -27,7 +27,7 @@ fn a_link_that_names_a_setting_means_what_it_always_meant() {
     for query in ["?preset=dp-sgd", "?lot=256", "?dataset=mnist", "?steps="] {
         assert_eq!(read(query), (ground(), vec![]), "{query}");
     }
-    for query in ["?backend=cpu", "?theme=dark", "?lab=1", "?speed=slow", "?present=1"] {
+    for query in ["?backend=cpu", "?cores=2", "?theme=dark", "?lab=1", "?speed=slow", "?present=1"] {
         assert_eq!(read(query).0.settings, presets::first_settings(), "{query}");
     }
 }
@@ -147,7 +147,7 @@ fn backend() -> impl Strategy<Value = BackendChoice> {
 }
 
 /// A link for each key that is of no table, which says something by it that is not so by default.
-const SAID: [&str; 18] = [
+const SAID: [&str; 19] = [
     "preset=best-1",
     "model=built&layers=conv%208%205x5%2F2%20same%2C%20tanh%2C%20dense%2010",
     "noise=custom&density=1%2Fcosh(x)",
@@ -155,6 +155,7 @@ const SAID: [&str; 18] = [
     "phases=list&phase-list=3%3B%204%20noise%200.5",
     "speed=slow",
     "backend=gpu",
+    "cores=3",
     "theme=dark",
     "lang=de",
     "present=1",
@@ -267,13 +268,13 @@ fn what_is_paid_once_is_named_while_it_is_open() {
 proptest! {
     #[test]
     fn every_state_survives_its_link(
-        settings in settings(), speed in choice::<Speed>(), theme in prop::option::of(choice::<Theme>()), backend in backend(), present in any::<bool>(),
+        settings in settings(), speed in choice::<Speed>(), theme in prop::option::of(choice::<Theme>()), backend in backend(), present in any::<bool>(), cores in prop::option::of(1..=8_u32),
         query in prop::option::of(noise_query()), lesson in prop::option::of("[a-z-]{1,12}\\.[0-9]{1,2}"),
         language in prop::option::of("[a-z]{2,3}"),
     ) {
         let lab = query.is_some();
         let query = query.unwrap_or_default();
-        let link = Link { settings, backend, speed, theme, language, present, lesson, lab, query, ..Link::default() };
+        let link = Link { settings, backend, cores, speed, theme, language, present, lesson, lab, query, ..Link::default() };
         let (back, problems) = read(&format!("?{}", link.write()));
         prop_assert_eq!(problems, Vec::<String>::new());
         prop_assert_eq!(back, link);

@@ -17,7 +17,7 @@ pub mod lock;
 pub mod noise_query;
 
 pub use self::{
-    address::{Link, read, read_onto},
+    address::{CORES, Link, read, read_onto},
     handed_in::HandedIn,
     lock::Lock,
     noise_query::NoiseQuery,

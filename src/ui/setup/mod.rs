@@ -3,6 +3,7 @@
 //! | module | what it is |
 //! | --- | --- |
 //! | `builder` | a network of one's own, layer by layer |
+//! | `cores` | on how many cores the CPU computes |
 //! | `control` | one control, while it plays a part |
 //! | `digits_line` | what is loaded, and the way to one's own files |
 //! | [`layout`] | which controls there are, and where they stand |
@@ -18,6 +19,8 @@ mod annealing;
 mod builder;
 #[cfg(target_arch = "wasm32")]
 pub(super) mod control;
+#[cfg(target_arch = "wasm32")]
+mod cores;
 #[cfg(target_arch = "wasm32")]
 pub(super) mod digits_line;
 pub mod layout;

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use super::{
     control::{control, controls},
+    cores::cores,
     digits_line::digits_line,
     layout::{ADVANCED, DENOISER, DIGITS, MODEL, PRIVACY, TRAINING},
     projection::projection,
@@ -44,6 +45,7 @@ pub fn panel(page: Page) -> impl IntoView {
         <details class="advanced">
             <summary>{t!("Advanced")}</summary>
             {controls(page, ADVANCED)}
+            {cores(page)}
         </details>
     }
     .into_any()

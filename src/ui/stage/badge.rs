@@ -4,7 +4,8 @@ use leptos::prelude::*;
 
 use super::webgpu_advice;
 use crate::{
-    engine::Backend,
+    engine::{Backend, Timings},
+    plot::format,
     ui::{
         browser,
         size::closures::{bool_fn, text_fn},
@@ -52,11 +53,21 @@ pub fn badge(page: Page) -> impl IntoView {
             _ => None,
         })
     };
+    let timed = move || {
+        page.device.timed.get().map(|Timings { cpu, gpu }| {
+            let [cpu, gpu] = [cpu, gpu].map(|time| format::decimals_of(time, if time < 10.0 { 1 } else { 0 }));
+            t!(
+                "A step of this run, timed on made-up images: CPU {cpu} ms, WebGPU {gpu} ms. The faster one trains.",
+                cpu = cpu,
+                gpu = gpu
+            )
+        })
+    };
     view! {
         <details class="badge">
             <summary><span class="dot" class:gpu=bool_fn(move || kind().0 == "gpu")></span>
                 <span data-testid="backend" data-value=text_fn(move || kind().0)>{text_fn(move || kind().1)}</span></summary>
-            <div class="badge-text"><p>{text_fn(device)}</p><p data-testid="backend-reason">{text_fn(move || reason().unwrap_or_default())}</p><p>{word("webgpu", t!("What is WebGPU?"))}</p></div>
+            <div class="badge-text"><p>{text_fn(device)}</p><p data-testid="backend-reason">{text_fn(move || reason().unwrap_or_default())}</p><p data-testid="backend-timed">{text_fn(move || timed().unwrap_or_default())}</p><p>{word("webgpu", t!("What is WebGPU?"))}</p></div>
         </details>
     }
     .into_any()

@@ -31,10 +31,19 @@ impl Page {
         });
     }
 
+    /// Has the CPU compute on so many cores.
+    pub fn set_cores(self, cores: Option<u32>) {
+        if self.device.cores.get_untracked() != cores {
+            self.device.cores.set(cores);
+            self.trainer.send(Request::Cores(cores));
+        }
+    }
+
     fn start_trainer(self) {
         self.trainer.spawn(move |event| self.take(event), move |why| self.lose_trainer(why));
         self.trainer.send(Request::Open {
             backend: self.device.wanted(),
+            cores: self.device.cores.get_untracked(),
             keep: !browser::is_embedded(),
             lots: self.snapshots.lots,
         });
@@ -61,6 +70,7 @@ impl Page {
         self.attacks.forget();
         self.run.lose();
         self.device.engine.set(None);
+        self.device.timed.set(None);
         self.device.stopped.set(!again);
         self.digits.forget();
         let why = why.trim_end_matches('.');

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::{
-    engine::EngineInfo,
+    engine::{EngineInfo, Timings},
     ui::browser,
     worker::protocol::{BackendChoice, Fallback},
 };
@@ -15,6 +15,10 @@ pub struct Device {
     pub choice: BackendChoice,
     /// What runs, and why not WebGPU, where it was wanted.
     pub engine: RwSignal<Option<(EngineInfo, Option<Fallback>)>>,
+    /// How long a step of the run takes on either engine, where that decided.
+    pub timed: RwSignal<Option<Timings>>,
+    /// On how many cores the CPU is to compute; `None`: as many as the machine can spare.
+    pub cores: RwSignal<Option<u32>>,
     /// Whether the training thread failed so often that no other is started.
     pub stopped: RwSignal<bool>,
 }
@@ -22,8 +26,9 @@ pub struct Device {
 impl Device {
     /// No engine yet.
     #[must_use]
-    pub fn new(choice: BackendChoice) -> Self {
-        Self { choice, engine: RwSignal::new(None), stopped: RwSignal::new(false) }
+    pub fn new(choice: BackendChoice, cores: Option<u32>) -> Self {
+        let (engine, timed, cores) = (RwSignal::new(None), RwSignal::new(None), RwSignal::new(cores));
+        Self { choice, engine, timed, cores, stopped: RwSignal::new(false) }
     }
 
     /// What the training thread is asked for. Where another embed has the GPU it is the CPU; links go on saying what the address said.

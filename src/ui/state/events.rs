@@ -25,6 +25,7 @@ use crate::{
 impl Page {
     pub(super) fn take(self, event: Event) {
         match event {
+            Event::Timed(timed) => self.device.timed.set(timed),
             Event::Opened { engine, fallback } => self.device.engine.set(Some((engine, fallback))),
             Event::Loading { done, total } => self.digits.loading.set(Some((done, total))),
             Event::Loaded { load, name, source, train, test, test_set, complete } => {

@@ -84,7 +84,7 @@ impl Page {
             settings,
             trainer,
             accountant,
-            device: Device::new(link.backend),
+            device: Device::new(link.backend, link.cores),
             digits,
             run,
             snapshots: Snapshots::new(trainer, run, lots),
@@ -116,6 +116,7 @@ impl Page {
         Link {
             settings: self.settings.get(),
             backend: self.device.choice,
+            cores: self.device.cores.get(),
             speed: self.run.speed.get(),
             theme: self.appearance.theme_in_link.get().then(|| self.appearance.theme.get()),
             language: self.appearance.language_in_link.get().then(|| self.appearance.language.get()),

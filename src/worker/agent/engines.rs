@@ -1,9 +1,11 @@
 //! Which engine runs: the GPU's, as long as it was asked for and works, else the CPU's.
 
-use super::state::Agent;
+use super::{state::Agent, timed::TimedKind};
 use crate::{
     data::Dataset,
-    engine::{AnyEngine, Backend, Engine, EngineError, EngineFactory, EngineInfo},
+    engine::{
+        AnyEngine, Backend, Engine, EngineError, EngineFactory, EngineInfo, Task, Timings, cpu::helpers::Helpers,
+    },
     mechanism::State,
     model::pretrained,
     train::{
@@ -40,6 +42,7 @@ impl<H: Host> Agent<H> {
             },
         };
         (self.factory, self.fallback, self.opened) = (factory, fallback, None);
+        self.choice = backend;
         self.announce(self.factory.info(), self.fallback.clone());
     }
 
@@ -49,6 +52,42 @@ impl<H: Host> Agent<H> {
         if self.opened != now {
             self.opened = now;
             self.host.send(Event::Opened { engine, fallback });
+        }
+    }
+
+    /// The helpers, which begin when an engine on the CPU first wants them.
+    pub(super) fn helpers(&mut self) -> Option<Helpers> {
+        let (host, cores) = (&self.host, self.cores);
+        self.helpers.get_or_insert_with(|| host.helpers(cores)).clone()
+    }
+
+    /// Has the CPU compute on another number of cores.
+    pub(super) fn set_cores(&mut self, cores: Option<u32>) {
+        if self.cores == cores {
+            return;
+        }
+        (self.cores, self.told_of_helpers) = (cores, false);
+        self.timings.clear();
+        // Those before end once no engine has them.
+        let used = self.helpers.take().is_some();
+        let helpers = used.then(|| self.helpers()).flatten();
+        if let Some(session) = &mut self.session {
+            give(session.engine(), helpers);
+        }
+        self.announce_threads();
+    }
+
+    /// Tells the page on how many threads the run's engine computes, where that is another number than before.
+    pub(super) fn announce_threads(&mut self) {
+        let fallback = self.opened.as_ref().and_then(|(_, fallback)| fallback.clone());
+        if let Some(session) = &mut self.session {
+            let info = session.engine().info().clone();
+            self.announce(info, fallback);
+        }
+        let lost = self.helpers.iter().flatten().any(|helpers| helpers.lost() > 0);
+        if lost && !std::mem::replace(&mut self.told_of_helpers, true) {
+            let sentence = "A thread that computed a share of each step has ended, or answered too late. The others compute what it would have, so the run is the same; a step may take longer.";
+            self.host.send(Event::Notice(sentence.to_owned()));
         }
     }
 
@@ -92,27 +131,82 @@ impl<H: Host> Agent<H> {
         state: Option<&State>,
     ) -> Result<Prepared, SessionError> {
         self.bring_start(&plan.config).await?;
+        if self.cpu_is_faster(&plan.task).await {
+            let mut engine = engine_of(&EngineFactory::cpu(), &plan, train, state).await?;
+            give(&mut engine, self.helpers());
+            return Ok(Prepared { plan, engine, fallback: None });
+        }
         let refused = match engine_of(&self.factory, &plan, train, state).await {
-            Ok(engine) => return Ok(Prepared { plan, engine, fallback: None }),
+            Ok(mut engine) => {
+                if matches!(engine, AnyEngine::Cpu(_)) {
+                    give(&mut engine, self.helpers());
+                }
+                return Ok(Prepared { plan, engine, fallback: None });
+            }
             Err(error) if self.factory.info().backend == Backend::Cpu => return Err(error.into()),
             Err(error) => error,
         };
         let why = self.leave_gpu(&refused);
-        let engine = engine_of(&EngineFactory::cpu(), &plan, train, state).await?;
+        let mut engine = engine_of(&EngineFactory::cpu(), &plan, train, state).await?;
+        give(&mut engine, self.helpers());
         Ok(Prepared { plan, engine, fallback: Some(why) })
+    }
+
+    /// Whether the CPU is to train a task that the GPU could train, because its steps are over sooner. It is timed once for each kind of steps.
+    async fn cpu_is_faster(&mut self, task: &Task) -> bool {
+        if !self.decides_by_time() {
+            return false;
+        }
+        if let Some(timed) = self.timed(task) {
+            return timed.cpu_is_faster();
+        }
+        let helpers = self.helpers();
+        let timed = self.factory.timings(task, helpers).await;
+        self.timings.extend(timed.map(|timed| (TimedKind::of(task), timed)));
+        timed.is_some_and(Timings::cpu_is_faster)
+    }
+
+    /// Whether there are two engines to choose from.
+    fn decides_by_time(&self) -> bool {
+        self.choice == BackendChoice::Automatic && self.factory.info().backend == Backend::Gpu
+    }
+
+    /// How long a step of such a task takes on either engine, where that was timed.
+    fn timed(&self, task: &Task) -> Option<Timings> {
+        let kind = TimedKind::of(task);
+        self.timings.iter().find(|(other, _)| *other == kind).map(|(_, timed)| *timed)
+    }
+
+    /// Tells the page how long a step of the current run's task takes on either engine, where that decided, and is another time than before.
+    pub(super) fn announce_time(&mut self, task: &Task) {
+        let timed = if self.decides_by_time() { self.timed(task) } else { None };
+        if self.told_time != timed {
+            self.told_time = timed;
+            self.host.send(Event::Timed(timed));
+        }
     }
 
     /// Gives the current run an engine on the CPU, in the state of its last checkpoint.
     pub(super) async fn move_to_cpu(&mut self, why: &Fallback) -> Result<(), SessionError> {
+        let helpers = self.helpers();
         let (Some(session), Some(train)) = (&mut self.session, &self.run_data) else { return Ok(()) };
-        let engine = {
+        let mut engine = {
             let state = self.checkpoint.as_ref().map(|(_, state)| state);
             engine_of(&EngineFactory::cpu(), session.plan(), train, state).await?
         };
+        give(&mut engine, helpers);
         let info = engine.info().clone();
         session.replace_engine(engine);
         self.announce(info, Some(why.clone()));
         Ok(())
+    }
+}
+
+/// Gives an engine on the CPU threads to compute on.
+fn give(engine: &mut AnyEngine, helpers: Option<Helpers>) {
+    #[cfg_attr(not(feature = "gpu"), expect(irrefutable_let_patterns, reason = "there are others with WebGPU"))]
+    if let AnyEngine::Cpu(engine) = engine {
+        engine.set_helpers(helpers);
     }
 }
 

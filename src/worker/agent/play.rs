@@ -33,7 +33,10 @@ impl<H: Host> Agent<H> {
         let start = Instant::now();
         while let Some(session) = &mut self.session {
             match session.prepare(PREPARED_AT_A_TIME).await {
-                Ok(0) => return false,
+                Ok(0) => {
+                    self.announce_threads();
+                    return false;
+                }
                 Ok(_) if start.elapsed() >= YIELD_EVERY => {
                     if !std::mem::replace(&mut self.told_of_features, true) {
                         let sentence =

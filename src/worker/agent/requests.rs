@@ -16,13 +16,14 @@ impl<H: Host> Agent<H> {
     /// Does what a request asks.
     pub(super) async fn answer(&mut self, request: Request) {
         match request {
-            Request::Open { backend, keep, lots } => {
-                (self.keeps, self.lots) = (keep, lots);
+            Request::Open { backend, cores, keep, lots } => {
+                (self.keeps, self.lots, self.cores) = (keep, lots, cores);
                 if keep {
                     self.list();
                 }
                 self.open(backend).await;
             }
+            Request::Cores(cores) => self.set_cores(cores),
             Request::Load { load, from } => self.load(load, from).await,
             Request::Piece { load, bytes } => self.take_piece(load, bytes).await,
             Request::Start { config, broken } => {

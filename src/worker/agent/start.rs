@@ -86,6 +86,7 @@ impl<H: Host> Agent<H> {
         self.put_away().await;
         let engine = session.engine().info().clone();
         self.announce(engine.clone(), fallback.clone().or_else(|| self.fallback.clone()));
+        self.announce_time(&session.plan().task);
         if let Some(Fallback { reason, .. }) = fallback {
             self.host.send(Event::Notice(format!("This run is trained on the CPU, because of this: {reason}.")));
         }

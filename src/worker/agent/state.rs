@@ -5,10 +5,10 @@ use std::{rc::Rc, time::Duration};
 use futures::channel::mpsc::UnboundedSender;
 use web_time::Instant;
 
-use super::{ahead::Ahead, evaluation::Evaluation, saving::Saving};
+use super::{ahead::Ahead, evaluation::Evaluation, saving::Saving, timed::TimedKind};
 use crate::{
     data::{Dataset, Digits, TestSet, incoming::Incoming},
-    engine::{AnyEngine, EngineFactory, EngineInfo},
+    engine::{AnyEngine, EngineFactory, EngineInfo, Timings, cpu::helpers::Helpers},
     mechanism::State,
     train::session::Session,
     worker::{
@@ -19,7 +19,7 @@ use crate::{
         host::Host,
         inbox::Message,
         look::LookedAt,
-        protocol::{Event, Fallback},
+        protocol::{BackendChoice, Event, Fallback},
         run_store::{Memory, Record, StoreError},
     },
 };
@@ -33,6 +33,18 @@ pub(super) struct Agent<H: Host> {
     pub factory: EngineFactory,
     /// Why it builds them on the CPU, where the GPU was asked for.
     pub fallback: Option<Fallback>,
+    /// What the page asked for.
+    pub choice: BackendChoice,
+    /// How long a step takes on either engine, for the kinds of steps that were timed.
+    pub timings: Vec<(TimedKind, Timings)>,
+    /// What the page was told of that last.
+    pub told_time: Option<Timings>,
+    /// On how many cores the CPU is to compute; `None`: as many as the machine can spare.
+    pub cores: Option<u32>,
+    /// Threads beside this one, once an engine on the CPU was to have some.
+    pub helpers: Option<Option<Helpers>>,
+    /// Whether the page was told that one was lost.
+    pub told_of_helpers: bool,
     /// The engine and the fallback that the page was told of last.
     pub opened: Option<(EngineInfo, Option<Fallback>)>,
     /// The digits loaded last: the next run is trained on them.
@@ -105,6 +117,12 @@ impl<H: Host> Agent<H> {
             reply,
             factory: EngineFactory::cpu(),
             fallback: None,
+            choice: BackendChoice::default(),
+            timings: Vec::new(),
+            told_time: None,
+            cores: None,
+            helpers: None,
+            told_of_helpers: false,
             opened: None,
             digits: None,
             loads: Vec::new(),

@@ -37,6 +37,12 @@ pub enum Bench {
         #[arg(long, value_name = "DIR")]
         site: Option<PathBuf>,
     },
+    /// Time a step of the page's CPU engine on one core and on several, in Chromium over the site that ships
+    Cores {
+        /// Take the site in this folder instead of building one
+        #[arg(long, value_name = "DIR")]
+        site: Option<PathBuf>,
+    },
     /// Play the runs of the page's cards in Chromium, and write their seconds into www/presets.txt
     Cards {
         /// Take the site in this folder instead of building one
@@ -59,6 +65,7 @@ pub fn run(project: &Project, bench: Option<Bench>) -> Result<()> {
             Bench::Gpu { adapter: None, said: None },
             Bench::Browser,
             Bench::Page { site: None },
+            Bench::Cores { site: None },
         ]
     };
     bench.map_or_else(all, |one| vec![one]).into_iter().try_for_each(|bench| match bench {
@@ -67,6 +74,7 @@ pub fn run(project: &Project, bench: Option<Bench>) -> Result<()> {
         Bench::Gpu { adapter, said } => gpu::run(project, adapter.as_deref(), said.as_deref()),
         Bench::Browser => browser::run(project),
         Bench::Page { site } => page::run(project, site.as_deref()),
+        Bench::Cores { site } => page::cores(project, site.as_deref()),
         Bench::Cards { site } => page::cards(project, site.as_deref()),
         Bench::Build { rows } => build::run(project, &rows),
     })

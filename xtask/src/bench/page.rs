@@ -1,5 +1,5 @@
 //! `cargo xtask bench page`: what a visitor waits for, in Chromium over the site that ships; `page.md` makes the section of it. And
-//! `cargo xtask bench cards`: the seconds that the page's cards name.
+//! `cargo xtask bench cores` (`cores.md`) and `cargo xtask bench cards`: steps on several cores, and the seconds that the page's cards name.
 
 use serde_json::{Value, json};
 
@@ -25,6 +25,20 @@ fn section(lines: &Lines) -> Result<String> {
     let rows: Vec<_> = lines.with("label").collect();
     let last = |field| lines.with(field).next_back().map(|line| &line[field]);
     lines.fill(include_str!("page.md"), json!({ "rows": rows, "browser": last("browser"), "runs": last("runs") }))
+}
+
+/// Steps on one core and on several.
+pub fn cores(project: &Project, site: Option<&Path>) -> Result<()> {
+    let mut lines = Lines::default();
+    lines.read(&said(project, site, "bench-cores.ts")?, &Value::Null);
+    report::write(project, "cores", "On several cores", &cores_section(&lines)?)
+}
+
+fn cores_section(lines: &Lines) -> Result<String> {
+    let last = |field| lines.with(field).next_back().map(|line| &line[field]);
+    let mut labels: Vec<&Value> = lines.with("label").map(|line| &line["label"]).collect();
+    labels.dedup();
+    lines.fill(include_str!("cores.md"), json!({ "labels": labels, "browser": last("browser") }))
 }
 
 /// Plays each card's run, and writes its seconds into the table.
@@ -104,6 +118,18 @@ mod tests {
         ] {
             assert!(text.contains(row), "{row}: {text}");
         }
+    }
+
+    #[test]
+    fn cores_stand_beside_one() {
+        let mut lines = Lines::default();
+        lines.add(json!({ "browser": "1.2" }));
+        for (threads, samples) in [(1, [12.0, 10.0, 11.0]), (2, [5.0, 6.0, 7.0]), (4, [4.0, 5.0, 6.0])] {
+            lines.add(json!({ "who": "a", "label": "a", "threads": threads, "samples": samples }));
+        }
+        let text = cores_section(&lines).unwrap();
+        assert!(text.contains("| a | 10.00 (11.00) | 5.00 (6.00) | 2.00 | 4.00 (5.00) | 2.50 |\n"), "{text}");
+        assert!(text.contains("Chromium 1.2; the site"), "{text}");
     }
 
     #[test]

@@ -12,24 +12,30 @@ pub const PROBE: [u8; 40] = [
     65, 0, 253, 15, 253, 133, 2, 11,
 ];
 
+/// Has a helper of the training thread (`src/worker/helping.rs`) run the very program that this one runs, which it is sent.
+const HELPER: &str = "const given = self.name === \"hushgrad-helper\" && new Promise((take) => addEventListener(\"message\", ({ data }) => take(data), { once: true }));
+if (given) postMessage(\"program\");
+";
+/// Starts what `init` is, on what was given or on its own file.
+const START: &str = "await (given ? init({ module_or_path: await given }) : init());\n";
+
 /// Loaders that do what Trunk's do; but an import that is asked for, and not declared, says which file did not come.
 pub fn write_loaders(staging: &Path, kind: Kind) -> Result<()> {
-    for thread in THREADS {
-        let loader = format!("const {{ default: init }} = await import(\"./{thread}.js\");\nawait init();\n");
-        fs::write(staging.join(format!("{thread}_loader.js")), loader)?;
-    }
-    if kind == Kind::Quick {
-        return Ok(());
-    }
-    // The same for the training thread, with the program that the browser can run.
-    let probe = serde_json::json!(PROBE.as_slice());
-    let choosing = format!(
-        "// Valid where a program may multiply and add in one: the faster of two programs.\n\
-         const relaxed = WebAssembly.validate(new Uint8Array({probe}));\n\
-         const {{ default: init }} = await import(relaxed ? \"./{RELAXED}.js\" : \"./worker.js\");\n\
-         await init();\n"
-    );
-    Ok(fs::write(staging.join("worker_loader.js"), choosing)?)
+    let import = |program: &str| format!("const {{ default: init }} = await import({program});\n");
+    let accountant = import("\"./accountant.js\"") + "await init();\n";
+    fs::write(staging.join("accountant_loader.js"), accountant)?;
+    let choosing = match kind {
+        Kind::Quick => import("\"./worker.js\""),
+        // With the program that the browser can run; a helper's browser is the same.
+        Kind::Shipped => {
+            let probe = serde_json::json!(PROBE.as_slice());
+            format!(
+                "// Valid where a program may multiply and add in one: the faster of two programs.\n\
+                 const relaxed = WebAssembly.validate(new Uint8Array({probe}));\n"
+            ) + &import(&format!("relaxed ? \"./{RELAXED}.js\" : \"./worker.js\""))
+        }
+    };
+    Ok(fs::write(staging.join("worker_loader.js"), format!("{HELPER}{choosing}{START}"))?)
 }
 
 /// Trunk names the page's files by their content, and the threads' not; a browser must never pair an old thread with a new

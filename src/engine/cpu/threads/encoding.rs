@@ -48,6 +48,11 @@ impl Encoding {
         }
     }
 
+    /// Whether sums are exact, in any order and in any parts.
+    pub fn is_exact(&self) -> bool {
+        self.grid().is_some()
+    }
+
     /// Where sums in f32 stand; 0 without a grid.
     pub fn base(&self) -> f32 {
         self.grid().map_or(0.0, SumGrid::base)

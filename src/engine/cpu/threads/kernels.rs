@@ -1,5 +1,7 @@
 //! What the engine asks of its kernels, whatever instruction set and threads they run on.
 
+use serde::{Deserialize, Serialize};
+
 use super::{encoding::Encoding, lot::Lot};
 use crate::mechanism::counts::Counts;
 use crate::{
@@ -14,7 +16,7 @@ use crate::{
 };
 
 /// What a lot had beside its sum.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
     /// Vectors that were not finite.
     pub non_finite: u64,
@@ -31,8 +33,8 @@ impl Seen {
 
 /// The passes of a step and of an evaluation, compiled for one instruction set.
 pub trait Kernels: Send {
-    /// Name of the instruction set and number of threads.
-    fn describe(&self) -> String;
+    /// Name of the instruction set and number of threads, with so many helpers.
+    fn describe(&self, helpers: usize) -> String;
 
     /// sum ← the encoded gradients of `lot`, added, exactly where they stand on a grid.
     fn sum_encoded(
@@ -43,6 +45,24 @@ pub trait Kernels: Send {
         lot: Lot<'_>,
         shifts: &[Shift],
         sum: &mut [f64],
+    ) -> Seen;
+
+    /// Where the pieces of a lot of so many begin, and its end: they follow from its length alone. On a grid (`exact`) a piece's examples have an exact sum in f32.
+    fn edges(&self, lot: usize, exact: bool) -> Vec<usize>;
+
+    /// Examples that are computed side by side.
+    fn lanes(&self) -> usize;
+
+    /// sums ← those of pieces of `lot`, which begin and end at `edges`: on a grid their sum; else each one's, one after the other. A sum is as long as
+    /// [`padded`](crate::engine::cpu::simd::padded) says.
+    fn sum_pieces(
+        &mut self,
+        encoding: &Encoding,
+        parameters: &[f32],
+        examples: Examples<'_>,
+        pieces: (Lot<'_>, &[usize]),
+        shifts: &[Shift],
+        sums: &mut [f64],
     ) -> Seen;
 
     /// sum += `vector` (P numbers, then zeros), encoded.

@@ -2,7 +2,7 @@
 //!
 //! A lot is cut into pieces, a number that follows from the lot alone. On a grid sums are exact: every worker adds the pieces that it
 //! gets to one sum. Without one a piece has its own sum, filled in order by one worker, and these are added in order. Natively workers
-//! are threads; in the browser there is one.
+//! are threads; in the browser there is one, and other threads take pieces by messages ([`helpers`](crate::engine::cpu::helpers)).
 
 use std::sync::{
     Mutex, PoisonError,
@@ -28,7 +28,7 @@ use crate::{
                 sum::Sum,
             },
             models::Examples,
-            simd::Simd,
+            simd::{Simd, padded},
         },
     },
     mechanism::exact_sum::SLOT,
@@ -101,6 +101,38 @@ impl<S: Simd> WorkerPool<S> {
         self.workers.iter_mut().enumerate().take(1).for_each(work);
     }
 
+    /// Adds up the pieces of a lot, each in the sum that is its own or, on a grid, its worker's; answers how many sums there are.
+    fn fill(
+        &mut self,
+        encoding: &Encoding,
+        parameters: &[f32],
+        examples: Examples<'_>,
+        (lot, edges): (Lot<'_>, &[usize]),
+        shifts: &[Shift],
+    ) -> (usize, Seen) {
+        let simd = self.simd;
+        let exact = encoding.is_exact();
+        let pieces = edges.len().saturating_sub(1);
+        let used = if exact { self.workers.len() } else { pieces };
+        while self.sums.len() < used {
+            self.sums.push(Mutex::new(Sum::new(self.parameters)));
+        }
+        for sum in &mut self.sums[..used] {
+            sum.get_mut().unwrap_or_else(PoisonError::into_inner).clear(encoding.base());
+        }
+        let sums = std::mem::take(&mut self.sums);
+        let seen = Mutex::new(Seen::default());
+        self.share(pieces, |(place, worker), piece| {
+            let mut sum = sums[if exact { place } else { piece }].lock().unwrap_or_else(PoisonError::into_inner);
+            let lot = lot.part(edges[piece]..edges[piece + 1]);
+            let sum = sum.room_for(simd, lot.len());
+            let own = worker.add_encoded(encoding, parameters, examples, lot, shifts, sum);
+            seen.lock().unwrap_or_else(PoisonError::into_inner).merge(own);
+        });
+        self.sums = sums;
+        (used, seen.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Calls `task` with every segment of `values` and its first index, on all threads.
     fn segments(&self, values: &mut [f32], task: impl Fn(usize, &mut [f32]) + Sync) {
         #[cfg(not(target_arch = "wasm32"))]
@@ -126,9 +158,21 @@ fn start_threads(count: usize) -> Result<rayon::ThreadPool, EngineError> {
 }
 
 impl<S: Simd> Kernels for WorkerPool<S> {
-    fn describe(&self) -> String {
-        let threads = self.workers.len();
+    fn describe(&self, helpers: usize) -> String {
+        let threads = self.workers.len() + helpers;
         format!("{}, {threads} thread{}", S::NAME, if threads == 1 { "" } else { "s" })
+    }
+
+    fn edges(&self, lot: usize, exact: bool) -> Vec<usize> {
+        let blocks = lot.div_ceil(S::LANES);
+        let pieces = (blocks / BLOCKS_PER_PIECE).clamp(1, PIECES);
+        let pieces = if exact { pieces.max((blocks * S::LANES).div_ceil(SLOT)) } else { pieces };
+        // Pieces differ by at most one block.
+        (0..=pieces).map(|piece| lot.min(piece * blocks / pieces * S::LANES)).collect()
+    }
+
+    fn lanes(&self) -> usize {
+        S::LANES
     }
 
     fn sum_encoded(
@@ -140,36 +184,33 @@ impl<S: Simd> Kernels for WorkerPool<S> {
         shifts: &[Shift],
         sum: &mut [f64],
     ) -> Seen {
-        let simd = self.simd;
-        let base = encoding.base();
-        let exact = base != 0.0;
-        let blocks = lot.len().div_ceil(S::LANES);
-        let pieces = (blocks / BLOCKS_PER_PIECE).clamp(1, PIECES);
-        let pieces = if exact { pieces.max((blocks * S::LANES).div_ceil(SLOT)) } else { pieces };
-        // Pieces differ by at most one block.
-        let edge = |piece: usize| lot.len().min(piece * blocks / pieces * S::LANES);
-        let used = if exact { self.workers.len() } else { pieces };
-        while self.sums.len() < used {
-            self.sums.push(Mutex::new(Sum::new(self.parameters)));
-        }
-        for sum in &mut self.sums[..used] {
-            sum.get_mut().unwrap_or_else(PoisonError::into_inner).clear(base);
-        }
-        let sums = std::mem::take(&mut self.sums);
-        let seen = Mutex::new(Seen::default());
-        self.share(pieces, |(place, worker), piece| {
-            let mut sum = sums[if exact { place } else { piece }].lock().unwrap_or_else(PoisonError::into_inner);
-            let lot = lot.part(edge(piece)..edge(piece + 1));
-            let sum = sum.room_for(simd, lot.len());
-            let own = worker.add_encoded(encoding, parameters, examples, lot, shifts, sum);
-            seen.lock().unwrap_or_else(PoisonError::into_inner).merge(own);
-        });
-        self.sums = sums;
+        let edges = self.edges(lot.len(), encoding.is_exact());
+        let (used, seen) = self.fill(encoding, parameters, examples, (lot, &edges), shifts);
         sum.fill(0.0);
         for part in &mut self.sums[..used] {
-            part.get_mut().unwrap_or_else(PoisonError::into_inner).add_to(simd, sum);
+            part.get_mut().unwrap_or_else(PoisonError::into_inner).add_to(self.simd, sum);
         }
-        seen.into_inner().unwrap_or_else(PoisonError::into_inner)
+        seen
+    }
+
+    fn sum_pieces(
+        &mut self,
+        encoding: &Encoding,
+        parameters: &[f32],
+        examples: Examples<'_>,
+        (lot, edges): (Lot<'_>, &[usize]),
+        shifts: &[Shift],
+        sums: &mut [f64],
+    ) -> Seen {
+        let (used, seen) = self.fill(encoding, parameters, examples, (lot, edges), shifts);
+        sums.fill(0.0);
+        let parts = self.sums[..used].iter_mut().map(|sum| sum.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let length = padded(self.parameters);
+        for (piece, part) in parts.enumerate() {
+            let first = if encoding.is_exact() { 0 } else { piece * length };
+            part.add_to(self.simd, &mut sums[first..first + length]);
+        }
+        seen
     }
 
     fn add_vector(&mut self, encoding: &Encoding, vector: &[f32], sum: &mut [f64]) {
@@ -223,7 +264,7 @@ mod tests {
     use crate::{
         engine::cpu::{
             kernels::envelope::Psi,
-            simd::{Dispatch, Portable, for_each, padded},
+            simd::{Dispatch, Portable, for_each},
         },
         mechanism::{EnvelopeShape, envelope::Envelope, exact_sum::SumGrid},
         model::initial_parameters,

@@ -1,0 +1,38 @@
+//! On how many cores the CPU computes.
+
+use leptos::prelude::*;
+
+use crate::ui::{
+    link::CORES,
+    size::closures::{bool_fn, on_event},
+    state::Page,
+    text::t,
+    widgets::hint::labelled,
+};
+
+/// The choice, which is no setting of the run: it changes how long a step takes, and nothing else.
+pub fn cores(page: Page) -> AnyView {
+    let place = move || page.device.cores.get().unwrap_or(0) as usize;
+    let option = |(at, key): (usize, &'static str)| {
+        let label = if at == 0 { t!("as many as help") } else { key };
+        view! { <option value=key selected=bool_fn(move || place() == at)>{label}</option> }
+    };
+    let list = CORES.into_iter().enumerate().map(option).collect_view();
+    let choose = move |event: web_sys::Event| {
+        let chosen = event_target_value(&event);
+        let place = CORES.iter().position(|&key| key == chosen).filter(|&place| place > 0);
+        page.set_cores(place.map(|place| place as u32));
+    };
+    labelled(
+        "cores",
+        "label".to_owned(),
+        t!("Cores").into_any(),
+        [
+            t!("Cores"),
+            t!(
+                "On how many of this machine's cores the CPU computes a step. Left alone, it takes as many as make a step shorter, up to eight, and leaves one to the page. Whatever is chosen, the run is the same to the last bit."
+            ),
+        ],
+        view! { <select id="cores" data-testid="cores" on:change=on_event(choose)>{list}</select> }.into_any(),
+    )
+}

@@ -1,0 +1,194 @@
+//! Helpers of the CPU engine in a browser: workers of the training thread's own program in another role, beside it.
+//!
+//! The training thread starts them from its own loader and hands them the program that it was started from, compiled: nothing is fetched that was not, and nothing compiled
+//! twice. Arrays are handed over (transferred), not copied. No memory is shared, so that the page needs no header for it.
+
+use std::{cell::RefCell, sync::Arc, time::Duration};
+
+use futures::{
+    FutureExt, StreamExt,
+    channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded},
+    future::{Either, LocalBoxFuture, select},
+};
+use gloo::timers::future::TimeoutFuture;
+use js_sys::{Array, Float32Array, Float64Array, Uint8Array};
+use serde::{Serialize, de::DeserializeOwned};
+use wasm_bindgen::{JsCast, JsValue, closure::Closure};
+use web_sys::{DedicatedWorkerGlobalScope, ErrorEvent, MessageEvent, Worker, WorkerOptions, WorkerType};
+
+use crate::engine::cpu::helpers::{Answer, Heard, Helper, Helpers, Order, Transport};
+
+/// What a helper is called; its loader (`xtask/src/site/threads.rs`) and its program know their role by it.
+const NAME: &str = "hushgrad-helper";
+/// What a helper's loader says when it waits for its program, and the program when it takes orders.
+const WANTED: &str = "program";
+const READY: &str = "ready";
+/// Most threads that compute, with the training thread.
+const MOST: u32 = 8;
+
+thread_local! {
+    /// Workers of this thread, by number: what moves between threads may not hold them.
+    static WORKERS: RefCell<Vec<Option<Started>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A worker, and the ears that it has.
+struct Started {
+    worker: Worker,
+    _said: Closure<dyn FnMut(MessageEvent)>,
+    _failed: Closure<dyn FnMut(ErrorEvent)>,
+}
+
+/// Threads beside this one, so that `cores` compute in all; as many as pay on this machine where that is not said. `None` where this one computes alone.
+#[must_use]
+pub fn start(cores: Option<u32>) -> Option<Helpers> {
+    let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
+    // The page and the accountant want one, too.
+    let all = || (scope.navigator().hardware_concurrency() as u32).saturating_sub(1);
+    let count = cores.unwrap_or_else(all).clamp(1, MOST) - 1;
+    let (told, heard) = unbounded();
+    // The address tells threads apart where the browser lists them.
+    let script = scope.location().href() + "#helper";
+    let first = WORKERS.with_borrow(Vec::len);
+    for helper in 0..count as usize {
+        // What refuses one refuses all: a policy of the host, or a sandbox.
+        let Ok(started) = begin(&script, helper, &told) else { break };
+        WORKERS.with_borrow_mut(|workers| workers.push(Some(started)));
+    }
+    let count = WORKERS.with_borrow(Vec::len) - first;
+    (count > 0).then(|| Helpers::new(Box::new(Workers { first, count, heard }), cores.is_some()))
+}
+
+fn begin(script: &str, helper: usize, told: &UnboundedSender<(usize, Heard)>) -> Result<Started, JsValue> {
+    let options = WorkerOptions::new();
+    options.set_name(NAME);
+    // A page without an origin starts its threads from classic scripts of one line (`www/start.js`).
+    options.set_type(if script.starts_with("blob:") { WorkerType::Classic } else { WorkerType::Module });
+    let worker = Worker::new_with_options(script, &options)?;
+    let (tell, itself) = (told.clone(), worker.clone());
+    let said = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+        let data = event.data();
+        let heard = match data.as_string().as_deref() {
+            Some(WANTED) => return drop(itself.post_message(&wasm_bindgen::module())),
+            Some(READY) => Heard::Ready,
+            _ => match answered(&data) {
+                Some(answer) => Heard::Answer(answer),
+                None => return,
+            },
+        };
+        // Sending fails only once nobody uses the helpers any more.
+        drop(tell.unbounded_send((helper, heard)));
+    });
+    let tell = told.clone();
+    let failed = Closure::<dyn FnMut(ErrorEvent)>::new(move |event: ErrorEvent| {
+        // Else it would be this thread's own failure, too, and the page would end it.
+        event.prevent_default();
+        drop(tell.unbounded_send((helper, Heard::Failed)));
+    });
+    worker.set_onmessage(Some(said.as_ref().unchecked_ref()));
+    worker.set_onerror(Some(failed.as_ref().unchecked_ref()));
+    Ok(Started { worker, _said: said, _failed: failed })
+}
+
+/// The workers of this thread from number `first` on.
+struct Workers {
+    first: usize,
+    count: usize,
+    heard: UnboundedReceiver<(usize, Heard)>,
+}
+
+impl Transport for Workers {
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    fn send(&mut self, helper: usize, order: Order) {
+        let Order { ask, numbers, inputs, labels } = order;
+        let (numbers, inputs, labels) =
+            (Float32Array::from(&*numbers), Uint8Array::from(&*inputs), Uint8Array::from(&*labels));
+        let buffers = Array::of3(&numbers.buffer(), &inputs.buffer(), &labels.buffer());
+        let message = Array::of4(&packed(&ask), &numbers, &inputs, &labels);
+        WORKERS.with_borrow(|workers| {
+            if let Some(Some(started)) = workers.get(self.first + helper) {
+                // What cannot be sent is not answered.
+                drop(started.worker.post_message_with_transfer(&message, &buffers));
+            }
+        });
+    }
+
+    fn heard(&mut self) -> Option<(usize, Heard)> {
+        self.heard.try_recv().ok()
+    }
+
+    fn hear(&mut self, within: Duration) -> LocalBoxFuture<'_, Option<(usize, Heard)>> {
+        // A timer of none would be one turn of the event loop, in which nothing may arrive.
+        let timer = TimeoutFuture::new((within.as_millis() as u32).max(1));
+        async move {
+            match select(self.heard.next(), timer).await {
+                Either::Left((heard, _)) => heard,
+                Either::Right(_) => None,
+            }
+        }
+        .boxed_local()
+    }
+
+    fn end(&mut self, helper: usize) {
+        let started = WORKERS.with_borrow_mut(|workers| workers.get_mut(self.first + helper).and_then(Option::take));
+        if let Some(started) = started {
+            started.worker.set_onmessage(None);
+            started.worker.set_onerror(None);
+            started.worker.terminate();
+        }
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        (0..self.count).for_each(|helper| self.end(helper));
+    }
+}
+
+fn packed(what: &impl Serialize) -> Uint8Array {
+    // Only a type that postcard cannot write fails, and these are none; an empty message is nobody's.
+    Uint8Array::from(&*postcard::to_allocvec(what).unwrap_or_default())
+}
+
+fn unpacked<T: DeserializeOwned>(message: &Array) -> Option<T> {
+    postcard::from_bytes(&message.get(0).dyn_into::<Uint8Array>().ok()?.to_vec()).ok()
+}
+
+fn bytes(message: &Array, place: u32) -> Option<Vec<u8>> {
+    Some(message.get(place).dyn_into::<Uint8Array>().ok()?.to_vec())
+}
+
+fn answered(data: &JsValue) -> Option<Answer> {
+    let message: &Array = data.dyn_ref()?;
+    let numbers = message.get(1).dyn_into::<Float64Array>().ok()?.to_vec();
+    Some(Answer { told: unpacked(message)?, numbers })
+}
+
+fn ordered(data: &JsValue) -> Option<Order> {
+    let message: &Array = data.dyn_ref()?;
+    let numbers: Arc<[f32]> = message.get(1).dyn_into::<Float32Array>().ok()?.to_vec().into();
+    Some(Order { ask: unpacked(message)?, numbers, inputs: bytes(message, 2)?, labels: bytes(message, 3)? })
+}
+
+/// The helper's side: where this thread is one, it carries out orders from now on.
+#[must_use]
+pub fn serve() -> bool {
+    let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
+    if scope.name() != NAME {
+        return false;
+    }
+    let (mut helper, own) = (Helper::default(), scope.clone());
+    let take = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+        let Some(answer) = ordered(&event.data()).and_then(|order| helper.take(order)) else { return };
+        let numbers = Float64Array::from(&*answer.numbers);
+        let message = Array::of2(&packed(&answer.told), &numbers);
+        // What cannot be sent is computed by the training thread, too.
+        drop(own.post_message_with_transfer(&message, &Array::of1(&numbers.buffer())));
+    });
+    scope.set_onmessage(Some(take.as_ref().unchecked_ref()));
+    take.forget();
+    drop(scope.post_message(&READY.into()));
+    true
+}

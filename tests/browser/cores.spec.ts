@@ -1,0 +1,106 @@
+import { readFileSync } from "node:fs";
+import { expect, exported, helpers, hook, open, test, value } from "./fixtures";
+import type { Page } from "@playwright/test";
+
+// A step on several cores is the step on one: helpers beside the training thread compute shares of it.
+
+const RUN = "?backend=cpu&dataset=synthetic&model=cnn-tanh&lot=256&replay=7&rate=1";
+
+/** Plays to the planned end, and answers what was learned: accuracy and parameters. */
+async function learned(page: Page, steps: number) {
+  // Play, unless it plays.
+  if ((await value(page, "step")) < steps && (await hook(page, "play").isEnabled())) await hook(page, "play").click();
+  await expect.poll(() => value(page, "step")).toBe(steps);
+  await expect(hook(page, "accuracy")).toHaveAttribute("data-value", /\d/);
+  await expect(hook(page, "play")).toBeVisible();
+  const [file] = await exported(page, "Weights (safetensors)");
+  return { accuracy: await value(page, "accuracy"), parameters: readFileSync(await file.path()).toString("base64") };
+}
+
+/** What the badge says of the processor. */
+async function threads(page: Page): Promise<string> {
+  return (await page.locator(".badge-text p").first().textContent()) ?? "";
+}
+
+for (const [noise, name] of [["", "with noise"], ["&noise=none&encoder=none&rate=0.1", "without noise and bound"]]) {
+  test(`one core, two and four learn the same ${name}`, async ({ page, site }) => {
+    const found = [];
+    for (const cores of [1, 2, 4]) {
+      await open(page, site, `${RUN}${noise}&steps=12&cores=${cores}`);
+      found.push(await learned(page, 12));
+      expect(await threads(page)).toContain(cores === 1 ? "1 thread" : `${cores} threads`);
+    }
+    expect(found[0].parameters.length).toBeGreaterThan(100_000);
+    expect(found[1]).toEqual(found[0]);
+    expect(found[2]).toEqual(found[0]);
+  });
+}
+
+test("a helper that is ended in the middle of a run costs no step, and the page says so once", async ({ page, site, watched }) => {
+  watched.allowed.push(/killed/);
+  const query = `${RUN}&steps=60`;
+  await open(page, site, `${query}&cores=1`);
+  const alone = await learned(page, 60);
+  await open(page, site, `${query}&cores=3`);
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step")).toBeGreaterThan(10);
+  expect(helpers(page).length).toBe(2);
+  // Nobody is told of it: it just does not answer any more.
+  await helpers(page)[0].evaluate(() => self.close());
+  expect(await learned(page, 60)).toEqual(alone);
+  // One that fails is noticed at once, and is no failure of the training thread.
+  await hook(page, "reset").click();
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step")).toBeGreaterThan(5);
+  await helpers(page).at(-1)!.evaluate(() => void setTimeout(() => { throw new Error("killed"); }));
+  expect(await learned(page, 60)).toEqual(alone);
+  await expect(page.getByText("A thread that computed a share of each step has ended")).toHaveCount(1);
+});
+
+test("helpers run the program that is there: nothing is fetched for them that was not", async ({ page, site }) => {
+  // As a host should: what has a digest in its name never changes.
+  site.headers = (path) => (/-[0-9a-f]{16}[._]/.test(path) ? { "cache-control": "max-age=31536000, immutable" } : {}) as Record<string, string>;
+  const files = () => site.asked.filter((path) => /worker/.test(path)).sort();
+  site.asked.length = 0;
+  await open(page, site, `${RUN}&steps=5&cores=4`);
+  await learned(page, 5);
+  expect(await threads(page)).toContain("4 threads");
+  const asked = files();
+  expect(asked.length).toBeGreaterThan(2);
+  expect(new Set(asked).size, asked.join(" ")).toBe(asked.length);
+});
+
+test("cores are chosen under the advanced settings, at any time, and stand in the link", async ({ page, site }) => {
+  await open(page, site, `${RUN}&steps=400`);
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step")).toBeGreaterThan(2);
+  await page.locator("details.advanced > summary").click();
+  await page.getByTestId("cores").selectOption("2");
+  await expect(page).toHaveURL(/[?&]cores=2(&|$)/);
+  await expect.poll(() => threads(page)).toContain("2 threads");
+  const before = await value(page, "step");
+  await expect.poll(() => value(page, "step")).toBeGreaterThan(before + 2);
+  await page.getByTestId("cores").selectOption("1");
+  await expect.poll(() => threads(page)).toContain("1 thread");
+  await expect(page).toHaveURL(/[?&]cores=1(&|$)/);
+  await page.getByTestId("cores").selectOption("auto");
+  await expect(page).not.toHaveURL(/cores=/);
+});
+
+test("of two engines the faster one trains, and the badge says both times", async ({ page, site }) => {
+  await open(page, site, "?backend=gpu&dataset=synthetic&model=linear&lot=64");
+  test.skip((await hook(page, "backend").textContent()) !== "WebGPU", "this build has no WebGPU engine, or no adapter was found");
+  await expect(page.getByTestId("backend-timed")).toHaveText("");
+  await page.goto(`${site.url}?dataset=synthetic&model=linear&lot=64`);
+  const timed = page.getByTestId("backend-timed");
+  await expect(timed).toHaveText(/CPU [\d.]+ ms, WebGPU [\d.,]+ ms\. The faster one trains\./);
+  const [cpu, gpu] = /CPU ([\d.]+) ms, WebGPU ([\d.,]+) ms/.exec((await timed.textContent())!)!.slice(1).map((time) => Number(time.replace(",", "")));
+  // The adapter is software.
+  expect(cpu).toBeLessThan(gpu);
+  await expect(hook(page, "backend")).toHaveText("CPU");
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step")).toBeGreaterThan(20);
+  await page.goto(`${site.url}?backend=cpu&dataset=synthetic&model=linear&lot=64`);
+  await expect(hook(page, "backend")).toHaveText("CPU");
+  await expect(timed).toHaveText("");
+});
