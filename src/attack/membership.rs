@@ -272,11 +272,12 @@ impl Membership {
         Ok(self.progress())
     }
 
-    /// What the model gives away now, after however many steps; an attack that is fixed beforehand asks once, at the end.
+    /// What the model gives away now, after however many steps, of candidates with a wrong label, of those with their right one, and of the visitor's own; an attack that is fixed beforehand asks once, at
+    /// the end.
     ///
     /// # Errors
-    /// A model that has diverged; coins that all fell alike; what the accountant refuses.
-    pub async fn found(&mut self) -> Result<Found, AttackError> {
+    /// A model that has diverged; coins that all fell alike.
+    pub async fn told(&mut self) -> Result<(Told, Option<Told>, Option<OwnFound>), AttackError> {
         let delta = self.session.plan().config.delta;
         let scored = self.mislabelled.scored(&mut self.session).await?;
         let mislabelled = Told::of(&scored, delta)?;
@@ -289,6 +290,16 @@ impl Membership {
             true => None,
             false => Some(Told::of(&self.labelled.scored(&mut self.session).await?, delta)?),
         };
+        Ok((mislabelled, labelled, own))
+    }
+
+    /// The same, beside what the run costs.
+    ///
+    /// # Errors
+    /// As [`Membership::told`], and what the accountant refuses.
+    pub async fn found(&mut self) -> Result<Found, AttackError> {
+        let delta = self.session.plan().config.delta;
+        let (mislabelled, labelled, own) = self.told().await?;
         let epsilon = match self.session.account().transpose()? {
             Some(account) => Some(account.tight.map_or(account.improved.epsilon, |tight| tight.value)),
             None => None,

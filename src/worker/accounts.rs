@@ -17,10 +17,12 @@ use crate::{
         noise::{CustomDensity, NoiseSpec},
         pld::{Rigor, Tight},
         report::Account,
+        risk::PrivacyCurve,
     },
     attack::{
         AttackError,
         inversion::{Inverted, OneGradient, UNITS},
+        roc::forbidden_above,
     },
     train::{
         config::RunConfig,
@@ -61,6 +63,8 @@ pub enum Question {
     Sweep { runs: Vec<(RunConfig, u64)>, train: u32 },
     /// The privacy label of the run of this card: with `events`, of what these of its ledger cost. `together`: what is known of all runs on the same digits.
     Label { run: u32, events: Option<Vec<Event>>, card: Box<RunCard>, together: String, format: label::Format },
+    /// What runs of this configuration on so many examples allow an attacker, at their end.
+    Allowed { config: RunConfig, train: u32 },
     /// Another piece of the game among so many candidates, one of whom was in the data of a run of this configuration; it begins anew when something else is asked.
     Game { config: RunConfig, train: u32, candidates: u32 },
     /// What is left of an image (784 pixels in [0, 1]) in its own gradient, clipped to norm 1, under Gaussian noise of this scale; 0: none. `draw` numbers the noise.
@@ -89,6 +93,7 @@ pub enum Answer {
     Audit(Result<LowerBounds, String>),
     Sweep(Result<SweepPrice, String>),
     Label(Result<String, String>),
+    Allowed(Result<Allowed, String>),
     Game(Result<Played, String>),
     Invert(Result<Box<Picture>, String>),
     Compare(Box<Result<NoiseComparison, String>>),
@@ -129,6 +134,15 @@ pub struct TightEpsilon {
     pub ahead: Vec<(u64, f64)>,
     /// Which part of it is computed without a proven error bound; `None`: all of it is proven.
     pub numerical: Option<String>,
+}
+
+/// What a run allows an attacker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Allowed {
+    /// The tight ε.
+    pub epsilon: f64,
+    /// Edge of what the whole privacy curve forbids of a ROC, for logarithmic axes.
+    pub forbidden: Vec<Point>,
 }
 
 /// An image as it was read off its gradient.
@@ -211,6 +225,7 @@ impl Accounts {
                     None => written(None),
                 }))
             }
+            Question::Allowed { config, train } => Answer::Allowed(in_words(allowed(&config, train))),
             Question::Game { config, train, candidates } => {
                 Answer::Game(in_words(self.games.play(&config, train, candidates)))
             }
@@ -270,6 +285,18 @@ fn spent(books: &Books, then: &[Event], ahead: &[u64], delta: f64) -> Result<Spe
     Ok(Spent { releases, classic, improved, tight })
 }
 
+/// The least rate of false alarms of a ROC, and points of its edge.
+const LEAST_RATE: f64 = 1e-3;
+const EDGE: u32 = 120;
+
+fn allowed(config: &RunConfig, train: u32) -> Result<Allowed, AttackError> {
+    let books = projection::planned(config, train, config.steps.ok_or(AttackError::NoEnd)?)?;
+    let epsilon = books.tight(config.delta)?.value;
+    let curve = PrivacyCurve::new(books.curve_about(epsilon, config.delta, 2 * CURVE, CURVE_TOLERANCE)?);
+    let curve = curve.map_err(|_| AttackError::NoGuarantee)?;
+    Ok(Allowed { epsilon, forbidden: forbidden_above(&curve, LEAST_RATE, EDGE) })
+}
+
 /// The perceptron that shows most is at its public start; what the image is of makes no difference to what is shown.
 fn invert(image: &[f32], sigma: f64, draw: u32, delta: f64) -> Result<Picture, AttackError> {
     let noise = (sigma > 0.0).then_some(NoiseSpec::Gaussian { sigma });
@@ -289,6 +316,7 @@ fn in_words<T, E: std::fmt::Display>(result: Result<T, E>) -> Result<T, String> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::attack::membership::small_town;
 
     #[test]
     fn every_question_gets_its_answer() {
@@ -317,6 +345,10 @@ mod tests {
         assert!(open.epsilon == f64::INFINITY && weak.cosine > 0.9 && (weak.cosine - weak.expected).abs() < 0.05);
         assert!(strong.cosine.abs() < 0.2 && strong.epsilon < 5.0, "{} {}", strong.cosine, strong.epsilon);
         assert!(seen(f64::NAN).is_ok_and(|seen| seen.epsilon == f64::INFINITY) && seen(1e300).is_err());
+        let town = |noise| Question::Allowed { config: small_town(noise), train: 2750 };
+        let Answer::Allowed(Ok(allowed)) = asked(town(Some(1.1))) else { panic!("nothing is allowed") };
+        assert!(allowed.epsilon > 2.9 && allowed.epsilon < 3.2 && allowed.forbidden.len() == EDGE as usize);
+        assert!(matches!(asked(town(None)), Answer::Allowed(Err(_))));
         assert!(matches!(asked(Question::HiddenStates), Answer::HiddenStates([a, ..]) if !a.is_empty()));
         let none = asked(Question::Projection { config: RunConfig { noise: None, ..config }, train: 1000, steps: 1 });
         assert!(matches!(none, Answer::Projection(Err(reason)) if reason.contains("no noise")));

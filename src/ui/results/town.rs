@@ -12,7 +12,10 @@ use crate::{
     ui::{
         settings::Settings,
         size::closures::{bool_fn, on_click, on_event, text_fn, view_fn},
-        state::{Page, attacks::Hidden},
+        state::{
+            Page,
+            attacks::{Hidden, Town},
+        },
         text::{Text, t, text},
         widgets::chart::{Frame, chart},
     },
@@ -57,7 +60,7 @@ pub fn town(page: Page) -> AnyView {
             <div class="once-buttons"><button type="button" class="primary" data-testid="town-begin" on:click=on_click(begin)>{text_fn(name)}</button></div>
             {view_fn(done)}
             {chart(page, Frame { title: t!("Who the model gives away"), file: "membership", height: 200.0, full: true }, move || drawing(page))}
-            {view_fn(move || attacks.seen.with(|seen| seen.last().map(|(_, seen)| says(seen))))}
+            {view_fn(move || attacks.seen.with(|seen| seen.last().map(says)))}
         </section>
     }
     .into_any()
@@ -107,7 +110,7 @@ fn drawing(page: Page) -> Drawing {
     };
     let mut lines = vec![];
     page.attacks.seen.with(|seen| {
-        if let Some((_, last)) = seen.last().filter(|(_, last)| !last.forbidden.is_empty()) {
+        if let Some(last) = seen.last().and_then(|town| town.allowed.as_ref()) {
             // Round about: what lies above the edge.
             let edge = within(&last.forbidden);
             let corners = [(1.0, 1.0), (LEAST, 1.0)];
@@ -116,10 +119,10 @@ fn drawing(page: Page) -> Drawing {
             lines.push(Line { class: "line-epsilon", name: t!("at most, by its ε").to_owned(), points: edge });
         }
         // Another one's curve has an edge of its own, but where it has none.
-        let last = seen.last().map(|(hidden, _)| *hidden);
-        for (hidden, seen) in seen.iter().filter(|(hidden, seen)| Some(*hidden) == last || seen.epsilon.is_none()) {
-            let place = Hidden::ALL.iter().position(|known| known == hidden).unwrap_or_default();
-            let points = within(&seen.mislabelled.roc);
+        let last = seen.last().map(|town| town.hidden);
+        for town in seen.iter().filter(|town| Some(town.hidden) == last || town.allowed.is_none()) {
+            let place = Hidden::ALL.iter().position(|known| *known == town.hidden).unwrap_or_default();
+            let points = within(&town.seen.mislabelled.roc);
             lines.push(Line { class: CLASSES[place], name: NAMES[place].get().to_owned(), points });
         }
     });
@@ -136,8 +139,8 @@ fn drawing(page: Page) -> Drawing {
 }
 
 /// What the last attack says.
-fn says(seen: &Seen) -> AnyView {
-    let Seen { mislabelled, labelled, own, epsilon, .. } = seen;
+fn says(town: &Town) -> AnyView {
+    let Seen { mislabelled, labelled, own } = &*town.seen;
     let share = |auc: f64| format::decimals_of(auc, 3);
     let (guesses, right) = (mislabelled.guesses, mislabelled.right);
     let found = match mislabelled.epsilon > 0.0 {
@@ -153,9 +156,10 @@ fn says(seen: &Seen) -> AnyView {
             right = right
         ),
     };
-    let most = match epsilon {
-        Some(epsilon) => t!("The books say ε ≤ {epsilon}.", epsilon = format::epsilon(*epsilon)),
-        None => t!("No ε bounds it from above.").to_owned(),
+    let most = match &town.allowed {
+        Some(allowed) => t!("The books say ε ≤ {epsilon}.", epsilon = format::epsilon(allowed.epsilon)),
+        None if town.known => t!("No ε bounds it from above.").to_owned(),
+        None => String::new(),
     };
     let auc = t!("Area under the curve: {auc}, where guessing has 0.5.", auc = share(mislabelled.auc.value));
     let right = labelled.as_ref().map(|labelled| {

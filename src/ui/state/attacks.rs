@@ -7,7 +7,7 @@ use leptos::prelude::*;
 use crate::{
     attack::{
         Progress,
-        membership::{Own, small_town},
+        membership::{Own, Sought, small_town},
     },
     train::config::RunConfig,
     ui::{
@@ -18,7 +18,7 @@ use crate::{
         },
     },
     worker::{
-        accounts::{Answer, Picture, Question},
+        accounts::{Allowed, Answer, Picture, Question},
         attacking::{Asked, Inferred, Seen},
         games::Played,
         protocol::Request,
@@ -65,6 +65,16 @@ impl Hidden {
     }
 }
 
+/// A town that was attacked.
+#[derive(Clone)]
+pub struct Town {
+    pub hidden: Hidden,
+    pub seen: Arc<Seen>,
+    /// What its run allows, once that is known; `None`: it has no guarantee.
+    pub allowed: Option<Arc<Allowed>>,
+    pub known: bool,
+}
+
 /// A game that is asked about.
 #[derive(Clone, Debug, PartialEq)]
 struct Game {
@@ -83,13 +93,13 @@ pub struct Attacks {
     pub linked: bool,
     /// What hides the records of the next town, and of the one that is attacked.
     pub hidden: RwSignal<Hidden>,
-    attacked: StoredValue<Hidden>,
+    attacked: StoredValue<(Hidden, RunConfig)>,
     /// The digit that the drawing is said to be, where it is to be a record.
     pub label: RwSignal<Option<u8>>,
     /// How far the model is, while one is trained.
     pub progress: RwSignal<Option<Progress>>,
     /// What was seen of each kind of town, the last one last.
-    pub seen: RwSignal<Vec<(Hidden, Arc<Seen>)>>,
+    pub seen: RwSignal<Vec<Town>>,
     pub candidates: RwSignal<u32>,
     game: StoredValue<Option<Game>>,
     pub played: RwSignal<Option<Result<Played, String>>>,
@@ -109,7 +119,7 @@ impl Attacks {
             open: RwSignal::new(link.attacks),
             linked: link.attacks,
             hidden: RwSignal::new(Hidden::No),
-            attacked: StoredValue::new(Hidden::No),
+            attacked: StoredValue::new((Hidden::No, small_town(None))),
             label: RwSignal::new(None),
             progress: RwSignal::new(None),
             seen: RwSignal::new(vec![]),
@@ -130,9 +140,10 @@ impl Attacks {
     /// Trains a model, and attacks it.
     pub fn begin(self, set: RunConfig, own: Option<Own>) {
         let hidden = self.hidden.get_untracked();
-        self.attacked.set_value(hidden);
+        let config = hidden.config(set);
+        self.attacked.set_value((hidden, config.clone()));
         self.progress.set(Some(Progress { done: 0, of: 1 }));
-        self.trainer.send(Request::Attack(Box::new(Asked { config: hidden.config(set), own })));
+        self.trainer.send(Request::Attack(Box::new(Asked { config, own })));
     }
 
     /// Stops it.
@@ -150,10 +161,20 @@ impl Attacks {
             Some(Inferred::Training(progress)) => self.progress.set(Some(progress)),
             Some(Inferred::Found(seen)) => {
                 self.progress.set(None);
-                let hidden = self.attacked.get_value();
+                let (hidden, config) = self.attacked.get_value();
+                let seen: Arc<Seen> = Arc::from(seen);
                 self.seen.update(|all| {
-                    all.retain(|(known, _)| *known != hidden);
-                    all.push((hidden, Arc::from(seen)));
+                    all.retain(|town| town.hidden != hidden);
+                    all.push(Town { hidden, seen: seen.clone(), allowed: None, known: false });
+                });
+                let train = Sought::default().examples().unwrap_or_default();
+                self.accountant.ask(Question::Allowed { config, train }, move |answer| {
+                    let Answer::Allowed(allowed) = answer else { return };
+                    self.seen.update(|all| {
+                        if let Some(town) = all.iter_mut().find(|town| Arc::ptr_eq(&town.seen, &seen)) {
+                            (town.allowed, town.known) = (allowed.ok().map(Arc::new), true);
+                        }
+                    });
                 });
             }
             None => self.progress.set(None),
