@@ -149,7 +149,7 @@ fn backend() -> impl Strategy<Value = BackendChoice> {
 /// A link for each key that is of no table, which says something by it that is not so by default.
 const SAID: [&str; 19] = [
     "preset=best-1",
-    "model=built&layers=conv%208%205x5%2F2%20same%2C%20tanh%2C%20dense%2010",
+    "model=built&layers=conv%208%205x5%2F2%20same,%20tanh,%20dense%2010",
     "noise=custom&density=1%2Fcosh(x)",
     "encoder=layers&layer-norms=0.5%201",
     "phases=list&phase-list=3%3B%204%20noise%200.5",

@@ -33,7 +33,8 @@ pub fn shares(
     exact: bool,
     edges: impl Fn(usize, bool) -> Vec<usize>,
 ) -> Vec<Share> {
-    let threads = threads.max(1);
+    // Of nothing there is nothing to share.
+    let threads = if lot == 0 { 1 } else { threads.max(1) };
     let all: Vec<usize> = if exact {
         let blocks = lot.div_ceil(lanes.max(1));
         (0..=blocks).map(|block| lot.min(block * lanes)).collect()
