@@ -7,7 +7,7 @@ use super::{
     noise_query::{KEYS, NoiseQuery, PSIS},
 };
 use crate::{
-    model::Architecture,
+    model::{Architecture, layers::LayerList},
     plot::format,
     train::functional::{features::Features, price::Mechanism},
     ui::{
@@ -232,7 +232,7 @@ impl Link {
                 pairs.push((spec.key, chosen.to_owned()));
             }
             if let (Select::Model, Architecture::Built(list)) = (select, settings.model)
-                && settings.model != default.model
+                && list != LayerList::FIRST
             {
                 pairs.push(("layers", encode(&list.to_string())));
             }
