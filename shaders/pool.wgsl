@@ -1,4 +1,4 @@
-// model::reference::Stage::MaxPool, forward: 2×2 windows at stride 1; the first (row-major) maximum wins.
+// model::reference::Stage::Pool, forward: 2×2 windows at stride 1; the first (row-major) maximum wins.
 // An invocation makes a row. Which of the four won is kept for unpool.wgsl, 2 bits a cell, 7 cells in a float.
 
 override CHANNELS: u32;

@@ -1,4 +1,4 @@
-// model::reference::Stage::MaxPool, backward, then the activation's derivative. The delta takes the activation's
+// model::reference::Stage::Pool, backward, then the activation's derivative. The delta takes the activation's
 // place.
 
 override CHANNELS: u32;

@@ -20,7 +20,10 @@ use core::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use super::{Activation, CLASSES, Layer, cnn::Geometry};
+use super::{
+    cnn::Geometry,
+    parts::{Activation, CLASSES, Layer},
+};
 use crate::{
     data::idx::SIDE,
     mechanism::{denoise::Planes, layers::MOST_LAYERS},

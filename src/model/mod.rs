@@ -2,13 +2,12 @@
 
 #![warn(missing_docs)]
 
-use core::ops::Range;
-
 use serde::{Deserialize, Serialize};
 
 pub mod cnn;
 mod init;
 pub mod layers;
+mod parts;
 pub mod pretrained;
 pub mod reference;
 mod safetensors;
@@ -19,10 +18,9 @@ use crate::{data::idx::SIDE, mechanism::denoise::Planes};
 
 pub use crate::data::idx::PIXELS;
 pub use init::{glorot, initial_parameters};
+pub use parts::{Activation, CLASSES, Layer};
 pub use safetensors::safetensors;
 
-/// Digits to tell apart.
-pub const CLASSES: usize = 10;
 /// Hidden units of the [`Architecture::Mlp`].
 pub const MLP_HIDDEN: usize = 128;
 
@@ -31,43 +29,6 @@ pub const MLP_HIDDEN: usize = 128;
 #[must_use]
 pub fn pixel(byte: u8) -> f32 {
     f32::from(byte) * (1.0 / 255.0)
-}
-
-/// What stands between layers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Activation {
-    /// tanh x.
-    Tanh,
-    /// max(0, x).
-    Relu,
-    /// x, or eˣ − 1 where that is below 0.
-    Elu,
-    /// 1/(1 + e⁻ˣ).
-    Sigmoid,
-    /// s/(1 + e^(−T·x)) − o; each in hundredths.
-    Tempered {
-        /// s.
-        scale: u16,
-        /// T.
-        inverse_temperature: u16,
-        /// o.
-        offset: u16,
-    },
-}
-
-impl Activation {
-    /// s, T and o, where it is s/(1 + e^(−T·x)) − o.
-    #[must_use]
-    pub fn logistic(self) -> Option<[f64; 3]> {
-        match self {
-            Self::Sigmoid => Some([1.0, 1.0, 0.0]),
-            Self::Tempered { scale, inverse_temperature, offset } => {
-                Some([scale, inverse_temperature, offset].map(|hundredths| f64::from(hundredths) / 100.0))
-            }
-            Self::Tanh | Self::Relu | Self::Elu => None,
-        }
-    }
 }
 
 /// A model that a visitor can train. Pixels, or features of them, come in as f32; the loss is softmax cross-entropy.
@@ -89,38 +50,6 @@ pub enum Architecture {
     CnnRelu,
     /// Whatever somebody has built.
     Built(LayerList),
-}
-
-/// One weight matrix (or convolution kernel) and its bias in the flat vector.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layer {
-    /// Its name in files, such as `conv1`.
-    pub name: &'static str,
-    /// First weight in the flat vector; the biases follow the weights.
-    pub offset: usize,
-    /// Rows: output units or channels. Also the number of biases.
-    pub outputs: usize,
-    /// Columns: inputs of a unit (for a convolution: input channels × kernel height × kernel width).
-    pub fan_in: usize,
-    /// Fan-out as Glorot counts it (for a convolution: output channels × kernel area).
-    pub fan_out: usize,
-    /// Whether weights are factors of what is normalised, which begin at 1, and not of sums.
-    pub scales: bool,
-}
-
-impl Layer {
-    /// Where the weights are in the flat vector: `outputs × fan_in`, row by row.
-    #[must_use]
-    pub const fn weights(&self) -> Range<usize> {
-        self.offset..self.offset + self.outputs * self.fan_in
-    }
-
-    /// Where the biases are in the flat vector.
-    #[must_use]
-    pub const fn biases(&self) -> Range<usize> {
-        let start = self.offset + self.outputs * self.fan_in;
-        start..start + self.outputs
-    }
 }
 
 impl std::fmt::Display for Architecture {
