@@ -285,8 +285,8 @@ fn spent(books: &Books, then: &[Event], ahead: &[u64], delta: f64) -> Result<Spe
     Ok(Spent { releases, classic, improved, tight })
 }
 
-/// The least rate of false alarms of a ROC, and points of its edge.
-const LEAST_RATE: f64 = 1e-3;
+/// The least rate of false alarms of a ROC's edge, and how many points it has.
+pub const LEAST_RATE: f64 = 1e-3;
 const EDGE: u32 = 120;
 
 fn allowed(config: &RunConfig, train: u32) -> Result<Allowed, AttackError> {

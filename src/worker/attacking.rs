@@ -87,7 +87,7 @@ impl Attack {
     /// What is refused, and a model that fails.
     pub async fn piece(&mut self, time: Duration) -> Result<Option<Inferred>, AttackError> {
         let start = Instant::now();
-        let sought = Sought { seed: 0, ..Sought::default() };
+        let sought = Sought::default();
         let Some(digits) = &self.digits else {
             // Drawn in a piece of their own.
             self.digits = Some(synthetic::digits(SEED, sought.examples()? as usize, 0).train);

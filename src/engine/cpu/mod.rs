@@ -8,10 +8,10 @@
 //! No kernel looks at what pixels hold, though most are blank: the time of a step tells nothing about the lot but its size
 //! (and, faintly, where the magnitudes of an envelope's gradients lie).
 
-mod built;
 pub mod helpers;
 mod kernels;
 mod models;
+mod prepared;
 mod simd;
 mod threads;
 
@@ -130,7 +130,7 @@ struct Made {
 impl Made {
     fn of(task: &Task) -> Result<Self, EngineError> {
         let layers = task.layers()?;
-        let encoding = built::encoding(task, layers.as_ref())?;
+        let encoding = prepared::encoding(task, layers.as_ref())?;
         let noise = task.noise.as_ref().map(Family::new).transpose()?;
         let denoising = Denoising::new(task, noise.as_ref())?;
         let on_grid = match task.grid {
@@ -162,7 +162,7 @@ impl CpuEngine {
         check_dataset(&train)?;
         let Made { encoding, noise, denoising, on_grid, layers, encoder } = Made::of(&task)?;
         let correlated = task.correlated_noise(p)?;
-        let kernels = built::kernels(&task, &encoding, performance)?;
+        let kernels = prepared::kernels(&task, &encoding, performance)?;
         let info = EngineInfo { backend: Backend::Cpu, device: kernels.describe(0) };
         let mut parameters = vec![0.0; padded(p)];
         parameters[..p].copy_from_slice(initial_parameters);
@@ -503,7 +503,7 @@ impl CpuEngine {
     #[must_use]
     pub fn describe(performance: Performance) -> EngineInfo {
         let task = Task::without_privacy(Architecture::Linear);
-        let kernels = built::kernels(&task, &Encoding::None, performance);
+        let kernels = prepared::kernels(&task, &Encoding::None, performance);
         let device = kernels.map_or_else(|error| error.to_string(), |kernels| kernels.describe(0));
         EngineInfo { backend: Backend::Cpu, device }
     }

@@ -124,6 +124,12 @@ pub fn sample(digit: u8) -> Vec<Stroke> {
     }
 }
 
+/// Pixels in [0, 1] as bytes; 255 is ink.
+#[must_use]
+pub fn bytes(pixels: &[f32]) -> Vec<u8> {
+    pixels.iter().map(|ink| (255.0 * ink).round() as u8).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use leptos::{html, prelude::*};
 
+use super::digit::bytes;
 use crate::{
+    model::pixel,
     plot::format,
     ui::{
         browser,
@@ -29,14 +31,12 @@ fn sigma_at(place: f64) -> f64 {
 /// The section.
 pub fn gradient(page: Page) -> AnyView {
     let attacks = page.attacks;
-    let bytes = |pixels: &[f32]| pixels.iter().map(|share| (255.0 * share).round() as u8).collect::<Vec<u8>>();
     // The visitor's drawing or, before there is one, a digit that the program has drawn.
     let image = Memo::new(move |_| {
         let drawn = page.pad.drawing.get();
         drawn.or_else(|| {
             let recorded = page.snapshots.recorded.get()?;
-            (!recorded.lot.labels.is_empty())
-                .then(|| recorded.lot.digit(0).iter().map(|&byte| f32::from(byte) / 255.0).collect())
+            (!recorded.lot.labels.is_empty()).then(|| recorded.lot.digit(0).iter().map(|&byte| pixel(byte)).collect())
         })
     });
     effect(move || {

@@ -11,6 +11,7 @@
 //! | `curves` | accuracy and ε by step |
 //! | `counted` | what counts told that were released with the steps |
 //! | [`digit`] | a drawing made into the picture that models know |
+//! | `fold` | a fold that a link may have opened |
 //! | `gauge` | numbers as bars under one another |
 //! | `gradient` | an image from one gradient |
 //! | `meaning` | what ε says |
@@ -40,6 +41,8 @@ mod counted;
 #[cfg(target_arch = "wasm32")]
 pub(super) mod curves;
 pub mod digit;
+#[cfg(target_arch = "wasm32")]
+mod fold;
 #[cfg(target_arch = "wasm32")]
 mod gauge;
 #[cfg(target_arch = "wasm32")]

@@ -2,6 +2,7 @@
 
 use leptos::{html, prelude::*};
 
+use super::fold::fold;
 use crate::{
     data::TestSet,
     model::PIXELS,
@@ -16,7 +17,7 @@ use crate::{
         settings::Number,
         size::closures::{bool_fn, effect, on_click, on_event, text_fn, text_memo, view_fn},
         stage::colours::put,
-        state::{Origin, Page, Panel, pay_once::Paid},
+        state::{Origin, Page, pay_once::Paid},
         text::{Text, heard, t, text},
         widgets::{
             chart::{Frame, chart},
@@ -45,27 +46,7 @@ pub fn panel(page: Page) -> Option<AnyView> {
         return None;
     }
     let once = page.pay_once;
-    let node = NodeRef::<html::Details>::new();
-    if once.linked {
-        effect(move || {
-            if let Some(fold) = node.get() {
-                page.appearance.show_panel(Panel::Results);
-                set_timeout(move || fold.scroll_into_view(), std::time::Duration::from_millis(300));
-            }
-        });
-    }
-    let toggled = move |event: leptos::ev::Event| {
-        once.open.set(event_target::<web_sys::HtmlDetailsElement>(&event).open());
-    };
-    let inside = view_fn(move || once.open.get().then(|| inside(page)));
-    Some(
-        view! {
-            <details class="meaning" id="pay-once" data-testid="pay-once" node_ref=node open=bool_fn(move || once.open.get()) on:toggle=on_event(toggled)>
-                <summary>{t!("Pay once, train for ever")}</summary>{inside}
-            </details>
-        }
-        .into_any(),
-    )
+    Some(fold(page, ["pay-once", t!("Pay once, train for ever")], once.open, once.linked, inside))
 }
 
 fn inside(page: Page) -> AnyView {

@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 
+use super::digit::bytes;
 use crate::{
     attack::membership::{Own, OwnFound},
     plot::{
@@ -19,7 +20,7 @@ use crate::{
         text::{Text, t, text},
         widgets::chart::{Frame, chart},
     },
-    worker::attacking::Seen,
+    worker::{accounts::LEAST_RATE, attacking::Seen},
 };
 
 const NAMES: [Text; 4] =
@@ -29,7 +30,7 @@ const NAMES: [Text; 4] =
 const CLASSES: [&str; 4] = ["line-attack", "line-n3", "line-accuracy", "line-noise"];
 
 /// The least rate of either axis.
-const LEAST: f64 = 1e-3;
+const LEAST: f64 = LEAST_RATE;
 
 /// The section.
 pub fn town(page: Page) -> AnyView {
@@ -40,9 +41,8 @@ pub fn town(page: Page) -> AnyView {
             return attacks.stop();
         }
         let drawn = page.pad.drawing.get_untracked();
-        let pixel = |share: &f32| (255.0 * share).round() as u8;
         let own = attacks.label.get_untracked().zip(drawn);
-        let own = own.map(|(label, drawn)| Own { pixels: drawn.iter().map(pixel).collect(), label });
+        let own = own.map(|(label, drawn)| Own { pixels: bytes(&drawn), label });
         attacks.begin(page.settings.with_untracked(Settings::config), own);
     };
     let name = move || if busy() { t!("Stop") } else { t!("Train and attack") };

@@ -8,8 +8,8 @@ use crate::{
     engine::{
         EngineError, Performance,
         cpu::{
-            built,
             models::Examples,
+            prepared,
             simd::padded,
             threads::{Encoding, Kernels, Lot, Seen},
         },
@@ -39,9 +39,9 @@ impl Known {
             _ => None,
         };
         let task = setup.task(envelope);
-        let encoding = built::encoding(&task, task.layers()?.as_ref())?;
+        let encoding = prepared::encoding(&task, task.layers()?.as_ref())?;
         let performance = Performance { threads: Some(1), ..Performance::default() };
-        let kernels = built::kernels(&task, &encoding, performance)?;
+        let kernels = prepared::kernels(&task, &encoding, performance)?;
         Ok(Self { model, encoding, kernels })
     }
 }

@@ -22,6 +22,7 @@ use crate::{
     mechanism::layers::MOST_LAYERS,
     model::{
         CLASSES, Layer,
+        cnn::Geometry,
         layers::{LayerList, Placed},
         reference::Stage,
     },
@@ -185,13 +186,7 @@ impl<S: Simd> Built<S> {
             match place.stage {
                 Stage::Dense(layer) => dense_forward(s, &layer, parameters, input, out),
                 Stage::Convolution(layer, geometry) => {
-                    let padded = &mut self.padded[at];
-                    let input = if padded.is_empty() {
-                        input
-                    } else {
-                        s.run(Pad { geometry, from: input, to: padded });
-                        &*padded
-                    };
+                    let input = with_zeros(s, geometry, input, &mut self.padded[at]);
                     let weights = &parameters[layer.offset..layer.biases().end];
                     s.run(ConvolutionForward { geometry, weights, input, out });
                 }
@@ -230,15 +225,8 @@ impl<S: Simd> Built<S> {
                     }
                 }
                 (Stage::Convolution(layer, geometry), Some((_, _, kept))) => {
-                    let input = copy.input(block, at);
-                    let padded = &mut self.padded[at];
-                    let input = if padded.is_empty() {
-                        input
-                    } else {
-                        // It holds another copy's, where there are several.
-                        s.run(Pad { geometry, from: input, to: padded });
-                        &*padded
-                    };
+                    // What is there is another copy's, where there are several.
+                    let input = with_zeros(s, geometry, copy.input(block, at), &mut self.padded[at]);
                     let own = &mut gradient[kept..][..layer.outputs * (layer.fan_in + 1)];
                     s.run(ConvolutionGradient { geometry, input, delta, gradient: own });
                     if goes_on && geometry.padding == 0 {
@@ -284,6 +272,15 @@ impl<S: Simd> Built<S> {
         };
         self.stages.iter().enumerate().filter_map(dense)
     }
+}
+
+/// What a convolution reads: `input` with its zeros around it, in `padded`, or itself where it has none.
+fn with_zeros<'a, S: Simd>(s: S, geometry: Geometry, input: &'a [S::F], padded: &'a mut [S::F]) -> &'a [S::F] {
+    if padded.is_empty() {
+        return input;
+    }
+    s.run(Pad { geometry, from: input, to: &mut *padded });
+    padded
 }
 
 fn dense_forward<S: Simd>(s: S, layer: &Layer, parameters: &[f32], input: &[S::F], out: &mut [S::F]) {
