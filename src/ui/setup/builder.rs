@@ -182,7 +182,7 @@ fn row(draft: Draft, (at, count): (usize, usize), text: String, placed: Option<P
 
 /// How wide a shape's bar is: by the logarithm of its values, of which an image has 784.
 fn bar(shape: Shape) -> u32 {
-    (12 * shape.values().max(1).ilog2()).clamp(4, 100)
+    (8 * shape.values().max(1).ilog2()).clamp(4, 100)
 }
 
 /// How large the network is, and how long the noise beside the clip.
