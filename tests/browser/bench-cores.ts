@@ -5,7 +5,7 @@ import { hostOver } from "./line";
 // A step of the page's CPU engine on several cores: `cargo xtask bench cores`. Each line is a row of samples: milliseconds a step, over windows of a run that plays at full speed, with
 // the turns of the event loop between steps and without evaluations.
 
-const WINDOW = 400;
+const WINDOW = 45;
 const SECONDS = Number(process.env.HUSHGRAD_BENCH_SECONDS ?? 6);
 const CORES = [1, 2, 4];
 const RUNS: [label: string, query: string][] = [
