@@ -1,6 +1,11 @@
 //! Helpers of the CPU engine without a browser: whatever becomes of their answers, a run is the same to the last bit.
 
-use std::{collections::VecDeque, sync::Arc, sync::Mutex, time::Duration};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+    thread,
+    time::Duration,
+};
 
 use futures::future::{FutureExt, LocalBoxFuture};
 use hushgrad::{
@@ -41,9 +46,14 @@ pub enum Fate {
     Unable,
     /// They come too short.
     Short,
+    /// They come, each so long after its order that whoever computes alone is done before.
+    Dear,
     /// It never begins.
     NeverReady,
 }
+
+/// Longer than a lot of these tests takes on one thread, by far.
+const DEAR: Duration = Duration::from_millis(300);
 
 /// Helpers that are called in place.
 struct InProcess {
@@ -81,6 +91,9 @@ impl Transport for InProcess {
         let dead = |with: usize| log.orders[helper] > with;
         // What a browser carries is bytes.
         let order = Order { ask: postcard::from_bytes(&postcard::to_allocvec(&order.ask).unwrap()).unwrap(), ..order };
+        if *fate == Fate::Dear {
+            thread::sleep(DEAR);
+        }
         let Some(answer) = hand.take(order) else { return };
         let told: Told = postcard::from_bytes(&postcard::to_allocvec(&answer.told).unwrap()).unwrap();
         let answer = Answer { told, ..answer };
@@ -358,12 +371,11 @@ fn what_pays_is_measured_and_changes_nothing() {
         expected_lot: 64.0,
         ..task(Architecture::CnnTanh, EncoderSpec::Clip { norm: 1.0 }, Some(NoiseSpec::Gaussian { sigma: 0.7 }))
     };
-    let (helpers, log) = helpers_with(&[Fate::Good; 3]);
+    let (helpers, log) = helpers_with(&[Fate::Dear; 3]);
     let start = initial_parameters(task.model, SEED);
     let mut engine = CpuEngine::new(task.clone(), data.clone(), &start, ALONE).unwrap();
     engine.set_helpers(Some(helpers));
     assert_eq!(block_on(engine.prepare(0)).unwrap(), 0);
-    // Helpers that are called in place save nothing.
     assert!(engine.info().device.ends_with(", 1 thread"), "{}", engine.info().device);
     let measured: usize = log.lock().unwrap().orders.iter().sum();
     assert!(measured > 0);
