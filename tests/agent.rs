@@ -494,8 +494,8 @@ fn a_minority_is_trained_on_as_any_session_trains_on_it_at_the_same_epsilon() {
     let counted = thread.count();
     assert_eq!(accuracy(&counted.run.usual, None), report.test_accuracy);
     for counts in [&counted.run, counted.open.as_ref().unwrap()] {
-        assert_eq!(counts.turned.unwrap().iter().flatten().sum::<u32>(), 700);
-        assert!(accuracy(&counts.turned.unwrap(), None) < accuracy(&counts.usual, None));
+        assert_eq!(counts.turned.as_ref().unwrap().iter().flatten().sum::<u32>(), 700);
+        assert!(accuracy(counts.turned.as_ref().unwrap(), None) < accuracy(&counts.usual, None));
     }
     // What is released costs the same, and the digits are the same people's.
     let bound = |minority| {

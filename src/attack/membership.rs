@@ -24,7 +24,7 @@ use crate::{
         risk::{GaussianPrivacy, PrivacyCurve},
     },
     data::{Dataset, Shift},
-    engine::{AnyEngine, Engine as _, EngineFactory, Scores},
+    engine::{AnyEngine, Engine as _, EngineFactory},
     model::{Architecture, CLASSES, PIXELS},
     rng::NotPrivateReplay,
     train::{config::RunConfig, plan::Plan, session::Session},
@@ -336,8 +336,8 @@ impl Candidates {
 }
 
 /// Cross-entropy in nats, in f64 and without a floor: what is very sure has digits, too.
-pub(super) fn loss(scores: &Scores, label: u8) -> f64 {
-    let scores = scores.map(f64::from);
+pub(super) fn loss(scores: &[f32], label: u8) -> f64 {
+    let scores: Vec<f64> = scores.iter().map(|&z| f64::from(z)).collect();
     let best = (1..scores.len()).fold(0, |best, class| if scores[class] > scores[best] { class } else { best });
     // The largest is e⁰, so ln(1 + the rest) keeps its digits where that is the label's own.
     let rest: f64 =

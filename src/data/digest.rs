@@ -2,16 +2,18 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::{Dataset, idx::PIXELS};
+use super::{Classes, Dataset, Picture};
 
 /// Stands before what is hashed, so that no file that happens to hold these bytes has the same name; changed whenever the definition is.
 const DOMAIN: &[u8] = b"hushgrad-digits-1\n";
+/// The same for images that are not 28×28 grey values of ten classes; what they are follows it.
+const OTHERS: &[u8] = b"hushgrad-images-1\n";
 
 impl Dataset {
     /// A name for these examples that does not depend on their order or on the set's name: 64 lower-case hexadecimal digits.
     ///
     /// SHA-256 of `hushgrad-digits-1` and a line feed, the number of examples (u64, little-endian) and the examples' own SHA-256 in ascending order; an example's is that of
-    /// its label's byte and its 784 pixels. Two sets have the same name if and only if they hold the same examples equally often, but for a
+    /// its label's byte and its 784 pixels. Of images that are no digits `hushgrad-images-1` and a line feed stand before, then a byte each for channels, side and number of classes. Two sets have the same name if and only if they hold the same examples equally often, but for a
     /// collision of SHA-256. One example more, less or changed makes another name: sets that overlap are not recognised.
     ///
     /// **Not private**: whoever knows all examples but one can try each candidate for it. Keep it where the examples are kept.
@@ -29,13 +31,19 @@ impl Dataset {
     fn digest_of(&self, most: usize) -> String {
         let mut examples: Vec<[u8; 32]> = self
             .images
-            .chunks_exact(PIXELS)
+            .chunks_exact(self.pixels())
             .zip(self.labels.iter())
             .take(most)
             .map(|(image, label)| Sha256::new().chain_update([*label]).chain_update(image).finalize().into())
             .collect();
         examples.sort_unstable();
-        let mut all = Sha256::new().chain_update(DOMAIN).chain_update((examples.len() as u64).to_le_bytes());
+        let (Picture { channels, side }, classes) = (self.picture, self.classes.count());
+        let mut all = if self.picture == Picture::DIGIT && classes == Classes::digits().count() {
+            Sha256::new().chain_update(DOMAIN)
+        } else {
+            Sha256::new().chain_update(OTHERS).chain_update([channels, side, classes as u8])
+        };
+        all.update((examples.len() as u64).to_le_bytes());
         examples.iter().for_each(|example| all.update(example));
         all.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
@@ -44,7 +52,7 @@ impl Dataset {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::synthetic;
+    use crate::data::{idx::PIXELS, synthetic};
 
     fn permuted(set: &Dataset, order: &[usize]) -> Dataset {
         let images: Vec<u8> = order.iter().flat_map(|&i| set.image(i).to_vec()).collect();
@@ -77,9 +85,14 @@ mod tests {
         exchanged.swap(0, i);
         others.push(Dataset::new("", set.images.to_vec(), exchanged).digest());
         others.push(Dataset::new("", vec![], vec![]).digest());
+        // The same bytes, as other images, and of more classes.
+        let bytes = || (set.images.to_vec(), set.labels.to_vec());
+        let of = |picture, classes| Dataset::of("", picture, classes, bytes().0, bytes().1).digest();
+        others.push(of(Picture::DIGIT, Classes::numbered(11).unwrap()));
+        others.push(of(Picture { channels: 1, side: 14 }, Classes::digits()));
         others.sort_unstable();
         others.dedup();
-        assert_eq!(others.len(), 8);
+        assert_eq!(others.len(), 10);
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub mod mnist;
 #[cfg(not(target_arch = "wasm32"))]
 mod mnist_error;
 pub mod mnist_files;
+pub mod picture;
 pub mod shard_writer;
 pub mod shards;
 pub mod sharing;
@@ -22,18 +23,23 @@ pub mod visitor;
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use idx::{Idx, IdxError, Kind, PIXELS};
+use idx::{Idx, IdxError, Kind};
+pub use picture::{Classes, Picture};
 pub use shift::Shift;
 pub use turned::ONE_IN;
 
-/// Labelled 28×28 grey images, one byte a pixel (0 is paper, 255 is ink), row by row. Cheap to clone.
+/// Labelled images of one size, one byte a value (of a digit: 0 is paper, 255 is ink), row by row. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dataset {
     /// What the page calls it, e.g. "MNIST" or "synthetic digits".
     pub name: String,
-    /// `len × 784` bytes.
+    /// What each image is.
+    pub picture: Picture,
+    /// What its label says.
+    pub classes: Classes,
+    /// `len × picture.pixels()` bytes.
     pub images: Arc<[u8]>,
-    /// `len` bytes, each below 10.
+    /// `len` bytes, each below the number of classes.
     pub labels: Arc<[u8]>,
     features: Shared,
 }
@@ -71,10 +77,35 @@ impl PartialEq for Shared {
 impl Eq for Shared {}
 
 impl Dataset {
-    /// `images` are 784 bytes each, `labels` one.
+    /// Digits: `images` are 28×28 grey values each, `labels` one byte below 10.
     #[must_use]
     pub fn new(name: &str, images: impl Into<Arc<[u8]>>, labels: impl Into<Arc<[u8]>>) -> Self {
-        Self { name: name.to_owned(), images: images.into(), labels: labels.into(), features: Shared::default() }
+        Self::of(name, Picture::DIGIT, Classes::digits(), images, labels)
+    }
+
+    /// Images of any size, of any classes: `images` are `picture.pixels()` bytes each, `labels` one byte below the number of classes.
+    #[must_use]
+    pub fn of(
+        name: &str,
+        picture: Picture,
+        classes: Classes,
+        images: impl Into<Arc<[u8]>>,
+        labels: impl Into<Arc<[u8]>>,
+    ) -> Self {
+        let (images, labels) = (images.into(), labels.into());
+        Self { name: name.to_owned(), picture, classes, images, labels, features: Shared::default() }
+    }
+
+    /// Other images of the same size and the same classes.
+    #[must_use]
+    pub fn like(&self, images: impl Into<Arc<[u8]>>, labels: impl Into<Arc<[u8]>>) -> Self {
+        Self::of(&self.name, self.picture, self.classes.clone(), images, labels)
+    }
+
+    /// Bytes of an image.
+    #[must_use]
+    pub const fn pixels(&self) -> usize {
+        self.picture.pixels()
     }
 
     /// From the contents of an images file and of a labels file; the names are the files', for errors.
@@ -132,10 +163,12 @@ impl Dataset {
     /// When one of `images` is not below [`Self::len`].
     #[must_use]
     pub fn moved(&self, images: &[usize], shifts: &[Shift]) -> Self {
-        let pixels: Vec<u8> =
-            images.iter().flat_map(|&i| shifts.iter().flat_map(move |shift| shift.of(self.image(i)))).collect();
+        let pixels: Vec<u8> = images
+            .iter()
+            .flat_map(|&i| shifts.iter().flat_map(move |shift| shift.of(self.picture, self.image(i))))
+            .collect();
         let labels: Vec<u8> = images.iter().flat_map(|&i| std::iter::repeat_n(self.labels[i], shifts.len())).collect();
-        Self::new(&self.name, pixels, labels)
+        self.like(pixels, labels)
     }
 
     /// Pixels of example `i`.
@@ -144,7 +177,8 @@ impl Dataset {
     /// When `i` is not below [`Self::len`].
     #[must_use]
     pub fn image(&self, i: usize) -> &[u8] {
-        &self.images[i * PIXELS..(i + 1) * PIXELS]
+        let pixels = self.pixels();
+        &self.images[i * pixels..(i + 1) * pixels]
     }
 
     /// The examples of `range`, copied; what lies beyond the end is left out.
@@ -152,7 +186,8 @@ impl Dataset {
     pub fn slice(&self, range: std::ops::Range<usize>) -> Self {
         let end = range.end.min(self.len());
         let start = range.start.min(end);
-        Self::new(&self.name, &self.images[start * PIXELS..end * PIXELS], &self.labels[start..end])
+        let pixels = self.pixels();
+        self.like(&self.images[start * pixels..end * pixels], &self.labels[start..end])
     }
 }
 

@@ -10,8 +10,6 @@ use super::{
 };
 use crate::rng::NotPrivateReplay;
 
-const CLASSES: usize = super::idx::CLASSES as usize;
-
 /// Which examples are sampled together and add one bounded vector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -143,30 +141,31 @@ fn below(n: u32, coin: u64) -> u32 {
 fn users_of(data: &Dataset, users: u32, skew: f64, seed: u64) -> Vec<u32> {
     let mut rng = NotPrivateReplay::new(seed);
     let key = u64::from(rng.next_u32()) << 32 | u64::from(rng.next_u32());
-    // Of each digit: the weights of the users, added up.
-    let mut up_to = [const { Vec::new() }; CLASSES];
-    let mut sums = [0u64; CLASSES];
+    // Of each class: the weights of the users, added up.
+    let classes = data.classes.count();
+    let mut up_to = vec![Vec::new(); classes];
+    let mut sums = vec![0u64; classes];
     for _ in 0..users {
-        for ((share, sum), up_to) in dirichlet(&mut rng, skew).into_iter().zip(&mut sums).zip(&mut up_to) {
+        for ((share, sum), up_to) in dirichlet(&mut rng, classes, skew).into_iter().zip(&mut sums).zip(&mut up_to) {
             *sum += share;
             up_to.push(*sum);
         }
     }
     let user = |i: usize| {
-        let digit = usize::from(data.labels[i]) % CLASSES;
+        let digit = usize::from(data.labels[i]) % classes;
         let at = (u128::from(mixed(coin(data.image(i), data.labels[i]) ^ key)) * u128::from(sums[digit])) >> 64;
         up_to[digit].partition_point(|&up_to| u128::from(up_to) <= at) as u32
     };
     (0..data.len()).map(user).collect()
 }
 
-/// Shares of the digits by a symmetric Dirichlet distribution, in whole 2^20ths, and none of nothing: the last digits of a machine's logarithm decide nothing.
-fn dirichlet(rng: &mut NotPrivateReplay, skew: f64) -> [u64; CLASSES] {
-    let logarithms: [f64; CLASSES] = std::array::from_fn(|_| log_gamma_draw(rng, skew));
-    let largest = logarithms.into_iter().fold(f64::NEG_INFINITY, f64::max);
-    let parts = logarithms.map(|logarithm| (logarithm - largest).exp());
+/// Shares of the classes by a symmetric Dirichlet distribution, in whole 2^20ths, and none of nothing: the last digits of a machine's logarithm decide nothing.
+fn dirichlet(rng: &mut NotPrivateReplay, classes: usize, skew: f64) -> Vec<u64> {
+    let logarithms: Vec<f64> = (0..classes).map(|_| log_gamma_draw(rng, skew)).collect();
+    let largest = logarithms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let parts: Vec<f64> = logarithms.iter().map(|logarithm| (logarithm - largest).exp()).collect();
     let sum: f64 = parts.iter().sum();
-    parts.map(|part| (part / sum * 1_048_576.0).round() as u64 + 1)
+    parts.iter().map(|part| (part / sum * 1_048_576.0).round() as u64 + 1).collect()
 }
 
 /// The logarithm of a draw from the gamma distribution of shape `shape` (Marsaglia & Tsang 2000); below 1 by that of shape + 1 and a power of a uniform draw.
@@ -247,7 +246,7 @@ mod tests {
     fn commonest(set: &Dataset, units: &Units) -> f64 {
         let share = |unit| {
             let members = units.members(unit);
-            let mut counts = [0u32; CLASSES];
+            let mut counts = [0u32; 10];
             members.iter().for_each(|&i| counts[usize::from(set.labels[i as usize])] += 1);
             f64::from(counts.into_iter().max().unwrap_or(0)) / members.len() as f64
         };

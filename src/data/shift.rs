@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::idx::PIXELS;
-
-const SIDE: usize = 28;
+use super::picture::Picture;
 
 /// By how many pixels an image is moved. Pixels that leave the field are lost, and those that enter are paper (0).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,20 +19,29 @@ impl Shift {
     /// The image alone: no augmentation.
     pub const ALONE: &'static [Self] = &[Self::NONE];
 
-    /// `image` (28×28, row by row), moved.
+    /// `image`, channel by channel and row by row, moved.
     #[must_use]
-    pub fn of<T: Copy + Default>(self, image: &[T]) -> [T; PIXELS] {
-        let mut moved = [T::default(); PIXELS];
-        let from = |to: usize, by: i8| to.checked_add_signed(-isize::from(by)).filter(|&from| from < SIDE);
-        for y in 0..SIDE {
-            let Some(row) = from(y, self.down) else { continue };
-            for x in 0..SIDE {
-                if let Some(column) = from(x, self.right) {
-                    moved[y * SIDE + x] = image[row * SIDE + column];
+    pub fn of<T: Copy + Default>(self, picture: Picture, image: &[T]) -> Vec<T> {
+        let mut moved = vec![T::default(); picture.pixels()];
+        self.write(picture, image, &mut moved);
+        moved
+    }
+
+    /// As [`Shift::of`], into `moved`.
+    pub fn write<T: Copy + Default>(self, picture: Picture, image: &[T], moved: &mut [T]) {
+        let (side, area) = (usize::from(picture.side), picture.area());
+        let from = |to: usize, by: i8| to.checked_add_signed(-isize::from(by)).filter(|&from| from < side);
+        moved.fill(T::default());
+        for (image, moved) in image.chunks_exact(area).zip(moved.chunks_exact_mut(area)) {
+            for y in 0..side {
+                let Some(row) = from(y, self.down) else { continue };
+                for x in 0..side {
+                    if let Some(column) = from(x, self.right) {
+                        moved[y * side + x] = image[row * side + column];
+                    }
                 }
             }
         }
-        moved
     }
 }
 
@@ -44,12 +51,16 @@ mod tests {
 
     #[test]
     fn pixels_move_and_leave() {
-        let mut image = [0u8; PIXELS];
-        (image[0], image[5 * SIDE + 7], image[PIXELS - 1]) = (1, 2, 3);
-        assert_eq!(Shift::NONE.of(&image), image);
-        let moved = Shift { right: 2, down: -1 }.of(&image);
-        assert_eq!(moved.iter().map(|&v| u32::from(v)).sum::<u32>(), 2);
-        assert_eq!(moved[4 * SIDE + 9], 2);
-        assert_eq!(Shift { right: 28, down: -128 }.of(&image), [0; PIXELS]);
+        for (channels, side) in [(1, 28), (3, 32)] {
+            let picture = Picture::new(channels, side).unwrap();
+            let mut image = vec![0u8; picture.pixels()];
+            let plane = (channels - 1) * side * side;
+            (image[plane], image[plane + 5 * side + 7], image[plane + side * side - 1]) = (1, 2, 3);
+            assert_eq!(Shift::NONE.of(picture, &image), image);
+            let moved = Shift { right: 2, down: -1 }.of(picture, &image);
+            assert_eq!(moved.iter().map(|&v| u32::from(v)).sum::<u32>(), 2);
+            assert_eq!(moved[plane + 4 * side + 9], 2);
+            assert_eq!(Shift { right: side as i8, down: -128 }.of(picture, &image), vec![0; picture.pixels()]);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{Dataset, idx::PIXELS};
+use super::Dataset;
 use crate::rng::NotPrivateReplay;
 
 /// Prefix of what is hashed for an example's coin. It must never change, or examples that were held out of somebody's files would be trained on the
@@ -42,10 +42,10 @@ impl Dataset {
     fn split(&self, held: impl Fn(usize) -> bool) -> (Self, Self) {
         let (held, others): (Vec<usize>, Vec<usize>) = (0..self.len()).partition(|&i| held(i));
         let part = |chosen: &[usize]| {
-            let mut images = Vec::with_capacity(chosen.len() * PIXELS);
+            let mut images = Vec::with_capacity(chosen.len() * self.pixels());
             chosen.iter().for_each(|&i| images.extend_from_slice(self.image(i)));
             let labels: Vec<u8> = chosen.iter().map(|&i| self.labels[i]).collect();
-            Self::new(&self.name, images, labels)
+            self.like(images, labels)
         };
         (part(&others), part(&held))
     }
@@ -60,6 +60,7 @@ fn coin(image: &[u8], label: u8) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::idx::PIXELS;
 
     /// What is held out of a file today is held out of it ever after.
     #[test]

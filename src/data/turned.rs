@@ -1,14 +1,17 @@
 //! Images turned a quarter: a minority among the training images, and the same test images as that minority writes them.
 
-use super::{Dataset, coin::fnv_1a, idx::PIXELS};
+use super::{Dataset, coin::fnv_1a, picture::Picture};
 
-const SIDE: usize = 28;
 /// Of the training images about one in so many is turned.
 pub const ONE_IN: u64 = 50;
 
 /// An image, turned a quarter clockwise.
-fn turned(image: &[u8]) -> impl Iterator<Item = u8> {
-    (0..PIXELS).map(|at| image[(SIDE - 1 - at % SIDE) * SIDE + at / SIDE])
+fn turned(picture: Picture, image: &[u8]) -> impl Iterator<Item = u8> {
+    let (side, area) = (usize::from(picture.side), picture.area());
+    (0..picture.pixels()).map(move |at| {
+        let (plane, at) = (at / area * area, at % area);
+        image[plane + (side - 1 - at % side) * side + at / side]
+    })
 }
 
 /// An image's coin (FNV-1a of its pixels). It must never change, or runs would be continued on other images than they began with.
@@ -34,26 +37,29 @@ impl Dataset {
 
     fn turned_where(&self, chosen: impl Fn(&[u8]) -> bool) -> Self {
         let mut images = self.images.to_vec();
-        for (to, image) in images.chunks_exact_mut(PIXELS).zip(self.images.chunks_exact(PIXELS)) {
+        let pixels = self.pixels();
+        for (to, image) in images.chunks_exact_mut(pixels).zip(self.images.chunks_exact(pixels)) {
             if chosen(image) {
-                to.iter_mut().zip(turned(image)).for_each(|(to, pixel)| *to = pixel);
+                to.iter_mut().zip(turned(self.picture, image)).for_each(|(to, pixel)| *to = pixel);
             }
         }
-        Self::new(&self.name, images, self.labels.clone())
+        self.like(images, self.labels.clone())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::synthetic;
+    use crate::data::{idx::PIXELS, synthetic};
+
+    const SIDE: usize = 28;
 
     #[test]
     fn a_turn_moves_every_pixel_and_loses_none() {
         let corner = |at: usize| {
             let mut image = vec![0; PIXELS];
             image[at] = 1;
-            turned(&image).position(|pixel| pixel == 1).unwrap()
+            turned(Picture::DIGIT, &image).position(|pixel| pixel == 1).unwrap()
         };
         // Clockwise: the upper left corner becomes the upper right one, and so on.
         let corners = [0, SIDE - 1, PIXELS - 1, PIXELS - SIDE];

@@ -88,7 +88,7 @@ struct Known {
     /// Each example's gradient, or each unit's vector, by the CPU.
     gradients: Vec<Vec<f32>>,
     /// Each example's logits, by the CPU.
-    scores: Vec<Scores>,
+    scores: Scores,
     encoder: Encoder,
     grid: Option<SumGrid>,
 }
@@ -174,7 +174,7 @@ impl Known {
         let task = Task::without_privacy(self.task.model);
         let mut plain = CpuEngine::new(task, self.data.clone(), &self.start, Performance::default())?;
         let ours = self.engine.scores(&self.data).await?;
-        let difference = apart(ours.as_flattened(), self.scores.as_flattened());
+        let difference = apart(ours.values(), self.scores.values());
         self.judge("an image's logits", &self.engine.kernel_names().evaluation, difference)?;
         let image: Vec<f32> = self.data.image(IMAGE).iter().map(|&byte| model::pixel(byte)).collect();
         let (ours, theirs) = (self.engine.predict(&image).await?, plain.predict(&image).await?);
@@ -426,9 +426,10 @@ impl Known {
         let norms = [1.0 - EITHER_WAY, 1.0 + EITHER_WAY].map(|factor| sign(task.is_within(factor * norm)));
         let (mut answers, mut digits) = ([0; 2], [0; CLASSES]);
         if task.counting.answers.is_some() && !task.sharing.is_shared() {
-            let (scores, digit) = (self.scores[example], self.data.labels[example]);
+            let digit = self.data.labels[example];
+            let scores = || self.scores.iter().nth(example).unwrap_or_default().to_vec();
             let moved = |by: f64| {
-                let mut scores = scores;
+                let mut scores = scores();
                 scores[usize::from(digit)] += by as f32;
                 sign(best(&scores) == digit)
             };

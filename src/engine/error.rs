@@ -1,6 +1,6 @@
 //! What goes wrong between a task and an engine.
 
-use crate::{accounting::noise::NoiseError, mechanism::MechanismError};
+use crate::{accounting::noise::NoiseError, data::Picture, mechanism::MechanismError};
 
 /// An engine that cannot be had, cannot run a task, or fails in the course of one.
 #[derive(Debug, thiserror::Error)]
@@ -65,8 +65,12 @@ pub enum Unsupported {
     Length { what: &'static str, found: usize, expected: usize },
     #[error("a dataset without examples")]
     NoExamples,
-    #[error("the label {0}; labels are digits from 0 to 9")]
-    Label(u8),
+    #[error("the label {label}; labels of {classes} classes are numbers below that")]
+    Label { label: u8, classes: usize },
+    #[error("images of {found} classes; the model tells {expected} apart")]
+    Classes { found: usize, expected: usize },
+    #[error("images of {found}; the model reads {expected}")]
+    Images { found: Picture, expected: Picture },
     #[error("example {index} of a training set of {examples} examples")]
     Example { index: u32, examples: usize },
     #[error("canary {canary} of an audit of {canaries}")]

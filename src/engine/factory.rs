@@ -64,7 +64,7 @@ impl Engine for AnyEngine {
         }
         forward!(self, engine => engine.set_task(task).await)
     }
-    async fn scores(&mut self, data: &Dataset) -> Result<Vec<Scores>, EngineError> {
+    async fn scores(&mut self, data: &Dataset) -> Result<Scores, EngineError> {
         forward!(self, engine => engine.scores(data).await)
     }
     async fn predict(&mut self, image: &[f32]) -> Result<Probabilities, EngineError> {

@@ -14,7 +14,7 @@ use crate::{
         canaries::{Canaries, DrawnCanary, Witness},
         counts::Told,
     },
-    model::{CLASSES, PIXELS},
+    model::Architecture,
 };
 
 /// What one step needs from outside.
@@ -87,14 +87,21 @@ pub fn check_length(what: &'static str, found: usize, expected: usize) -> Result
     if found == expected { Ok(()) } else { Err(Unsupported::Length { what, found, expected }.into()) }
 }
 
-/// Whether `data` has [`PIXELS`] bytes an image and a label below [`CLASSES`] for each.
+/// Whether `data` has images that `model` reads, and a label that it knows for each.
 ///
 /// # Errors
-/// [`Unsupported::Length`], [`Unsupported::Label`].
-pub fn check_dataset(data: &Dataset) -> Result<(), EngineError> {
-    check_length("bytes of images", data.images.len(), data.labels.len() * PIXELS)?;
-    match data.labels.iter().find(|&&label| usize::from(label) >= CLASSES) {
-        Some(&label) => Err(Unsupported::Label(label).into()),
+/// [`Unsupported::Images`], [`Unsupported::Classes`], [`Unsupported::Length`], [`Unsupported::Label`].
+pub fn check_dataset(model: Architecture, data: &Dataset) -> Result<(), EngineError> {
+    if data.picture != model.picture() {
+        return Err(Unsupported::Images { found: data.picture, expected: model.picture() }.into());
+    }
+    check_length("bytes of images", data.images.len(), data.labels.len() * data.pixels())?;
+    let classes = model.classes();
+    if data.classes.count() > classes {
+        return Err(Unsupported::Classes { found: data.classes.count(), expected: classes }.into());
+    }
+    match data.labels.iter().find(|&&label| usize::from(label) >= classes) {
+        Some(&label) => Err(Unsupported::Label { label, classes }.into()),
         None => Ok(()),
     }
 }
@@ -188,9 +195,9 @@ pub trait Engine {
     ///
     /// # Errors
     /// As [`Engine::step`].
-    async fn scores(&mut self, data: &Dataset) -> Result<Vec<Scores>, EngineError>;
+    async fn scores(&mut self, data: &Dataset) -> Result<Scores, EngineError>;
 
-    /// Class probabilities of one image of 784 pixels in [0, 1], by the same parameters.
+    /// Class probabilities of one image, of values in [0, 1], by the same parameters.
     ///
     /// # Errors
     /// As [`Engine::step`].

@@ -2,14 +2,14 @@
 
 use crate::{
     data::Dataset,
-    model::{Architecture, CLASSES, PIXELS, scattering::FEATURES},
+    model::{Architecture, scattering::FEATURES},
 };
 
 /// So many images, with features where the model takes some.
 pub fn made_up(model: Architecture, count: usize) -> Dataset {
     let bytes = |count: usize| (0..count).map(|i| (i * 37 % 251) as u8).collect::<Vec<_>>();
-    let labels: Vec<u8> = (0..count).map(|i| (i % CLASSES) as u8).collect();
-    let data = Dataset::new("", bytes(count * PIXELS), labels);
+    let labels: Vec<u8> = (0..count).map(|i| (i % model.classes()) as u8).collect();
+    let data = model.dataset(bytes(count * model.picture().pixels()), labels);
     if model == Architecture::Scattering {
         data.features_mut().bytes = bytes(count * FEATURES);
     }

@@ -7,13 +7,10 @@ use super::{
     interface::Engine,
     scores::{Probabilities, best, softmax},
 };
-use crate::{
-    data::{Dataset, Shift},
-    model::CLASSES,
-};
+use crate::data::{Dataset, Picture, Shift};
 
-/// How often each digit (row) was read as each other (column).
-pub type Confusion = [[u32; CLASSES]; CLASSES];
+/// How often each class (row) was read as each other (column).
+pub type Confusion = Vec<Vec<u32>>;
 
 /// How images are read. It works on a model that is released: ε has no part in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,8 +66,9 @@ pub async fn answers<E: Engine>(
     let unsure: Vec<usize> = (0..answers.len()).filter(|&i| !is_sure(&answers[i].1)).collect();
     for unsure in unsure.chunks(AT_A_TIME) {
         let others = engine.scores(&data.moved(unsure, &MOVES)).await?;
-        for (&image, others) in unsure.iter().zip(others.chunks_exact(MOVES.len())) {
-            let mean = mean(answers[image].1, others.iter().map(softmax));
+        let mut others = others.iter().map(softmax);
+        for &image in unsure {
+            let mean = mean(&answers[image].1, others.by_ref().take(MOVES.len()));
             answers[image] = (best(&mean), mean);
         }
     }
@@ -86,31 +84,39 @@ pub async fn count_correct<E: Engine>(engine: &mut E, data: &Dataset, reading: R
     Ok(digits.iter().zip(data.labels.iter()).filter(|(digit, label)| digit == label).count() as u32)
 }
 
-/// Probabilities of one image of 784 pixels in [0, 1].
+/// Probabilities of one image of the model's size, of values in [0, 1].
 ///
 /// # Errors
 /// As [`Engine::predict`].
-pub async fn predict<E: Engine>(engine: &mut E, image: &[f32], reading: Reading) -> Result<Probabilities, EngineError> {
+pub async fn predict<E: Engine>(
+    engine: &mut E,
+    picture: Picture,
+    image: &[f32],
+    reading: Reading,
+) -> Result<Probabilities, EngineError> {
     let first = engine.predict(image).await?;
     if reading == Reading::Once || is_sure(&first) {
         return Ok(first);
     }
-    let mut others = [first; MOVES.len()];
-    for (look, shift) in others.iter_mut().zip(MOVES) {
-        *look = engine.predict(&shift.of(image)).await?;
+    let mut others = Vec::with_capacity(MOVES.len());
+    for shift in MOVES {
+        others.push(engine.predict(&shift.of(picture, image)).await?);
     }
-    Ok(mean(first, others.into_iter()))
+    Ok(mean(&first, others.into_iter()))
 }
 
 /// What is not a number is not sure.
-fn is_sure(look: &Probabilities) -> bool {
+fn is_sure(look: &[f32]) -> bool {
     look.iter().any(|&p| p >= SURE)
 }
 
-fn mean(first: Probabilities, others: impl ExactSizeIterator<Item = Probabilities>) -> Probabilities {
+fn mean(first: &[f32], others: impl ExactSizeIterator<Item = Probabilities>) -> Probabilities {
     let share = 1.0 / (others.len() + 1) as f32;
-    let sum = others.fold(first, |sum, look| std::array::from_fn(|k| sum[k] + look[k]));
-    sum.map(|p| p * share)
+    let mut sum = first.to_vec();
+    for look in others {
+        sum.iter_mut().zip(look).for_each(|(sum, p)| *sum += p);
+    }
+    sum.iter().map(|p| p * share).collect()
 }
 
 #[cfg(test)]
@@ -121,22 +127,22 @@ mod tests {
     use crate::{
         engine::{Backend, EngineInfo, Metrics, Scores, StepInput, StepTrace},
         mechanism::State,
-        model::PIXELS,
+        model::{CLASSES, PIXELS},
     };
 
     /// Reads an image by the place of its one dot of ink: where it was drawn as [`drawn`] says, moved as `elsewhere`.
     struct Oracle {
         info: EngineInfo,
-        elsewhere: Scores,
+        elsewhere: [f32; CLASSES],
         asked: usize,
     }
 
-    fn oracle(elsewhere: Scores) -> Oracle {
+    fn oracle(elsewhere: [f32; CLASSES]) -> Oracle {
         Oracle { info: EngineInfo { backend: Backend::Cpu, device: String::new() }, elsewhere, asked: 0 }
     }
 
     /// Logits that make a digit so probable, and leave the rest to another.
-    fn says(digit: usize, probability: f32, other: usize) -> Scores {
+    fn says(digit: usize, probability: f32, other: usize) -> [f32; CLASSES] {
         let mut scores = [-100.0; CLASSES];
         (scores[digit], scores[other]) = (probability.ln(), (1.0 - probability).ln());
         scores
@@ -144,7 +150,7 @@ mod tests {
 
     const AT: usize = 14 * 28 + 14;
     /// By how much ink the dot is: what is said of it where it is drawn.
-    fn drawn(ink: u8) -> Scores {
+    fn drawn(ink: u8) -> [f32; CLASSES] {
         match ink {
             1 => says(3, 0.6, 5),
             2 => says(3, 0.995, 5),
@@ -154,7 +160,7 @@ mod tests {
     }
 
     impl Oracle {
-        fn of(&self, ink: u8, at: usize) -> Scores {
+        fn of(&self, ink: u8, at: usize) -> [f32; CLASSES] {
             if at == AT { drawn(ink) } else { self.elsewhere }
         }
     }
@@ -175,10 +181,10 @@ mod tests {
         async fn set_task(&mut self, _: &crate::engine::Task) -> Result<(), EngineError> {
             Ok(())
         }
-        async fn scores(&mut self, data: &Dataset) -> Result<Vec<Scores>, EngineError> {
+        async fn scores(&mut self, data: &Dataset) -> Result<Scores, EngineError> {
             self.asked += data.len();
             let one = |i| data.image(i).iter().position(|&ink| ink > 0).map(|at| self.of(data.image(i)[at], at));
-            Ok((0..data.len()).map(|i| one(i).unwrap_or_default()).collect())
+            Ok(Scores::new(CLASSES, (0..data.len()).flat_map(|i| one(i).unwrap_or_default()).collect()))
         }
         async fn predict(&mut self, image: &[f32]) -> Result<Probabilities, EngineError> {
             let at = image.iter().position(|&ink| ink > 0.0).unwrap_or_default();
@@ -223,14 +229,14 @@ mod tests {
                 let mut engine = oracle(says(5, 0.8, 3));
                 let data = dots(&[ink]);
                 let image: Vec<f32> = data.image(0).iter().map(|&ink| f32::from(ink) / 255.0).collect();
-                let probabilities = block_on(predict(&mut engine, &image, reading)).unwrap();
+                let probabilities = block_on(predict(&mut engine, Picture::DIGIT, &image, reading)).unwrap();
                 assert!((probabilities.iter().sum::<f32>() - 1.0).abs() < 1e-6);
                 assert_eq!([best(&probabilities)], *block_on(digits(&mut engine, &data, reading)).unwrap());
             }
         }
         let mut engine = oracle(says(5, 0.8, 3));
         let image: Vec<f32> = dots(&[1]).image(0).iter().map(|&ink| f32::from(ink) / 255.0).collect();
-        let looked = block_on(predict(&mut engine, &image, Reading::TestTimeAugmentation)).unwrap();
+        let looked = block_on(predict(&mut engine, Picture::DIGIT, &image, Reading::TestTimeAugmentation)).unwrap();
         assert!((looked[5] - (0.4 + 4.0 * 0.8) / 5.0).abs() < 1e-6, "{looked:?}");
     }
 

@@ -108,8 +108,9 @@ fn count(
         return;
     }
     let (right, digit) = if task.counting.answers.is_some() {
-        let input = inputs(task.model, &shifts[0].of(train.image(drawn)));
-        let logits = reference::logits(task.model, parameters, &input).map(|z| z as f32);
+        let input = inputs(task.model, &shifts[0].of(train.picture, train.image(drawn)));
+        let logits: Vec<f32> =
+            reference::logits(task.model, parameters, &input).into_iter().map(|z| z as f32).collect();
         (best(&logits) == train.labels[drawn], train.labels[drawn])
     } else {
         (false, 0)
@@ -133,7 +134,7 @@ pub fn mean_gradient(
     let mut one = vec![0.0; parameters.len()];
     out.fill(0.0);
     for shift in shifts {
-        let input = inputs(model, &shift.of(train.image(example)));
+        let input = inputs(model, &shift.of(train.picture, train.image(example)));
         reference::gradient(model, parameters, &input, train.labels[example], &mut one);
         out.iter_mut().zip(&one).for_each(|(out, one)| *out += share * one);
     }
@@ -218,18 +219,19 @@ impl Engine for ReferenceEngine {
         Ok(())
     }
 
-    async fn scores(&mut self, data: &Dataset) -> Result<Vec<Scores>, EngineError> {
-        let scores = |i| {
-            let logits =
-                reference::logits(self.task.model, self.state.read_with(), &inputs(self.task.model, data.image(i)));
-            logits.map(|z| z as f32)
-        };
-        Ok((0..data.len()).map(scores).collect())
+    async fn scores(&mut self, data: &Dataset) -> Result<Scores, EngineError> {
+        let scores =
+            |i| reference::logits(self.task.model, self.state.read_with(), &inputs(self.task.model, data.image(i)));
+        let values = (0..data.len()).flat_map(scores).map(|z| z as f32);
+        Ok(Scores::new(self.task.model.classes(), values.collect()))
     }
 
     async fn predict(&mut self, image: &[f32]) -> Result<Probabilities, EngineError> {
         let input = if self.task.model == Architecture::Scattering { features(image) } else { image.to_vec() };
-        Ok(reference::probabilities(self.task.model, self.state.read_with(), &input).map(|p| p as f32))
+        Ok(reference::probabilities(self.task.model, self.state.read_with(), &input)
+            .iter()
+            .map(|&p| p as f32)
+            .collect())
     }
 
     async fn state(&mut self) -> Result<State, EngineError> {

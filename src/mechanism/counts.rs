@@ -139,7 +139,10 @@ impl Counts {
         let sign = |yes: bool| if yes { 1 } else { -1 };
         self.within += sign(within);
         self.right += sign(right);
-        self.digits[usize::from(digit)] += 1;
+        // What is no digit is asked about by nobody.
+        if let Some(count) = self.digits.get_mut(usize::from(digit)) {
+            *count += 1;
+        }
     }
 
     /// Takes in so many canaries of an audit, which are longer than any clip and have no digit.

@@ -14,7 +14,8 @@
 //! | `groupnorm G` | channels in G groups, each brought to mean 0 and variance 1 within the image, then scaled and shifted channel by channel (Wu & He 2018) |
 //! | `flatten` | an image as a vector, channel by channel and row by row |
 //!
-//! The last layer is `dense` with one number for each class. [`LayerList`] holds what fits together alone, and prints itself as it is read.
+//! The last layer is `dense` with one number for each class, 2 to 100. Before the first may stand `input CxSxS`, what images are: C (1 or 3) channels of S×S values;
+//! left out, they are MNIST's, 1x28x28. [`LayerList`] holds what fits together alone, and prints itself as it is read.
 
 use core::{fmt, str::FromStr};
 
@@ -25,7 +26,7 @@ use super::{
     parts::{Activation, CLASSES, Layer},
 };
 use crate::{
-    data::idx::SIDE,
+    data::picture::{FEWEST_CLASSES, MOST_CLASSES, MOST_SIDE, Picture},
     mechanism::{denoise::Planes, layers::MOST_LAYERS},
 };
 
@@ -110,9 +111,6 @@ pub enum Shape {
         side: usize,
     },
 }
-
-/// 28×28 grey values.
-pub const PICTURE: Shape = Shape::Image { channels: 1, side: SIDE as usize };
 
 /// Why a list is no network. Layers are counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -205,8 +203,18 @@ pub enum LayersError {
         /// Which.
         layer: usize,
     },
+    /// What images are is said elsewhere, or twice, or wrongly.
+    #[error(
+        "“{found}” says of what size images are; it is written once, before all layers, as input 3x32x32: 1 or 3 channels of at most {MOST_SIDE}×{MOST_SIDE} values"
+    )]
+    Input {
+        /// What stands there.
+        found: String,
+    },
     /// It does not end with an answer.
-    #[error("the network ends in {found}; its last layer must be dense {CLASSES}, a number for each class")]
+    #[error(
+        "the network ends in {found}; its last layer must be dense, with a number for each class ({FEWEST_CLASSES} to {MOST_CLASSES}; digits are {CLASSES})"
+    )]
     Ends {
         /// The last layer, or nothing.
         found: String,
@@ -238,6 +246,12 @@ pub struct Placed {
     pub layer: Option<Layer>,
     /// Where its windows lie, of a convolution or a pool.
     pub geometry: Option<Geometry>,
+}
+
+impl From<Picture> for Shape {
+    fn from(picture: Picture) -> Self {
+        Self::Image { channels: picture.channels.into(), side: picture.side.into() }
+    }
 }
 
 impl Shape {
@@ -378,9 +392,10 @@ fn fitting(layer: usize, geometry: Geometry) -> Result<Geometry, LayersError> {
     }
 }
 
-/// A list of layers that fit together, from 28×28 grey values to a number for each class.
+/// A list of layers that fit together, from an image to a number for each class.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LayerList {
+    picture: Picture,
     layers: [LayerSpec; MOST],
     length: u8,
 }
@@ -393,17 +408,26 @@ impl LayerList {
         layers[1] = LayerSpec::Activation(Activation::Tanh);
         layers[2] = LayerSpec::Pool { kind: Pooling::Max, window: 2, stride: 2 };
         layers[3] = LayerSpec::Dense { outputs: CLASSES as u16 };
-        Self { layers, length: 4 }
+        Self { picture: Picture::DIGIT, layers, length: 4 }
     };
 
-    /// These layers.
+    /// These layers, of digits' images.
     ///
     /// # Errors
-    /// Where they do not fit together, do not end in `dense 10`, or are too many or too large.
+    /// As [`LayerList::on`].
     pub fn new(specs: &[LayerSpec]) -> Result<Self, LayersError> {
-        let placed = place(PICTURE, specs)?;
+        Self::on(Picture::DIGIT, specs)
+    }
+
+    /// These layers, of images of this size.
+    ///
+    /// # Errors
+    /// Where they do not fit together, do not end in `dense` with 2 to 100 numbers, or are too many or too large.
+    pub fn on(picture: Picture, specs: &[LayerSpec]) -> Result<Self, LayersError> {
+        let placed = place(picture.into(), specs)?;
         let last = specs.last();
-        if !matches!(last, Some(LayerSpec::Dense { outputs }) if usize::from(*outputs) == CLASSES) {
+        let classes = FEWEST_CLASSES as u16..=MOST_CLASSES as u16;
+        if !matches!(last, Some(LayerSpec::Dense { outputs }) if classes.contains(outputs)) {
             let found = last.map_or_else(|| "nothing".to_owned(), ToString::to_string);
             return Err(LayersError::Ends { found });
         }
@@ -421,7 +445,34 @@ impl LayerList {
         }
         let mut layers = [LayerSpec::Flatten; MOST];
         layers[..specs.len()].copy_from_slice(specs);
-        Ok(Self { layers, length: specs.len() as u8 })
+        Ok(Self { picture, layers, length: specs.len() as u8 })
+    }
+
+    /// The same layers for images of another size and other classes: the last makes as many numbers as there are.
+    ///
+    /// # Errors
+    /// As [`LayerList::on`].
+    pub fn fitted(&self, picture: Picture, classes: usize) -> Result<Self, LayersError> {
+        let mut specs = self.specs().to_vec();
+        if let Some(LayerSpec::Dense { outputs }) = specs.last_mut() {
+            *outputs = classes as u16;
+        }
+        Self::on(picture, &specs)
+    }
+
+    /// What images are.
+    #[must_use]
+    pub const fn picture(&self) -> Picture {
+        self.picture
+    }
+
+    /// Classes that it tells apart.
+    #[must_use]
+    pub fn classes(&self) -> usize {
+        match self.specs().last() {
+            Some(LayerSpec::Dense { outputs }) => usize::from(*outputs),
+            _ => CLASSES,
+        }
     }
 
     /// Its layers, in order.
@@ -446,11 +497,17 @@ impl LayerList {
         }
     }
 
+    /// Multiplications and additions of an image's way forward, one for both.
+    #[must_use]
+    pub fn work(&self) -> u64 {
+        self.placed().iter().map(Placed::work).sum()
+    }
+
     /// Its layers with their shapes.
     #[must_use]
     pub fn placed(&self) -> Vec<Placed> {
         // They fitted when the list was made.
-        place(PICTURE, self.specs()).unwrap_or_default()
+        place(self.picture.into(), self.specs()).unwrap_or_default()
     }
 }
 
@@ -462,6 +519,10 @@ impl fmt::Debug for LayerList {
 
 impl fmt::Display for LayerList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Picture { channels, side } = self.picture;
+        if self.picture != Picture::DIGIT {
+            write!(f, "input {channels}x{side}x{side}, ")?;
+        }
         for (place, spec) in self.specs().iter().enumerate() {
             if place > 0 {
                 f.write_str(", ")?;
@@ -520,21 +581,42 @@ impl FromStr for LayerList {
     type Err = LayersError;
 
     fn from_str(text: &str) -> Result<Self, LayersError> {
-        Self::new(&read(text)?)
+        let (picture, specs) = read(text)?;
+        Self::on(picture.unwrap_or_default(), &specs)
     }
 }
 
-/// The layers of a text, separated by commas or line ends, whether they fit together or not.
+/// The layers of a text, separated by commas or line ends, whether they fit together or not, and what images are, where it says so.
 ///
 /// # Errors
-/// [`LayersError::Unknown`], [`LayersError::Written`], [`LayersError::Range`], [`LayersError::TooLong`].
-pub fn read(text: &str) -> Result<Vec<LayerSpec>, LayersError> {
-    let items = text.split([',', '\n', ';']).map(str::trim).filter(|item| !item.is_empty());
+/// [`LayersError::Input`], [`LayersError::Unknown`], [`LayersError::Written`], [`LayersError::Range`], [`LayersError::TooLong`].
+pub fn read(text: &str) -> Result<(Option<Picture>, Vec<LayerSpec>), LayersError> {
+    let mut items = text.split([',', '\n', ';']).map(str::trim).filter(|item| !item.is_empty()).peekable();
+    let picture = items.next_if(|item| is_input(item)).map(read_input).transpose()?;
     let found = items.clone().count();
     if found > MOST {
         return Err(LayersError::TooLong { found });
     }
-    (1..).zip(items).map(|(layer, item)| read_layer(layer, item)).collect()
+    let layers: Result<_, _> = (1..).zip(items).map(|(layer, item)| read_layer(layer, item)).collect();
+    Ok((picture, layers?))
+}
+
+fn is_input(item: &str) -> bool {
+    item.split_whitespace().next().is_some_and(|word| word.eq_ignore_ascii_case("input"))
+}
+
+fn read_input(item: &str) -> Result<Picture, LayersError> {
+    let lower = item.to_ascii_lowercase().replace('×', "x");
+    let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse::<usize>().ok())?;
+    let read = || {
+        let mut words = lower.split_whitespace().skip(1);
+        let (size, None) = (words.next()?, words.next()) else { return None };
+        let [channels, rows, columns] = size.split('x').map(number).collect::<Option<Vec<_>>>()?[..] else {
+            return None;
+        };
+        Picture::new(channels, rows).filter(|_| rows == columns)
+    };
+    read().ok_or_else(|| LayersError::Input { found: item.chars().take(REPEATED).collect() })
 }
 
 /// Longest piece of a text that an error repeats, in characters.
@@ -545,6 +627,9 @@ fn read_layer(layer: usize, item: &str) -> Result<LayerSpec, LayersError> {
     let lower = item.to_ascii_lowercase().replace('×', "x");
     let words: Vec<&str> = lower.split_whitespace().collect();
     let [kind, rest @ ..] = &words[..] else { return Err(LayersError::Unknown { layer, found }) };
+    if is_input(item) {
+        return Err(LayersError::Input { found });
+    }
     let example = match *kind {
         "conv" => "conv 16 8x8/2 same",
         "maxpool" => "maxpool 2/1",

@@ -13,8 +13,13 @@ pub mod reference;
 mod safetensors;
 pub mod scattering;
 
-use self::layers::LayerList;
-use crate::{data::idx::SIDE, mechanism::denoise::Planes};
+use self::layers::{LayerList, LayersError};
+use std::sync::Arc;
+
+use crate::{
+    data::{Classes, Dataset, Picture, idx::SIDE},
+    mechanism::denoise::Planes,
+};
 
 pub use crate::data::idx::PIXELS;
 pub use init::{glorot, initial_parameters};
@@ -77,8 +82,60 @@ impl Architecture {
     pub const fn inputs(self) -> usize {
         match self {
             Self::Scattering => scattering::FEATURES,
+            Self::Built(list) => list.picture().pixels(),
             _ => PIXELS,
         }
+    }
+
+    /// The images that it reads.
+    #[must_use]
+    pub const fn picture(self) -> Picture {
+        match self {
+            Self::Built(list) => list.picture(),
+            _ => Picture::DIGIT,
+        }
+    }
+
+    /// Classes that it tells apart.
+    #[must_use]
+    pub fn classes(self) -> usize {
+        match self {
+            Self::Built(list) => list.classes(),
+            _ => CLASSES,
+        }
+    }
+
+    /// Whether it reads images of this size, and tells so many classes apart.
+    #[must_use]
+    pub fn fits(self, picture: Picture, classes: usize) -> bool {
+        self.picture() == picture && self.classes() == classes
+    }
+
+    /// Images that it reads, of its classes, without a name.
+    #[must_use]
+    pub fn dataset(self, images: impl Into<Arc<[u8]>>, labels: impl Into<Arc<[u8]>>) -> Dataset {
+        // Every list has as many classes as are allowed.
+        let classes = Classes::numbered(self.classes()).unwrap_or(const { Classes::digits() });
+        Dataset::of("", self.picture(), classes, images, labels)
+    }
+
+    /// The same model for other images: its layers as a list whose shapes follow from the image, or the model that has a name where it is one of those. The features of
+    /// [`scattering`] are of digits' images, and other images are taken by the linear model instead.
+    ///
+    /// # Errors
+    /// [`LayersError`] where its windows do not fit such images, or it would be too large.
+    pub fn fitted(self, picture: Picture, classes: usize) -> Result<Self, LayersError> {
+        if self.fits(picture, classes) {
+            return Ok(self);
+        }
+        let list = match self {
+            Self::Built(list) => list,
+            named => named.written().parse()?,
+        };
+        let list = list.fitted(picture, classes)?;
+        let named =
+            Self::ALL.into_iter().find(|named| named.fits(picture, classes) && named.written() == list.to_string());
+        Ok(named.unwrap_or(Self::Built(list)))
     }
 
     /// Activation between layers; of no effect in a model of one layer.

@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// Digits to tell apart.
+/// Digits, which the named models tell apart.
 pub const CLASSES: usize = 10;
 
 /// What stands between layers.

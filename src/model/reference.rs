@@ -3,23 +3,23 @@
 
 pub use super::cnn::Geometry;
 use super::{
-    Activation, Architecture, CLASSES, Layer, cnn,
+    Activation, Architecture, Layer, cnn,
     layers::{LayerSpec, NORM_FLOOR, Placed, Pooling},
 };
 
 /// Gradient of one example's loss, written over `out` (length P, flat order). Returns the loss, softmax cross-entropy in nats.
 ///
 /// # Panics
-/// When `parameters` or `out` has not P entries, `image` not the model's inputs (784 pixels, or 3,969 features), or the label is not below 10.
+/// When `parameters` or `out` has not P entries, `image` not the model's inputs (pixels, or 3,969 features), or the label is no class of it.
 pub fn gradient(architecture: Architecture, parameters: &[f32], image: &[f32], label: u8, out: &mut [f32]) -> f64 {
     assert_eq!(out.len(), architecture.parameters(), "the gradient has one entry for each parameter");
     backward(&Forward::new(architecture, parameters, image), parameters, label, out)
 }
 
-/// As [`gradient`], of a model that is no [`Architecture`]: a perceptron of another width, say. Its stages end in [`CLASSES`] values.
+/// As [`gradient`], of a model that is no [`Architecture`]: a perceptron of another width, say. Its stages end in a value for each class.
 ///
 /// # Panics
-/// When `parameters` and `out` have different lengths, or stages read beyond them, or the label is not below 10.
+/// When `parameters` and `out` have different lengths, or stages read beyond them, or the label is no class.
 pub fn gradient_through(stages: Vec<Stage>, parameters: &[f32], image: &[f32], label: u8, out: &mut [f32]) -> f64 {
     assert_eq!(out.len(), parameters.len(), "the gradient has one entry for each parameter");
     backward(&Forward::through(stages, parameters, image), parameters, label, out)
@@ -29,7 +29,7 @@ fn backward(forward: &Forward, parameters: &[f32], label: u8, out: &mut [f32]) -
     let label = usize::from(label);
     let probabilities = softmax(&forward.logits);
     // ∂ℓ/∂logits = softmax − one-hot.
-    let mut delta = probabilities.to_vec();
+    let mut delta = probabilities;
     delta[label] -= 1.0;
     forward.backward(parameters, delta, out);
     cross_entropy(&forward.logits, label)
@@ -40,7 +40,7 @@ fn backward(forward: &Forward, parameters: &[f32], label: u8, out: &mut [f32]) -
 /// # Panics
 /// As [`gradient`].
 #[must_use]
-pub fn logits(architecture: Architecture, parameters: &[f32], image: &[f32]) -> [f64; CLASSES] {
+pub fn logits(architecture: Architecture, parameters: &[f32], image: &[f32]) -> Vec<f64> {
     Forward::new(architecture, parameters, image).logits
 }
 
@@ -49,7 +49,7 @@ pub fn logits(architecture: Architecture, parameters: &[f32], image: &[f32]) -> 
 /// # Panics
 /// As [`gradient`].
 #[must_use]
-pub fn probabilities(architecture: Architecture, parameters: &[f32], image: &[f32]) -> [f64; CLASSES] {
+pub fn probabilities(architecture: Architecture, parameters: &[f32], image: &[f32]) -> Vec<f64> {
     softmax(&logits(architecture, parameters, image))
 }
 
@@ -60,22 +60,22 @@ pub fn probabilities(architecture: Architecture, parameters: &[f32], image: &[f3
 #[must_use]
 pub fn classify(architecture: Architecture, parameters: &[f32], image: &[f32]) -> u8 {
     let logits = logits(architecture, parameters, image);
-    (1..CLASSES).fold(0, |best, class| if logits[class] > logits[best] { class } else { best }) as u8
+    (1..logits.len()).fold(0, |best, class| if logits[class] > logits[best] { class } else { best }) as u8
 }
 
-fn log_sum_exp(logits: &[f64; CLASSES]) -> f64 {
+fn log_sum_exp(logits: &[f64]) -> f64 {
     let largest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     largest + logits.iter().map(|z| (z - largest).exp()).sum::<f64>().ln()
 }
 
 /// −ln softmax(logits)[label].
-fn cross_entropy(logits: &[f64; CLASSES], label: usize) -> f64 {
+fn cross_entropy(logits: &[f64], label: usize) -> f64 {
     log_sum_exp(logits) - logits[label]
 }
 
-fn softmax(logits: &[f64; CLASSES]) -> [f64; CLASSES] {
+fn softmax(logits: &[f64]) -> Vec<f64> {
     let normaliser = log_sum_exp(logits);
-    logits.map(|z| (z - normaliser).exp())
+    logits.iter().map(|z| (z - normaliser).exp()).collect()
 }
 
 /// One thing that a model does between pixels and logits.
@@ -171,7 +171,7 @@ struct Forward {
     stages: Vec<Stage>,
     /// Input of each stage.
     inputs: Vec<Vec<f64>>,
-    logits: [f64; CLASSES],
+    logits: Vec<f64>,
 }
 
 impl Forward {
@@ -189,7 +189,7 @@ impl Forward {
             inputs.push(values);
             values = outputs;
         }
-        Self { stages, inputs, logits: core::array::from_fn(|class| values[class]) }
+        Self { stages, inputs, logits: values }
     }
 
     /// Sends ∂ℓ/∂logits back through the stages and collects ∂ℓ/∂parameters.
@@ -500,7 +500,7 @@ mod tests {
                 probabilities(architecture, &zeros, &input(architecture, 0)).iter().all(|p| (p - 0.1).abs() < 1e-15)
             );
             let last = architecture.layers().pop().unwrap();
-            let expected: Vec<f32> = (0..CLASSES).map(|c| if c == 7 { -0.9 } else { 0.1 }).collect();
+            let expected: Vec<f32> = (0..10).map(|c| if c == 7 { -0.9 } else { 0.1 }).collect();
             for (g, e) in gradient[last.biases()].iter().zip(expected) {
                 assert!((g - e).abs() < 1e-7);
             }

@@ -9,6 +9,7 @@ use crate::{
         noise::NoiseSpec,
     },
     mechanism::{EncoderSpec, counts::Counting},
+    model::CLASSES,
 };
 
 /// Noise of more lots than this tells nothing.
@@ -57,6 +58,12 @@ pub(super) fn check(config: &RunConfig) -> Result<(), ConfigError> {
     let contradiction = |field, sentence| Err(ConfigError::Contradiction { field, sentence });
     if counting.is_none() {
         return Ok(());
+    }
+    if config.metrics.is_some() && config.model.classes() != CLASSES {
+        return contradiction(
+            "metrics",
+            "they count digits, and the model tells other classes apart; choose no metrics",
+        );
     }
     let z = match config.noise {
         Some(NoiseSpec::Gaussian { sigma }) => sigma,

@@ -9,7 +9,6 @@ use super::look::{LookedAt, Pull};
 use crate::{
     data::Dataset,
     engine::{Confusion, EngineError, Performance, Reading, Task, cpu::CpuEngine, reading},
-    model::CLASSES,
 };
 
 /// Misread digits that are shown at most.
@@ -51,8 +50,8 @@ pub struct Counted {
 /// Share of the digits that are read as what they are: of all, or of one digit. `None`: there is none.
 #[must_use]
 pub fn accuracy(counts: &Confusion, digit: Option<usize>) -> Option<f64> {
-    let rows = || (0..CLASSES).filter(|&row| digit.is_none_or(|digit| digit == row));
-    let all: u32 = rows().flat_map(|row| counts[row]).sum();
+    let rows = || (0..counts.len()).filter(|&row| digit.is_none_or(|digit| digit == row));
+    let all: u32 = rows().flat_map(|row| &counts[row]).sum();
     let right: u32 = rows().map(|row| counts[row][row]).sum();
     (all > 0).then(|| f64::from(right) / f64::from(all))
 }
@@ -63,7 +62,7 @@ impl Counted {
     pub fn pays_most(&self) -> Option<(usize, f64, f64)> {
         let open = self.open.as_ref()?;
         let of = |digit| Some((digit, accuracy(&self.run.usual, Some(digit))?, accuracy(&open.usual, Some(digit))?));
-        (0..CLASSES)
+        (0..self.run.usual.len())
             .filter_map(of)
             .filter(|(_, run, open)| run < open)
             .max_by(|a, b| (a.2 - a.1).total_cmp(&(b.2 - b.1)))
@@ -91,11 +90,12 @@ impl Counting {
         test: &Dataset,
         look: Option<Rc<LookedAt>>,
     ) -> Result<Self, EngineError> {
-        let none = [[0; CLASSES]; CLASSES];
+        let classes = task.model.classes();
+        let none = || vec![vec![0; classes]; classes];
         let model = |(step, parameters): &(u64, Vec<f32>)| {
             let performance = Performance { threads: Some(1), ..Performance::default() };
             let engine = CpuEngine::new(Task::without_privacy(task.model), test.clone(), parameters, performance)?;
-            Ok((engine, Counts { step: *step, usual: none, turned: turned.then_some(none) }))
+            Ok((engine, Counts { step: *step, usual: none(), turned: turned.then(none) }))
         };
         let models = models.iter().map(model).collect::<Result<_, EngineError>>()?;
         Ok(Self { models, reading, next: 0, misread: Vec::new(), look, pulls: Vec::new() })
@@ -147,8 +147,10 @@ impl Counting {
 mod tests {
     use super::*;
 
+    const CLASSES: usize = 10;
+
     fn counts(right: [u32; CLASSES]) -> Counts {
-        let mut usual = [[0; CLASSES]; CLASSES];
+        let mut usual = vec![vec![0; CLASSES]; CLASSES];
         for (digit, right) in right.into_iter().enumerate() {
             usual[digit][digit] = right;
             usual[digit][(digit + 1) % CLASSES] = 10 - right;
@@ -167,7 +169,7 @@ mod tests {
         let run = [9, 8, 7, 3, 5, 5, 5, 5, 5, 10];
         assert_eq!(accuracy(&counts(run).usual, None), Some(0.62));
         assert_eq!(accuracy(&counts(run).usual, Some(3)), Some(0.3));
-        assert_eq!(accuracy(&[[0; CLASSES]; CLASSES], Some(3)), None);
+        assert_eq!(accuracy(&vec![vec![0; CLASSES]; CLASSES], Some(3)), None);
         // Not the digit that is read worst.
         assert_eq!(counted(run, Some([9, 9, 9, 4, 5, 5, 5, 5, 5, 5])).pays_most(), Some((2, 0.7, 0.9)));
         assert_eq!(counted(run, Some([1; CLASSES])).pays_most(), None);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::snapshot::PictureLayout;
 use crate::{
-    data::{Dataset, Shift},
+    data::{Dataset, Picture, Shift},
     engine::{
         StepTrace, Task,
         reference::{inputs, mean_gradient},
@@ -15,6 +15,9 @@ use crate::{
     model::{Architecture, PIXELS, reference},
     rng::RandomSource,
 };
+
+/// Multiplications of a network that reads all of them within a second, by the plain reference.
+const MOST_WORK: u64 = 3_000_000;
 
 /// Digits of a lot that are shown at most.
 pub const SHOWN: usize = 40;
@@ -26,7 +29,9 @@ pub struct LotView {
     pub drawn: u32,
     /// Labels of those that are shown, [`SHOWN`] at most.
     pub labels: Vec<u8>,
-    /// Their pixels, [`PIXELS`] bytes each; 255 is ink.
+    /// What each image is.
+    pub picture: Picture,
+    /// Their pixels; of a digit 255 is ink.
     pub pixels: Vec<u8>,
 }
 
@@ -34,7 +39,8 @@ impl LotView {
     /// The pixels of the digit at `place`.
     #[must_use]
     pub fn digit(&self, place: usize) -> &[u8] {
-        self.pixels.get(place * PIXELS..(place + 1) * PIXELS).unwrap_or_default()
+        let pixels = self.picture.pixels();
+        self.pixels.get(place * pixels..(place + 1) * pixels).unwrap_or_default()
     }
 }
 
@@ -135,13 +141,19 @@ impl LookedAt {
         LotView {
             drawn: self.lot.len() as u32,
             labels: shown().map(|i| self.train.labels[i]).collect(),
+            picture: self.train.picture,
             pixels: shown().flat_map(|i| self.train.image(i)).copied().collect(),
         }
     }
 
     /// Of the digits that are shown the one that the model reads worst, so that it pulls hard; 0 where telling takes long.
     fn hardest(&self) -> usize {
-        if self.task.model == Architecture::Scattering {
+        let takes_long = match self.task.model {
+            Architecture::Scattering => true,
+            Architecture::Built(list) => list.work() > MOST_WORK,
+            _ => false,
+        };
+        if takes_long {
             return 0;
         }
         let likelihood = |place: usize| {
@@ -316,7 +328,7 @@ pub mod text {
             full: number(full),
             model: Architecture::Linear,
         };
-        Some((step.into(), LotView { drawn, labels, pixels }, person))
+        Some((step.into(), LotView { drawn, labels, picture: crate::data::Picture::DIGIT, pixels }, person))
     }
 }
 

@@ -229,7 +229,7 @@ pub enum Event {
         step: u64,
         person: Box<Person>,
     },
-    Prediction([f32; 10]),
+    Prediction(Vec<f32>),
     /// Which digits pay for privacy.
     Counted(Box<Counted>),
     /// How the release for a convex head goes, and the training on it.

@@ -12,7 +12,7 @@ use hushgrad::{
     accounting::noise::NoiseSpec,
     data::{Dataset, Shift, sharing::Sharing},
     engine::{
-        Engine, LocalSteps, Performance, StepInput, StepTrace, Task,
+        Engine, LocalSteps, Performance, Scores, StepInput, StepTrace, Task,
         cpu::{
             CpuEngine,
             helpers::{Answer, Ask, Heard, Helper, Helpers, Order, Told, Transport},
@@ -177,7 +177,7 @@ struct Shown {
     traces: Vec<StepTrace>,
     told: Vec<hushgrad::mechanism::counts::Told>,
     non_finite: u64,
-    scores: Vec<[f32; 10]>,
+    scores: Scores,
 }
 
 const LOTS: [usize; 6] = [80, 1, 0, 3, 37, 66];

@@ -9,7 +9,7 @@ use hushgrad::{
         Task, check_state, cpu::scattering::features, softmax,
     },
     mechanism::{Algorithm, EncoderSpec, LotSum, State, correlated::CorrelatedNoise},
-    model::{CLASSES, PIXELS, pixel, scattering},
+    model::{Architecture, pixel, scattering},
 };
 
 use crate::{
@@ -67,7 +67,7 @@ impl BurnEngine {
     ) -> Result<Self, BurnError> {
         let p = network.parameters();
         check_length("initial parameters", initial_parameters.len(), p)?;
-        check_dataset(&train)?;
+        check_dataset(task.model, &train)?;
         // The vectors that are accounted for, and no others.
         if matches!(task.encoder, EncoderSpec::Envelope { .. }) && task.envelope.is_none() {
             return Err(BurnError::NoEnvelope);
@@ -147,14 +147,14 @@ impl BurnEngine {
                 return inputs.extend(known.iter().copied().map(scattering::value));
             }
         }
-        let image = shift.of(data.image(example)).map(pixel);
+        let image: Vec<f32> = shift.of(data.picture, data.image(example)).into_iter().map(pixel).collect();
         self.push_image(&image, inputs);
     }
 
     /// What the network takes of an image's grey values.
     fn push_image(&self, image: &[f32], inputs: &mut Vec<f32>) {
         match self.network().input() {
-            Input::Pixels => inputs.extend_from_slice(image),
+            Input::Pixels(_) => inputs.extend_from_slice(image),
             Input::Scattering => inputs.extend(features(image).into_iter().map(scattering::value)),
         }
     }
@@ -165,30 +165,31 @@ impl BurnEngine {
         (BUDGET / image.max(1)).max(1)
     }
 
-    async fn scores_of(&self, data: &Dataset) -> Result<Vec<Scores>, BurnError> {
-        check_dataset(data)?;
+    async fn scores_of(&self, data: &Dataset) -> Result<Scores, BurnError> {
+        check_dataset(self.task.model, data)?;
         let parameters = self.model.load(self.state.read_with())?;
-        let mut scores = Vec::with_capacity(data.len());
+        let classes = self.task.model.classes();
+        let mut scores = Vec::with_capacity(data.len() * classes);
         let mut first = 0;
         while first < data.len() {
             let end = data.len().min(first + self.images_at_a_time());
             let mut inputs = Vec::with_capacity((end - first) * self.network().inputs());
             (first..end).for_each(|example| self.push_inputs(data, example, Shift::NONE, &mut inputs));
             let logits = self.model.logits(&parameters, &inputs).await?;
-            scores.extend_from_slice(logits.as_chunks::<CLASSES>().0);
+            scores.extend_from_slice(&logits);
             first = end;
         }
-        Ok(scores)
+        Ok(Scores::new(classes, scores))
     }
 
     async fn probabilities(&self, image: &[f32]) -> Result<Probabilities, BurnError> {
-        check_length("pixels", image.len(), PIXELS)?;
+        check_length("pixels", image.len(), self.task.model.picture().pixels())?;
         let parameters = self.model.load(self.state.read_with())?;
         let mut inputs = Vec::with_capacity(self.network().inputs());
         self.push_image(image, &mut inputs);
         let logits = self.model.logits(&parameters, &inputs).await?;
-        check_length("logits", logits.len(), CLASSES)?;
-        Ok(softmax(&core::array::from_fn(|class| logits[class])))
+        check_length("logits", logits.len(), self.task.model.classes())?;
+        Ok(softmax(&logits))
     }
 }
 
@@ -219,7 +220,7 @@ impl Engine for BurnEngine {
         Ok(self.metrics)
     }
 
-    async fn scores(&mut self, data: &Dataset) -> Result<Vec<Scores>, EngineError> {
+    async fn scores(&mut self, data: &Dataset) -> Result<Scores, EngineError> {
         Ok(self.scores_of(data).await?)
     }
 
@@ -254,10 +255,11 @@ fn info(device: &Device) -> EngineInfo {
     EngineInfo { backend: Backend::Gpu, device: format!("Burn's tensors on {device:?}") }
 }
 
-/// Whether all images and labels are there, and the labels are digits'.
-fn check_dataset(data: &Dataset) -> Result<(), BurnError> {
-    check_length("bytes of images", data.images.len(), data.labels.len() * PIXELS)?;
-    match data.labels.iter().find(|&&label| usize::from(label) >= CLASSES) {
+/// Whether all images and labels are there, and the model knows the labels.
+fn check_dataset(model: Architecture, data: &Dataset) -> Result<(), BurnError> {
+    let pixels = model.picture().pixels();
+    check_length("bytes of images", data.images.len(), data.labels.len() * pixels)?;
+    match data.labels.iter().find(|&&label| usize::from(label) >= model.classes()) {
         Some(&label) => Err(BurnError::Label(label)),
         None => Ok(()),
     }

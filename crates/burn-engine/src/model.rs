@@ -9,7 +9,7 @@ use burn::tensor::{
     ops::{AvgPoolOptions, ConvOptions, MaxPoolOptions},
 };
 use hushgrad::model::{
-    Activation, CLASSES,
+    Activation,
     layers::{LayerSpec, NORM_FLOOR, Placed, Pooling},
 };
 
@@ -102,7 +102,7 @@ impl<E: Real> Model<E> {
         Ok(Parameters { stages: stages.collect() })
     }
 
-    /// What the last layer says about each image, before softmax: as many times [`CLASSES`] numbers as `inputs` holds images.
+    /// What the last layer says about each image, before softmax: a number for each class as many times as `inputs` holds images.
     ///
     /// # Errors
     /// When `inputs` is not a whole number of the network's inputs, or the device fails.
@@ -115,7 +115,7 @@ impl<E: Real> Model<E> {
         let inputs = self.tensor(inputs, [images, self.network.inputs()], &self.device);
         let logits = self.forward(parameters, inputs, |_, _, outputs| outputs);
         let logits = logits.into_data_async().await?.try_into_vec::<E>()?;
-        check_length("logits", logits.len(), images * CLASSES)?;
+        check_length("logits", logits.len(), images * self.network.classes())?;
         Ok(logits)
     }
 
@@ -125,7 +125,7 @@ impl<E: Real> Model<E> {
         Tensor::from_data(TensorData::new(values, shape), (device, E::dtype()))
     }
 
-    /// `[rows, inputs]` → `[rows, CLASSES]`. `at_layer` is given the number of each stage with parameters, its inputs and its outputs, one
+    /// `[rows, inputs]` → `[rows, classes]`. `at_layer` is given the number of each stage with parameters, its inputs and its outputs, one
     /// row an image, and answers the outputs that go on.
     pub(crate) fn forward(
         &self,

@@ -1,17 +1,18 @@
 //! A network as Burn runs it: hushgrad's list of layers, from what its first layer takes.
 
+use hushgrad::data::Picture;
 use hushgrad::model::{
-    Architecture, CLASSES, Layer,
+    Architecture, Layer,
     cnn::Geometry,
-    layers::{LayerSpec, LayersError, PICTURE, Placed, Shape, place, read},
+    layers::{LayerList, LayerSpec, LayersError, Placed, Shape, place},
     scattering::FEATURES,
 };
 
 /// What a network's first layer takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// 28×28 grey values in [0, 1], row by row: an image of one channel.
-    Pixels,
+    /// An image's values in [0, 1], channel by channel and row by row.
+    Pixels(Picture),
     /// [`FEATURES`] scattering features: a vector.
     Scattering,
 }
@@ -19,7 +20,7 @@ pub enum Input {
 impl Input {
     const fn shape(self) -> Shape {
         match self {
-            Self::Pixels => PICTURE,
+            Self::Pixels(picture) => Shape::Image { channels: picture.channels as usize, side: picture.side as usize },
             Self::Scattering => Shape::Vector(FEATURES),
         }
     }
@@ -32,6 +33,7 @@ impl Input {
 pub struct Network {
     input: Input,
     stages: Vec<Placed>,
+    classes: usize,
     parameters: usize,
     activations: usize,
 }
@@ -55,22 +57,23 @@ impl Network {
     /// Works out every shape.
     ///
     /// # Errors
-    /// When a layer cannot take what the one before makes, or when the last one does not make one number for each digit.
+    /// When a layer cannot take what the one before makes, or when none has parameters, or the last is not `dense`.
     pub fn new(input: Input, layers: &[LayerSpec]) -> Result<Self, LayersError> {
         let stages = place(input.shape(), layers)?;
-        let last = stages.last().filter(|last| last.output.values() == CLASSES);
+        let last = stages.last().filter(|last| matches!(last.spec, LayerSpec::Dense { .. }));
         let parameters = stages.iter().filter_map(|stage| stage.layer).map(|layer| layer.biases().end).max();
-        let (Some(_), Some(parameters)) = (last, parameters) else {
+        let (Some(last), Some(parameters)) = (last, parameters) else {
             let found = layers.last().map_or_else(|| "nothing".to_owned(), ToString::to_string);
             return Err(LayersError::Ends { found });
         };
+        let classes = last.output.values();
         // Forward and backward, and what each place of a convolution sees.
         let seen = |stage: &Placed| match (Convolution::of(stage), stage.layer) {
             (Some(Convolution { geometry, .. }), Some(layer)) => geometry.output_side().pow(2) * layer.fan_in,
             _ => 0,
         };
         let activations = stages.iter().map(|stage| 2 * stage.output.values() + seen(stage)).sum();
-        Ok(Self { input, stages, parameters, activations })
+        Ok(Self { input, stages, classes, parameters, activations })
     }
 
     /// The network of one of hushgrad's own architectures.
@@ -78,8 +81,9 @@ impl Network {
     /// # Errors
     /// As [`Self::new`].
     pub fn of(architecture: Architecture) -> Result<Self, LayersError> {
-        let input = if architecture == Architecture::Scattering { Input::Scattering } else { Input::Pixels };
-        Self::new(input, &read(&architecture.written())?)
+        let list: LayerList = architecture.written().parse()?;
+        let scattering = architecture == Architecture::Scattering;
+        Self::new(if scattering { Input::Scattering } else { Input::Pixels(list.picture()) }, list.specs())
     }
 
     #[must_use]
@@ -91,6 +95,12 @@ impl Network {
     #[must_use]
     pub const fn inputs(&self) -> usize {
         self.input.shape().values()
+    }
+
+    /// Classes that it tells apart.
+    #[must_use]
+    pub const fn classes(&self) -> usize {
+        self.classes
     }
 
     /// P, the length of the flat parameter vector.
@@ -116,6 +126,8 @@ impl Network {
 
 #[cfg(test)]
 mod tests {
+    use hushgrad::model::layers::read;
+
     use super::*;
 
     #[test]
@@ -132,10 +144,10 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        let refused = |input, text: &str| Network::new(input, &read(text).unwrap()).unwrap_err();
-        assert!(matches!(refused(Input::Pixels, ""), LayersError::Ends { .. }));
-        assert!(matches!(refused(Input::Pixels, "tanh"), LayersError::Ends { .. }));
-        assert!(matches!(refused(Input::Pixels, "dense 9"), LayersError::Ends { .. }));
+        let refused = |input, text: &str| Network::new(input, &read(text).unwrap().1).unwrap_err();
+        assert!(matches!(refused(Input::Pixels(Picture::DIGIT), ""), LayersError::Ends { .. }));
+        assert!(matches!(refused(Input::Pixels(Picture::DIGIT), "tanh"), LayersError::Ends { .. }));
+        assert!(matches!(refused(Input::Pixels(Picture::DIGIT), "tanh, relu"), LayersError::Ends { .. }));
         assert_eq!(refused(Input::Scattering, "conv 2 3x3"), LayersError::NotAnImage { layer: 1 });
     }
 }

@@ -14,7 +14,7 @@
 //! as one batched product a layer, with weights that are never copied for each example. The copies of an example are further terms of the same sums.
 
 use burn::tensor::{Int, Tensor, TensorData, activation::log_softmax};
-use hushgrad::model::{CLASSES, layers::LayerSpec};
+use hushgrad::model::layers::LayerSpec;
 
 use crate::{
     error::{BurnError, check_length},
@@ -51,7 +51,7 @@ impl<E: Real> Model<E> {
         let (examples, copies) = (labels.len(), copies.max(1));
         let rows = examples * copies;
         check_length("inputs", inputs.len(), rows * self.network().inputs())?;
-        if let Some(&label) = labels.iter().find(|&&label| usize::from(label) >= CLASSES) {
+        if let Some(&label) = labels.iter().find(|&&label| usize::from(label) >= self.network().classes()) {
             return Err(BurnError::Label(label));
         }
         if examples == 0 {

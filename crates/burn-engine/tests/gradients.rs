@@ -11,6 +11,7 @@ use burn::tensor::{
 };
 use burn_engine::{Batch, BurnError, Input, Model, Network, PerExample};
 use hushgrad::{
+    data::Picture,
     engine::reference::inputs,
     model::{
         Activation, Architecture, Layer, initial_parameters,
@@ -249,8 +250,8 @@ fn a_broken_parameter_shows_in_the_gradient() {
 fn a_network_of_ones_own() {
     let layers = "conv 3 5x5/3 pad 2, tanh, groupnorm 3, maxpool 3/2, conv 4 3x3 pad 1, elu, avgpool 2/1, dense 12, \
                   tempered 1.58 3 0.71, groupnorm 4, dense 11, sigmoid, dense 10";
-    let layers = read(layers).unwrap();
-    let network = Network::new(Input::Pixels, &layers).unwrap();
+    let (_, layers) = read(layers).unwrap();
+    let network = Network::new(Input::Pixels(Picture::DIGIT), &layers).unwrap();
     let p = network.parameters();
     let model = Model::<f64>::new(network, &Device::flex()).unwrap();
     let (inputs, labels) = batch(Architecture::CnnTanh, &common::examples(3));

@@ -43,7 +43,7 @@ use crate::{
         grid::GridSum,
         layers::Layers,
     },
-    model::{Architecture, PIXELS, scattering::FEATURES},
+    model::{Architecture, scattering::FEATURES},
 };
 
 /// Momenta below this are taken as zero, before they become denormal.
@@ -159,7 +159,7 @@ impl CpuEngine {
     ) -> Result<Self, EngineError> {
         let p = task.model.parameters();
         check_length("initial parameters", initial_parameters.len(), p)?;
-        check_dataset(&train)?;
+        check_dataset(task.model, &train)?;
         let Made { encoding, noise, denoising, on_grid, layers, encoder } = Made::of(&task)?;
         let correlated = task.correlated_noise(p)?;
         let kernels = prepared::kernels(&task, &encoding, performance)?;
@@ -583,21 +583,22 @@ impl Engine for CpuEngine {
         Ok(())
     }
 
-    async fn scores(&mut self, data: &Dataset) -> Result<Vec<Scores>, EngineError> {
-        check_dataset(data)?;
+    async fn scores(&mut self, data: &Dataset) -> Result<Scores, EngineError> {
+        check_dataset(self.task.model, data)?;
         know(&mut *self.kernels, self.task.model, data, usize::MAX)?;
         let parameters = self.average.as_ref().unwrap_or(&self.parameters);
         if let Some(assistance) = &self.assistance
             && let Some(scores) = assistance.scores(&mut *self.kernels, parameters, data).await
         {
-            return Ok(scores);
+            return Ok(Scores::new(self.task.model.classes(), scores));
         }
         let features = data.features();
-        Ok(self.kernels.scores(parameters, Examples { data, features: features.of(data) }))
+        let scores = self.kernels.scores(parameters, Examples { data, features: features.of(data) });
+        Ok(Scores::new(self.task.model.classes(), scores))
     }
 
     async fn predict(&mut self, image: &[f32]) -> Result<Probabilities, EngineError> {
-        check_length("pixels", image.len(), PIXELS)?;
+        check_length("pixels", image.len(), self.task.model.picture().pixels())?;
         let parameters = self.average.as_ref().unwrap_or(&self.parameters);
         Ok(self.kernels.predict(parameters, image))
     }

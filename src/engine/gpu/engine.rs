@@ -272,24 +272,24 @@ impl GpuEngine {
 
     /// As [`Engine::scores`], where the model takes features: a chunk's at a time, as those of all test images beside those of all training images would
     /// be too much for many devices.
-    async fn scores_of_features(&mut self, data: &Dataset) -> Result<Vec<Scores>, EngineError> {
+    async fn scores_of_features(&mut self, data: &Dataset) -> Result<Scores, EngineError> {
         let chunk = self.buffers.chunk as usize;
         if self.evaluation.is_none() {
             let rows = Examples::room(&self.gpu, data, chunk, FEATURE_WORDS).await?;
             self.evaluation = Some(ExampleSet::of_evaluation(&self.gpu, rows, &self.buffers));
         }
         let (Some(Known { scattering, .. }), Some(set)) = (&self.features, &self.evaluation) else {
-            return Ok(Vec::new());
+            return Ok(Scores::new(CLASSES, Vec::new()));
         };
         let words = &set.examples.words;
         let group = scattering.group(&self.gpu, words);
         // Chunks whose scores are read together.
         let together = (self.buffers.staging.size() / (SCORE_BYTES * chunk as u64)).max(1) as usize;
-        let mut scores: Vec<Scores> = Vec::with_capacity(data.len());
+        let mut scores: Vec<f32> = Vec::with_capacity(data.len() * CLASSES);
         self.in_flight.clear();
-        while scores.len() < data.len() {
+        while scores.len() < data.len() * CLASSES {
             let mut total = 0;
-            for first in (scores.len()..data.len()).step_by(chunk).take(together) {
+            for first in (scores.len() / CLASSES..data.len()).step_by(chunk).take(together) {
                 let end = data.len().min(first + chunk);
                 for start in (first..end).step_by(SLICE) {
                     let slice = start..end.min(start + SLICE);
@@ -303,9 +303,9 @@ impl GpuEngine {
                 self.gpu.queue().submit([encoder.finish()]);
             }
             let bytes = wait::read(&self.gpu, &self.buffers.staging, total).await?;
-            scores.extend(floats(&bytes).as_chunks::<CLASSES>().0);
+            scores.extend_from_slice(&floats(&bytes));
         }
-        Ok(scores)
+        Ok(Scores::new(CLASSES, scores))
     }
 
     /// One chunk of an evaluation, whose scores go to `at` of what is read back. Returns how many bytes they are.
@@ -576,9 +576,9 @@ impl Engine for GpuEngine {
         Ok(())
     }
 
-    async fn scores(&mut self, data: &Dataset) -> Result<Vec<Scores>, EngineError> {
+    async fn scores(&mut self, data: &Dataset) -> Result<Scores, EngineError> {
         if data.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Scores::new(CLASSES, Vec::new()));
         }
         self.gpu.check()?;
         if self.features.is_some() {
@@ -590,14 +590,14 @@ impl Engine for GpuEngine {
             let examples = Examples::upload(&self.gpu, data).await?;
             self.evaluation = Some(ExampleSet::of_evaluation(&self.gpu, examples, &self.buffers));
         }
-        let Some(set) = &self.evaluation else { return Ok(Vec::new()) };
+        let Some(set) = &self.evaluation else { return Ok(Scores::new(CLASSES, Vec::new())) };
         let (count, chunk) = (set.examples.len, self.buffers.chunk);
         let run = Run { count, ..self.run };
         self.gpu.queue().write_buffer(&self.buffers.evaluation_run, 0, bytemuck::bytes_of(&run));
         // Chunks whose scores are read together.
         let together = (self.buffers.staging.size() / (SCORE_BYTES * u64::from(chunk))).max(1) as usize;
         let chunks: Vec<u32> = (0..count).step_by(chunk as usize).map(|first| (count - first).min(chunk)).collect();
-        let mut scores: Vec<Scores> = Vec::with_capacity(count as usize);
+        let mut scores: Vec<f32> = Vec::with_capacity(count as usize * CLASSES);
         self.in_flight.clear();
         for (part, chunks) in chunks.chunks(together).enumerate() {
             let mut encoder = self.gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
@@ -607,9 +607,9 @@ impl Engine for GpuEngine {
             }
             self.gpu.queue().submit([encoder.finish()]);
             let bytes = wait::read(&self.gpu, &self.buffers.staging, total).await?;
-            scores.extend(floats(&bytes).as_chunks::<CLASSES>().0);
+            scores.extend_from_slice(&floats(&bytes));
         }
-        Ok(scores)
+        Ok(Scores::new(CLASSES, scores))
     }
 
     async fn predict(&mut self, image: &[f32]) -> Result<Probabilities, EngineError> {
@@ -637,8 +637,7 @@ impl Engine for GpuEngine {
         queue.submit([encoder.finish()]);
         let work = self.buffers.work.clone();
         let [logits] = self.read([(&work, self.logits_at, 4 * CLASSES as u64)]).await?;
-        let (logits, _) = bytemuck::cast_slice::<u8, f32>(&logits).as_chunks::<CLASSES>();
-        Ok(softmax(&logits[0]))
+        Ok(softmax(&floats(&logits)))
     }
 
     async fn state(&mut self) -> Result<State, EngineError> {

@@ -48,7 +48,8 @@ fn shapes_follow_from_the_layers_before() {
 fn what_does_not_fit_is_refused_with_the_place() {
     for (text, says) in [
         ("", "ends in nothing"),
-        ("dense 9", "ends in dense 9; its last layer must be dense 10"),
+        ("dense 1", "ends in dense 1; its last layer must be dense"),
+        ("dense 101", "ends in dense 101; its last layer must be dense"),
         ("dense 10, tanh", "ends in tanh"),
         ("dense 10, conv 3 3x3, dense 10", "layer 2 needs an image"),
         ("flatten, maxpool 2, dense 10", "layer 2 needs an image"),
@@ -93,7 +94,44 @@ fn texts_are_read_as_people_write_them() {
     );
     let json = serde_json::to_string(&list(written)).unwrap();
     assert_eq!(serde_json::from_str::<LayerList>(&json).unwrap(), list(written));
-    assert!(serde_json::from_str::<LayerList>("\"dense 9\"").is_err());
+    assert!(serde_json::from_str::<LayerList>("\"dense 1\"").is_err());
+}
+
+/// Other images and other classes: the same layers, other shapes; and back again.
+#[test]
+fn a_list_says_what_images_it_reads() {
+    let colour = list("Input 3×32×32; conv 8 5x5/2 same, tanh, maxpool 2, dense 100");
+    assert_eq!(colour.to_string(), "input 3x32x32, conv 8 5x5/2 same, tanh, maxpool 2, dense 100");
+    assert_eq!((colour.picture(), colour.classes()), (Picture { channels: 3, side: 32 }, 100));
+    assert_eq!(colour.placed()[0].layer.unwrap().fan_in, 75);
+    assert_eq!(colour.placed()[2].output, Shape::Image { channels: 8, side: 8 });
+    assert_eq!(list("input 1x28x28, dense 10"), list("dense 10"));
+    assert_eq!(colour.fitted(Picture::DIGIT, 10).unwrap(), LayerList::FIRST);
+    assert_eq!(LayerList::FIRST.fitted(colour.picture(), 100).unwrap(), colour);
+    for text in [
+        "input, dense 10",
+        "input 3x32, dense 10",
+        "input 2x32x32, dense 10",
+        "input 3x32x31, dense 10",
+        "input 1x65x65, dense 10",
+        "input 1x0x0, dense 10",
+        "input 3x32x32x1, dense 10",
+        "input 3x32x32 same, dense 10",
+        "dense 10, input 3x32x32",
+        "input 1x9x9, input 1x9x9, dense 10",
+    ] {
+        assert!(matches!(text.parse::<LayerList>(), Err(LayersError::Input { .. })), "{text}");
+    }
+    // Named models read digits, and other images as lists.
+    let other = Picture { channels: 3, side: 32 };
+    for named in Architecture::ALL {
+        assert_eq!(named.fitted(Picture::DIGIT, 10).unwrap(), named);
+        let fitted = named.fitted(other, 7).unwrap();
+        assert!(fitted.fits(other, 7) && !fitted.is_named(), "{named}");
+        let back = if named == Architecture::Scattering { Architecture::Linear } else { named };
+        assert_eq!(fitted.fitted(Picture::DIGIT, 10).unwrap(), back);
+    }
+    assert!(Architecture::CnnTanh.fitted(Picture { channels: 1, side: 4 }, 10).is_err());
 }
 
 pub(crate) fn any_layer() -> impl Strategy<Value = LayerSpec> {
@@ -120,10 +158,12 @@ pub(crate) fn any_layer() -> impl Strategy<Value = LayerSpec> {
 proptest! {
     /// Parser and printer are each other's inverse, and a list that is made can be read again.
     #[test]
-    fn what_is_printed_is_read(specs in proptest::collection::vec(any_layer(), 0..6)) {
+    fn what_is_printed_is_read(specs in proptest::collection::vec(any_layer(), 0..6), colour: bool, side in 1..=64_u8, classes in 2..=100_u16) {
         let text = specs.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        prop_assert_eq!(read(&text).unwrap(), specs.clone());
-        if let Ok(list) = LayerList::new(&specs) {
+        prop_assert_eq!(read(&text).unwrap(), (None, specs.clone()));
+        let picture = Picture { channels: if colour { 3 } else { 1 }, side };
+        let specs = [&specs[..], &[LayerSpec::Dense { outputs: classes }]].concat();
+        if let Ok(list) = LayerList::on(picture, &specs) {
             prop_assert_eq!(list.to_string().parse::<LayerList>().unwrap(), list);
         }
     }

@@ -3,9 +3,8 @@
 
 use super::{engines::Prepared, pace::YIELD_EVERY, state::Agent};
 use crate::{
-    data::Dataset,
+    data::{Dataset, Picture},
     engine::{Engine, EngineError, reading},
-    model::PIXELS,
     train::{config::RunConfig, error::SessionError, plan::Plan, session::Session},
     worker::{background::baseline_of, host::Host, protocol::Event},
 };
@@ -13,13 +12,17 @@ use crate::{
 impl<H: Host> Agent<H> {
     /// Reads a drawn digit: 784 pixels in [0, 1].
     pub(super) async fn predict(&mut self, pixels: &[f32]) {
-        let fine = pixels.len() == PIXELS && pixels.iter().all(|p| (0.0..=1.0).contains(p));
+        let fine = pixels.len() == Picture::DIGIT.pixels() && pixels.iter().all(|p| (0.0..=1.0).contains(p));
         if !fine {
             return self.problem(None, &"a drawn digit must have 784 pixels between 0 and 1");
         }
         let Some(session) = &mut self.session else { return };
-        let reading = session.plan().config.reading;
-        match reading::predict(session.engine(), pixels, reading).await {
+        let (reading, picture) = (session.plan().config.reading, session.plan().config.model.picture());
+        // A model of other images reads no digit; the page has no pad beside it.
+        if picture != Picture::DIGIT {
+            return;
+        }
+        match reading::predict(session.engine(), picture, pixels, reading).await {
             Ok(classes) => self.host.send(Event::Prediction(classes)),
             Err(error) => self.fail(error.into()).await,
         }

@@ -16,13 +16,13 @@ use super::{
 use crate::{
     data::{Dataset, Shift},
     engine::{
-        Scores, Task,
+        Task,
         cpu::{
             models::Examples,
             threads::{Encoding, Kernels, Lot, Seen},
         },
     },
-    model::{Architecture, CLASSES, PIXELS, scattering::FEATURES},
+    model::{Architecture, scattering::FEATURES},
 };
 
 /// The helpers of a thread, which its engines use one after the other. Cheap to clone.
@@ -238,7 +238,7 @@ impl Assistance {
     }
 
     /// Logits of all examples of `data`, as [`Kernels::scores`] computes them. `None` where no helper is free.
-    pub async fn scores(&self, kernels: &mut dyn Kernels, parameters: &[f32], data: &Dataset) -> Option<Vec<Scores>> {
+    pub async fn scores(&self, kernels: &mut dyn Kernels, parameters: &[f32], data: &Dataset) -> Option<Vec<f32>> {
         let mut roster = self.roster()?;
         let hands = roster.free(self.most);
         // Each logit is computed by itself, so that any cut will do.
@@ -262,10 +262,9 @@ impl Assistance {
         for (share, answer) in others.iter().zip(roster.answers(&orders, patience(start.elapsed())).await) {
             match answer {
                 Some(Answer { told: Told::Scores { .. }, numbers })
-                    if numbers.len() == share.places.len() * CLASSES =>
+                    if numbers.len() == share.places.len() * self.subject.setup.model.classes() =>
                 {
-                    let each = numbers.chunks_exact(CLASSES);
-                    scores.extend(each.map(|own| std::array::from_fn::<f32, CLASSES, _>(|class| own[class] as f32)));
+                    scores.extend(numbers.iter().map(|&score| score as f32));
                 }
                 _ => scores.extend(read(kernels, parameters, data, share)),
             }
@@ -291,7 +290,7 @@ impl Assistance {
         let features = data.features();
         let (rows, length) = match self.subject.setup.model {
             Architecture::Scattering if shifts == Shift::ALONE => (features.of(data), FEATURES),
-            _ => (&data.images[..], PIXELS),
+            _ => (&data.images[..], data.pixels()),
         };
         let mut inputs = Vec::with_capacity(lot.len() * length);
         for &example in lot {
@@ -322,7 +321,7 @@ fn compute(kernels: &mut dyn Kernels, sought: &Sought<'_>, share: &Share, sums: 
     kernels.sum_pieces(encoding, parameters, examples, pieces, shifts, sums)
 }
 
-fn read(kernels: &mut dyn Kernels, parameters: &[f32], data: &Dataset, share: &Share) -> Vec<Scores> {
+fn read(kernels: &mut dyn Kernels, parameters: &[f32], data: &Dataset, share: &Share) -> Vec<f32> {
     let part = data.slice(share.places.clone());
     let features = data.features();
     let own = features.of(data);

@@ -15,7 +15,7 @@ use crate::{
         },
     },
     mechanism::{EncoderSpec, envelope::Envelope, exact_sum::SLOT},
-    model::{Architecture, PIXELS, scattering::FEATURES},
+    model::{Architecture, scattering::FEATURES},
 };
 
 /// A helper, with what it knows of engines.
@@ -122,7 +122,7 @@ impl Known {
             return None;
         }
         let scores = self.kernels.scores(parameters, Examples { data: &data, features: &features });
-        Some(scores.as_flattened().iter().map(|&score| score.into()).collect())
+        Some(scores.iter().map(|&score| score.into()).collect())
     }
 
     /// The examples of an order, by their pixels or by their features.
@@ -130,9 +130,9 @@ impl Known {
         let count = labels.len();
         let (images, features) = match self.model {
             Architecture::Scattering if inputs.len() == count * FEATURES => (Vec::new(), inputs),
-            _ if inputs.len() == count * PIXELS => (inputs, Vec::new()),
+            _ if inputs.len() == count * self.model.picture().pixels() => (inputs, Vec::new()),
             _ => return None,
         };
-        Some((Dataset::new("", images, labels), features))
+        Some((self.model.dataset(images, labels), features))
     }
 }

@@ -5,7 +5,7 @@ use super::{
     pooling::{activate, drop_negligible},
 };
 use crate::engine::cpu::simd::{Kernel, MOST_LANES, Simd};
-use crate::model::{Activation, CLASSES};
+use crate::model::Activation;
 
 /// out = f(W·input + b). `weights`: `[out][in]`, then biases; `C` divides the number of outputs.
 pub struct DenseForward<'a, S: Simd, const C: usize> {
@@ -97,7 +97,7 @@ fn dot<S: Simd>(s: S, [a, b]: [&[S::F]; 2]) -> S::F {
 
 /// Softmax, in place.
 pub struct Softmax<'a, S: Simd> {
-    pub logits: &'a mut [S::F; CLASSES],
+    pub logits: &'a mut [S::F],
 }
 
 impl<S: Simd> Kernel<S> for Softmax<'_, S> {
@@ -125,7 +125,7 @@ pub struct LossDelta<'a, S: Simd> {
     pub labels: S::F,
     /// What of each lane counts: one over the copies of its example.
     pub share: S::F,
-    pub logits: &'a mut [S::F; CLASSES],
+    pub logits: &'a mut [S::F],
 }
 
 impl<S: Simd> Kernel<S> for LossDelta<'_, S> {

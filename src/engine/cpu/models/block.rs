@@ -31,8 +31,10 @@ pub struct Block<S: Simd> {
     pub share: S::F,
     /// In the first of several blocks: how many of them each lane has a share in.
     pub terms: S::F,
-    /// What the model takes of an example.
+    /// What it takes of an example.
     inputs: usize,
+    /// A moved image.
+    moved: Vec<u8>,
     /// `[example][input]`.
     pub rows: Vec<f32>,
     /// `[input]` of lanes; where they are pixels, each row of the image has `margin` blank columns on either side.
@@ -70,6 +72,7 @@ impl<S: Simd> Block<S> {
             share: zero,
             terms: zero,
             inputs,
+            moved: vec![0; model.picture().pixels()],
             rows: vec![0.0; S::LANES * inputs],
             lanes: vec![zero; inputs + 28 * 2 * margin],
             margin,
@@ -86,7 +89,7 @@ impl<S: Simd> Block<S> {
             self.live += 1;
         }
         match &mut self.scattering {
-            None => load_pixels(self.simd, examples.data, indices, shift, &mut self.rows),
+            None => load_pixels(self.simd, examples.data, indices, shift, &mut self.moved, &mut self.rows),
             Some(Scattering { scatterer, pixels, bytes }) => {
                 let known = |index: usize| examples.features.get(index * FEATURES..(index + 1) * FEATURES);
                 let bytes = &mut bytes[..self.live * FEATURES];
@@ -95,7 +98,7 @@ impl<S: Simd> Block<S> {
                         read(self.simd, known(index).unwrap_or_default(), row);
                     }
                 } else {
-                    load_pixels(self.simd, examples.data, indices, shift, pixels);
+                    load_pixels(self.simd, examples.data, indices, shift, &mut self.moved, pixels);
                     scatterer.features(pixels, bytes);
                     for (row, bytes) in self.rows.chunks_exact_mut(FEATURES).zip(bytes.chunks_exact(FEATURES)) {
                         read(self.simd, bytes, row);
@@ -110,7 +113,7 @@ impl<S: Simd> Block<S> {
     pub fn load_image(&mut self, image: &[f32]) {
         self.live = 1;
         match &mut self.scattering {
-            None => self.rows[..PIXELS].copy_from_slice(image),
+            None => self.rows[..self.inputs].copy_from_slice(image),
             Some(Scattering { scatterer, bytes, .. }) => {
                 scatterer.features(image, &mut bytes[..FEATURES]);
                 read(self.simd, &bytes[..FEATURES], &mut self.rows[..FEATURES]);
@@ -123,7 +126,8 @@ impl<S: Simd> Block<S> {
     pub fn features(&mut self, data: &Dataset, range: Range<usize>, out: &mut [u8]) {
         let Some(Scattering { scatterer, pixels, .. }) = &mut self.scattering else { return };
         for (start, out) in range.clone().step_by(S::LANES).zip(out.chunks_mut(S::LANES * FEATURES)) {
-            load_pixels(self.simd, data, start..range.end.min(start + S::LANES), Shift::NONE, pixels);
+            let part = start..range.end.min(start + S::LANES);
+            load_pixels(self.simd, data, part, Shift::NONE, &mut self.moved, pixels);
             scatterer.features(pixels, out);
         }
     }
@@ -135,11 +139,20 @@ impl<S: Simd> Block<S> {
     }
 }
 
-fn load_pixels<S: Simd>(simd: S, data: &Dataset, indices: impl Iterator<Item = usize>, shift: Shift, rows: &mut [f32]) {
-    for (row, index) in rows.chunks_exact_mut(PIXELS).zip(indices) {
-        match shift {
-            Shift { right: 0, down: 0 } => simd.run(BytesToPixels { bytes: data.image(index), row }),
-            shift => simd.run(BytesToPixels { bytes: &shift.of(data.image(index)), row }),
+fn load_pixels<S: Simd>(
+    simd: S,
+    data: &Dataset,
+    indices: impl Iterator<Item = usize>,
+    shift: Shift,
+    moved: &mut [u8],
+    rows: &mut [f32],
+) {
+    for (row, index) in rows.chunks_exact_mut(moved.len()).zip(indices) {
+        if shift == Shift::NONE {
+            simd.run(BytesToPixels { bytes: data.image(index), row });
+        } else {
+            shift.write(data.picture, data.image(index), moved);
+            simd.run(BytesToPixels { bytes: moved, row });
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::{
     },
     mechanism::layers::MOST_LAYERS,
     model::{
-        CLASSES, Layer,
+        Layer,
         cnn::Geometry,
         layers::{LayerList, Placed},
         reference::Stage,
@@ -36,6 +36,8 @@ pub struct Built<S: Simd> {
     first: usize,
     /// At least one.
     copies: Vec<Copy<S>>,
+    /// Logits of the first copy of each example.
+    scores: Vec<S::F>,
     /// Of each stage that is a convolution with zeros around its input, that input.
     padded: Vec<Vec<S::F>>,
     /// Delta behind a stage and before it.
@@ -66,7 +68,7 @@ struct Copy<S: Simd> {
     /// Of dense stages: the delta behind it, and what it takes, one example a row.
     dense: Vec<Option<Dense<S>>>,
     /// Logits, then their gradient.
-    logits: [S::F; CLASSES],
+    logits: Vec<S::F>,
 }
 
 struct Dense<S: Simd> {
@@ -93,7 +95,7 @@ impl<S: Simd> Copy<S> {
             values: stages.iter().map(|place| lanes(place.outputs)).collect(),
             beside: stages.iter().map(beside).collect(),
             dense: stages.iter().enumerate().map(dense).collect(),
-            logits: [simd.splat(0.0); CLASSES],
+            logits: lanes(stages.last().map_or(0, |place| place.outputs)),
         }
     }
 
@@ -165,6 +167,7 @@ impl<S: Simd> Built<S> {
             simd,
             first: stages.iter().position(|place| place.parameters.is_some()).unwrap_or_default(),
             copies: vec![Copy::new(simd, &stages)],
+            scores: lanes(list.classes()),
             deltas: [lanes(most), lanes(most)],
             padded_delta: lanes(padded.iter().map(Vec::len).max().unwrap_or_default()),
             padded,
@@ -210,7 +213,7 @@ impl<S: Simd> Built<S> {
         let copy = &mut self.copies[number];
         s.run(LossDelta { labels: block.labels, share: block.share, logits: &mut copy.logits });
         let [mut behind, mut before] = self.deltas.each_mut();
-        behind[..CLASSES].copy_from_slice(&copy.logits);
+        behind[..copy.logits.len()].copy_from_slice(&copy.logits);
         for (at, place) in self.stages.iter().enumerate().skip(self.first).rev() {
             let goes_on = at > self.first;
             let delta = &mut behind[..place.outputs];
@@ -295,12 +298,12 @@ fn dense_forward<S: Simd>(s: S, layer: &Layer, parameters: &[f32], input: &[S::F
 }
 
 impl<S: Simd> Network<S> for Built<S> {
-    fn logits(&mut self, parameters: &[f32], block: &Block<S>) -> &mut [S::F; CLASSES] {
+    fn logits(&mut self, parameters: &[f32], block: &Block<S>) -> &mut [S::F] {
         self.forward(parameters, block, 0);
         &mut self.copies[0].logits
     }
 
-    fn gradients(&mut self, parameters: &[f32], blocks: &[Block<S>]) -> Squares<S> {
+    fn gradients(&mut self, parameters: &[f32], blocks: &[Block<S>]) -> Squares<'_, S> {
         let s = self.simd;
         let stages = &self.stages;
         self.copies.resize_with(self.copies.len().max(blocks.len()), || Copy::new(s, stages));
@@ -308,11 +311,10 @@ impl<S: Simd> Network<S> for Built<S> {
             self.addend.resize(self.gradient.len(), s.splat(0.0));
         }
         let zero = s.splat(0.0);
-        let mut scores = [zero; CLASSES];
         for (number, block) in blocks.iter().enumerate() {
             self.forward(parameters, block, number);
             if number == 0 {
-                scores = self.copies[0].logits;
+                self.scores.clone_from(&self.copies[0].logits);
             }
             self.backward(parameters, block, number);
             if number > 0 {
@@ -344,7 +346,7 @@ impl<S: Simd> Network<S> for Built<S> {
             all_pairs.append(&mut pairs);
         }
         let whole = NormOfSum { squares: &squares, own: &all_own, pairs: &all_pairs, copies: count, terms };
-        Squares { whole: s.run(whole), layers, scores }
+        Squares { whole: s.run(whole), layers, scores: &self.scores }
     }
 
     fn add_scaled(

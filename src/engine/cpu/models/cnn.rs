@@ -43,6 +43,8 @@ pub struct Cnn<S: Simd> {
     pool2_delta: Vec<S::F>,
     /// At least one.
     copies: Vec<Copy<S>>,
+    /// Logits of the first copy of each example.
+    scores: [S::F; CLASSES],
     /// Gradients of the convolutions' parameters, one a lane, summed over the copies.
     gradient: Vec<S::F>,
     /// The same of one copy; empty until there is a second.
@@ -96,6 +98,7 @@ impl<S: Simd> Cnn<S> {
             winner2: lanes(FLAT),
             pool2_delta: lanes(FLAT),
             copies: vec![Copy::new(simd)],
+            scores: [simd.splat(0.0); CLASSES],
             gradient: lanes(CONV),
             addend: Vec::new(),
             gradient_rows: Vec::new(),
@@ -184,23 +187,22 @@ fn layers(parameters: &[f32]) -> [&[f32]; 4] {
 }
 
 impl<S: Simd> Network<S> for Cnn<S> {
-    fn logits(&mut self, parameters: &[f32], block: &Block<S>) -> &mut [S::F; CLASSES] {
+    fn logits(&mut self, parameters: &[f32], block: &Block<S>) -> &mut [S::F] {
         self.forward(parameters, block, 0);
         &mut self.copies[0].logits
     }
 
-    fn gradients(&mut self, parameters: &[f32], blocks: &[Block<S>]) -> Squares<S> {
+    fn gradients(&mut self, parameters: &[f32], blocks: &[Block<S>]) -> Squares<'_, S> {
         let s = self.simd;
         self.copies.resize_with(self.copies.len().max(blocks.len()), || Copy::new(s));
         if blocks.len() > 1 {
             self.addend.resize(CONV, s.splat(0.0));
         }
         let mut squares = [s.splat(0.0); 2];
-        let mut scores = [s.splat(0.0); CLASSES];
         for (k, block) in blocks.iter().enumerate() {
             self.forward(parameters, block, k);
             if k == 0 {
-                scores = self.copies[0].logits;
+                self.scores = self.copies[0].logits;
             }
             let norms = self.backward(parameters, block, k);
             squares = match k {
@@ -236,7 +238,7 @@ impl<S: Simd> Network<S> for Cnn<S> {
         Squares {
             whole: s.run(NormOfSum { squares: &squares, own: &own, pairs: &pairs, copies, terms }),
             layers,
-            scores,
+            scores: &self.scores,
         }
     }
 

@@ -30,6 +30,8 @@ pub struct Perceptron<S: Simd> {
     width: usize,
     /// At least one.
     copies: Vec<Copy<S>>,
+    /// Logits of the first copy of each example.
+    scores: [S::F; CLASSES],
 }
 
 /// What the gradient of one copy of each example is made of.
@@ -62,6 +64,7 @@ impl<S: Simd> Perceptron<S> {
             inputs: model.inputs(),
             width,
             copies: vec![Copy::new(simd, width)],
+            scores: [simd.splat(0.0); CLASSES],
         }
     }
 
@@ -83,11 +86,11 @@ impl<S: Simd> Perceptron<S> {
 }
 
 impl<S: Simd> Network<S> for Perceptron<S> {
-    fn logits(&mut self, parameters: &[f32], block: &Block<S>) -> &mut [S::F; CLASSES] {
+    fn logits(&mut self, parameters: &[f32], block: &Block<S>) -> &mut [S::F] {
         &mut self.forward(parameters, block, 0).logits
     }
 
-    fn gradients(&mut self, parameters: &[f32], blocks: &[Block<S>]) -> Squares<S> {
+    fn gradients(&mut self, parameters: &[f32], blocks: &[Block<S>]) -> Squares<'_, S> {
         let (s, activation, width) = (self.simd, self.activation, self.width);
         self.copies.resize_with(self.copies.len().max(blocks.len()), || Copy::new(s, width));
         let mut scores = [s.splat(0.0); CLASSES];
@@ -103,6 +106,7 @@ impl<S: Simd> Network<S> for Perceptron<S> {
                 s.run(ThroughActivation { activation, values: &copy.hidden, delta: &mut copy.hidden_delta });
             }
         }
+        self.scores = scores;
         let (mut own, mut pairs) = (vec![], vec![]);
         for (k, (a, copy)) in blocks.iter().zip(&self.copies).enumerate() {
             for (l, (b, other)) in blocks.iter().zip(&self.copies).enumerate().take(k + 1) {
@@ -125,7 +129,11 @@ impl<S: Simd> Network<S> for Perceptron<S> {
             let (own, pairs) = (of(layer, &own), of(layer, &pairs));
             *square = s.run(NormOfSum { squares: &[], own: &own, pairs: &pairs, copies, terms });
         }
-        Squares { whole: s.run(NormOfSum { squares: &[], own: &own, pairs: &pairs, copies, terms }), layers, scores }
+        Squares {
+            whole: s.run(NormOfSum { squares: &[], own: &own, pairs: &pairs, copies, terms }),
+            layers,
+            scores: &self.scores,
+        }
     }
 
     fn add_scaled(

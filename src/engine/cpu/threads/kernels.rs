@@ -7,7 +7,7 @@ use crate::mechanism::counts::Counts;
 use crate::{
     data::{Dataset, Shift},
     engine::{
-        Probabilities, Scores,
+        Probabilities,
         cpu::{
             kernels::{distance::Cdf, noise::Family},
             models::Examples,
@@ -77,8 +77,8 @@ pub trait Kernels: Send {
     /// Writes the features of the examples of `data` from number `first` on; `out` is `[example][feature]`.
     fn features(&mut self, data: &Dataset, first: usize, out: &mut [u8]);
 
-    /// Logits of all examples.
-    fn scores(&mut self, parameters: &[f32], examples: Examples<'_>) -> Vec<Scores>;
+    /// Logits of all examples, a number for each class, example by example.
+    fn scores(&mut self, parameters: &[f32], examples: Examples<'_>) -> Vec<f32>;
 
     fn predict(&mut self, parameters: &[f32], image: &[f32]) -> Probabilities;
 }

@@ -2,9 +2,9 @@
 
 use super::{encoding::Encoding, kernels::Seen, lot::Lot};
 use crate::{
-    data::{Dataset, Shift},
+    data::{Dataset, Shift, picture::MOST_CLASSES},
     engine::{
-        Probabilities, Scores,
+        Probabilities,
         cpu::{
             kernels::{dense::Softmax, envelope::Ranker},
             models::{Block, Examples, Network, Squares, network},
@@ -56,7 +56,9 @@ impl<S: Simd> LaneWorker<S> {
             let Squares { whole, layers, scores } = self.network.gradients(parameters, blocks);
             let (norms, layers) = ([whole], S::flat(&layers));
             let norms = &S::flat(&norms)[..part.len()];
-            let scores = S::flat(&scores);
+            let scores = S::flat(scores);
+            let mut own = [0.0; MOST_CLASSES];
+            let own = &mut own[..scores.len() / S::LANES];
             for (lane, &square) in norms.iter().enumerate() {
                 if !square.is_finite() {
                     seen.non_finite += 1;
@@ -64,9 +66,9 @@ impl<S: Simd> LaneWorker<S> {
                 }
                 let (right, digit) = match part {
                     Lot::Alone(indices) => {
-                        let own: Scores = std::array::from_fn(|class| scores[class * S::LANES + lane]);
+                        own.iter_mut().zip(scores.iter().skip(lane).step_by(S::LANES)).for_each(|(own, &z)| *own = z);
                         let digit = examples.data.labels[indices[lane] as usize];
-                        (best(&own) == digit, digit)
+                        (best(own) == digit, digit)
                     }
                     Lot::Shared { .. } => (false, 0),
                 };
@@ -155,12 +157,13 @@ impl<S: Simd> LaneWorker<S> {
     }
 
     /// Logits of the examples from number `first` on, as many as `out` takes.
-    pub fn scores(&mut self, parameters: &[f32], examples: Examples<'_>, first: usize, out: &mut [Scores]) {
-        for (start, out) in (first..).step_by(S::LANES).zip(out.chunks_mut(S::LANES)) {
-            self.blocks[0].load(examples, start..start + out.len(), Shift::NONE);
+    pub fn scores(&mut self, parameters: &[f32], examples: Examples<'_>, first: usize, out: &mut [f32]) {
+        let classes = self.model.classes();
+        for (start, out) in (first..).step_by(S::LANES).zip(out.chunks_mut(S::LANES * classes)) {
+            self.blocks[0].load(examples, start..start + out.len() / classes, Shift::NONE);
             let logits = S::flat(self.network.logits(parameters, &self.blocks[0]));
-            for (lane, scores) in out.iter_mut().enumerate() {
-                *scores = std::array::from_fn(|class| logits[class * S::LANES + lane]);
+            for (lane, scores) in out.chunks_exact_mut(classes).enumerate() {
+                scores.iter_mut().zip(logits.iter().skip(lane).step_by(S::LANES)).for_each(|(out, &z)| *out = z);
             }
         }
     }
@@ -174,7 +177,7 @@ impl<S: Simd> LaneWorker<S> {
     pub fn predict(&mut self, parameters: &[f32], image: &[f32]) -> Probabilities {
         self.blocks[0].load_image(image);
         let logits = self.network.logits(parameters, &self.blocks[0]);
-        self.simd.run(Softmax { logits });
-        std::array::from_fn(|class| S::flat(&logits[class..=class])[0])
+        self.simd.run(Softmax { logits: &mut *logits });
+        S::flat(logits).iter().step_by(S::LANES).copied().collect()
     }
 }

@@ -20,7 +20,7 @@ use crate::engine::Unsupported;
 use crate::{
     data::{Dataset, Shift},
     engine::{
-        EngineError, Performance, Probabilities, Scores,
+        EngineError, Performance, Probabilities,
         cpu::{
             kernels::{
                 distance::{Cdf, ToUniform},
@@ -32,7 +32,7 @@ use crate::{
         },
     },
     mechanism::exact_sum::SLOT,
-    model::{Architecture, CLASSES, scattering::FEATURES},
+    model::{Architecture, scattering::FEATURES},
 };
 
 /// Pieces of a lot, where there are enough examples: no fewer on a grid, no more without one.
@@ -48,6 +48,7 @@ pub struct WorkerPool<S: Simd> {
     workers: Vec<LaneWorker<S>>,
     sums: Vec<Mutex<Sum>>,
     parameters: usize,
+    classes: usize,
     #[cfg(not(target_arch = "wasm32"))]
     threads: Option<rayon::ThreadPool>,
 }
@@ -75,6 +76,7 @@ impl<S: Simd> WorkerPool<S> {
             workers: (0..workers).map(|_| LaneWorker::new(simd, model, encoding, copies)).collect(),
             sums: Vec::new(),
             parameters: model.parameters(),
+            classes: model.classes(),
             #[cfg(not(target_arch = "wasm32"))]
             threads: if workers > 1 { Some(start_threads(workers)?) } else { None },
         })
@@ -239,10 +241,11 @@ impl<S: Simd> Kernels for WorkerPool<S> {
         });
     }
 
-    fn scores(&mut self, parameters: &[f32], examples: Examples<'_>) -> Vec<Scores> {
+    fn scores(&mut self, parameters: &[f32], examples: Examples<'_>) -> Vec<f32> {
         const PART: usize = 256;
-        let mut scores = vec![[0.0; CLASSES]; examples.data.len()];
-        let parts: Vec<_> = scores.chunks_mut(PART).map(Mutex::new).collect();
+        let classes = self.classes;
+        let mut scores = vec![0.0; classes * examples.data.len()];
+        let parts: Vec<_> = scores.chunks_mut(PART * classes).map(Mutex::new).collect();
         self.share(parts.len(), |(_, worker), part| {
             let mut out = parts[part].lock().unwrap_or_else(PoisonError::into_inner);
             worker.scores(parameters, examples, part * PART, &mut out);

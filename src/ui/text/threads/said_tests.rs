@@ -6,6 +6,7 @@ use super::{tests::german, *};
 use crate::{
     accounting::{noise::NoiseSpec, report::assumptions, search::families},
     data::{
+        Picture,
         idx::{self, Kind},
         shards::Manifest,
         sharing::Sharing,
@@ -417,7 +418,9 @@ fn what_an_engine_or_a_store_refuses_is_german() {
         Unsupported::EnvelopeTooLong { parameters: 12, most: 3 },
         Unsupported::Length { what: "pixels", found: 1, expected: 2 },
         Unsupported::NoExamples,
-        Unsupported::Label(12),
+        Unsupported::Label { label: 12, classes: 10 },
+        Unsupported::Images { found: Picture { channels: 3, side: 32 }, expected: Picture::DIGIT },
+        Unsupported::Classes { found: 100, expected: 10 },
         Unsupported::Example { index: 12, examples: 3 },
         Unsupported::Features { images: 12, bytes: 3 },
         Unsupported::Mechanism(MechanismError::EnvelopeDimension),

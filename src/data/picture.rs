@@ -1,0 +1,213 @@
+//! What an image is, and what can be seen on it.
+
+use std::{fmt, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+
+/// The size of an image: channels of `side`×`side` bytes, one channel after the other, each row by row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Picture {
+    /// 1 (grey) or 3 (red, green, blue).
+    pub channels: u8,
+    /// Pixels in a row, and rows: 1 to [`MOST_SIDE`].
+    pub side: u8,
+}
+
+/// The longest side of an image.
+pub const MOST_SIDE: u8 = 64;
+/// The fewest classes that can be told apart.
+pub const FEWEST_CLASSES: usize = 2;
+/// The most.
+pub const MOST_CLASSES: usize = 100;
+
+impl Picture {
+    /// MNIST's: 28×28 grey values.
+    pub const DIGIT: Self = Self { channels: 1, side: 28 };
+
+    /// An image of this size, if models take such.
+    #[must_use]
+    pub const fn new(channels: usize, side: usize) -> Option<Self> {
+        if (channels == 1 || channels == 3) && side >= 1 && side <= MOST_SIDE as usize {
+            Some(Self { channels: channels as u8, side: side as u8 })
+        } else {
+            None
+        }
+    }
+
+    /// Bytes of one channel.
+    #[must_use]
+    pub const fn area(self) -> usize {
+        self.side as usize * self.side as usize
+    }
+
+    /// Bytes of an image.
+    #[must_use]
+    pub const fn pixels(self) -> usize {
+        self.channels as usize * self.area()
+    }
+}
+
+impl Default for Picture {
+    fn default() -> Self {
+        Self::DIGIT
+    }
+}
+
+impl fmt::Display for Picture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let colour = if self.channels == 1 { "grey" } else { "colour" };
+        write!(f, "{0}×{0} {colour}", self.side)
+    }
+}
+
+/// What the images of a set are told apart by: a name for each label, in order. Cheap to clone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Classes(Names);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Names {
+    /// `0`, `1`, … of so many.
+    Numbers(usize),
+    Words(Arc<[String]>),
+}
+
+/// Longest name of a class, in characters.
+pub const LONGEST_NAME: usize = 40;
+
+/// Why there are no such classes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ClassesError {
+    /// Too few or too many.
+    #[error("{found} classes; expected {FEWEST_CLASSES} to {MOST_CLASSES}")]
+    Count {
+        /// How many there are.
+        found: usize,
+    },
+    /// A name that cannot be shown.
+    #[error("class {class} is called “{name}”; expected 1 to {LONGEST_NAME} characters, and no line break or tab")]
+    Name {
+        /// Which, from 0.
+        class: usize,
+        /// Its name, cut.
+        name: String,
+    },
+    /// The same name twice.
+    #[error("classes {first} and {second} are both called “{name}”")]
+    Twice {
+        /// The first, from 0.
+        first: usize,
+        /// The second.
+        second: usize,
+        /// Their name.
+        name: String,
+    },
+}
+
+impl Classes {
+    /// The ten digits.
+    #[must_use]
+    pub const fn digits() -> Self {
+        Self(Names::Numbers(10))
+    }
+
+    /// So many that nobody has named: `0`, `1`, …
+    ///
+    /// # Errors
+    /// [`ClassesError::Count`].
+    pub const fn numbered(count: usize) -> Result<Self, ClassesError> {
+        if count < FEWEST_CLASSES || count > MOST_CLASSES {
+            return Err(ClassesError::Count { found: count });
+        }
+        Ok(Self(Names::Numbers(count)))
+    }
+
+    /// Classes of these names, in the order of their labels.
+    ///
+    /// # Errors
+    /// [`ClassesError`].
+    pub fn named<N: AsRef<str>>(names: &[N]) -> Result<Self, ClassesError> {
+        let count = names.len();
+        if !(FEWEST_CLASSES..=MOST_CLASSES).contains(&count) {
+            return Err(ClassesError::Count { found: count });
+        }
+        let names: Vec<String> = names.iter().map(|name| name.as_ref().trim().to_owned()).collect();
+        for (class, name) in names.iter().enumerate() {
+            if name.is_empty() || name.chars().count() > LONGEST_NAME || name.chars().any(char::is_control) {
+                let name = name.chars().take(LONGEST_NAME).collect();
+                return Err(ClassesError::Name { class, name });
+            }
+            if let Some(first) = names[..class].iter().position(|before| before == name) {
+                return Err(ClassesError::Twice { first, second: class, name: name.clone() });
+            }
+        }
+        let numbers = names.iter().enumerate().all(|(class, name)| *name == class.to_string());
+        Ok(Self(if numbers { Names::Numbers(count) } else { Names::Words(names.into()) }))
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        match &self.0 {
+            Names::Numbers(count) => *count,
+            Names::Words(names) => names.len(),
+        }
+    }
+
+    /// The name of a label; its number where it has none.
+    #[must_use]
+    pub fn name(&self, label: usize) -> String {
+        match &self.0 {
+            Names::Words(names) if label < names.len() => names[label].clone(),
+            _ => label.to_string(),
+        }
+    }
+
+    /// All names, in order.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        (0..self.count()).map(|label| self.name(label)).collect()
+    }
+
+    /// Whether somebody has named them.
+    #[must_use]
+    pub const fn are_named(&self) -> bool {
+        matches!(self.0, Names::Words(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_is_grey_or_of_three_colours_and_fits() {
+        assert_eq!(Picture::new(3, 32).map(Picture::pixels), Some(3072));
+        assert_eq!(Picture::new(1, 28), Some(Picture::DIGIT));
+        for (channels, side) in [(0, 28), (2, 28), (4, 28), (1, 0), (1, 65), (3, usize::MAX), (257, 28)] {
+            assert_eq!(Picture::new(channels, side), None, "{channels} {side}");
+        }
+        assert_eq!(Picture { channels: 3, side: 32 }.to_string(), "32×32 colour");
+    }
+
+    #[test]
+    fn classes_have_names_or_are_refused() {
+        assert_eq!(Classes::digits().names(), ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]);
+        assert_eq!(Classes::named(&Classes::digits().names()), Ok(Classes::digits()));
+        let animals = Classes::named(&["cat", " dog "]).unwrap();
+        assert_eq!((animals.count(), animals.name(1).as_str(), animals.name(2).as_str()), (2, "dog", "2"));
+        assert!(animals.are_named() && !Classes::digits().are_named());
+        let long = "x".repeat(41);
+        for (names, found) in [
+            (vec!["cat"], "1 classes; expected 2 to 100"),
+            (vec!["cat", ""], "class 1 is called “”"),
+            (vec!["cat", "a\tb"], "class 1 is called"),
+            (vec!["cat", &long], "expected 1 to 40 characters"),
+            (vec!["cat", "dog", "cat"], "classes 0 and 2 are both called “cat”"),
+        ] {
+            let error = Classes::named(&names).unwrap_err().to_string();
+            assert!(error.contains(found), "{error}");
+        }
+        assert!(Classes::numbered(1).is_err() && Classes::numbered(101).is_err());
+        assert_eq!(Classes::numbered(100).unwrap().name(99), "99");
+    }
+}
