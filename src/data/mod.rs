@@ -210,8 +210,10 @@ pub struct Digits {
 pub enum Source {
     /// MNIST, checked against its known digests.
     Mnist,
-    /// Drawn by the program from a seed: public by construction.
+    /// Digits drawn by the program from a seed: public by construction.
     Synthetic,
+    /// Colour images drawn by the program, public as well.
+    Colour,
     /// The visitor's own files, which stay on the machine.
     Visitor,
     /// Carried by the site, and not MNIST.

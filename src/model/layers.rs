@@ -219,6 +219,24 @@ pub enum LayersError {
         /// The last layer, or nothing.
         found: String,
     },
+    /// Images that are not those at hand.
+    #[error(
+        "the network reads {found} images, and those at hand are {there}; leave out what it reads, and it takes those"
+    )]
+    OtherImages {
+        /// What it reads.
+        found: Picture,
+        /// What there is.
+        there: Picture,
+    },
+    /// Classes that are not those at hand.
+    #[error("the network ends in dense {found}, and the images at hand have {there} classes; end it in dense {there}")]
+    OtherClasses {
+        /// Classes that it tells apart.
+        found: usize,
+        /// Classes that there are.
+        there: usize,
+    },
     /// Too many parameters.
     #[error("{found} parameters; {MOST_PARAMETERS} are the most")]
     Parameters {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::look::{LookedAt, Pull};
 use crate::{
-    data::Dataset,
+    data::{Dataset, Picture},
     engine::{Confusion, EngineError, Performance, Reading, Task, cpu::CpuEngine, reading},
 };
 
@@ -41,6 +41,8 @@ pub struct Counted {
     pub run: Counts,
     /// The run's non-private baseline, as far as it is.
     pub open: Option<Counts>,
+    /// What each image is.
+    pub picture: Picture,
     /// Of the run: those that it was surest of first, [`MISREAD`] at most.
     pub misread: Vec<Misread>,
     /// A step that was taken apart, and digits of its lot, the longest gradient first. It looks at private data, and stays on the trainer's own screen.
@@ -74,6 +76,7 @@ pub(super) struct Counting {
     /// The run's, and the baseline's where there is one. They compute on the CPU, whatever trains.
     models: Vec<(CpuEngine, Counts)>,
     reading: Reading,
+    picture: Picture,
     /// Slices of the test set that were read: the usual ones and the turned ones of the first model, then of the other.
     next: usize,
     misread: Vec<Misread>,
@@ -98,7 +101,15 @@ impl Counting {
             Ok((engine, Counts { step: *step, usual: none(), turned: turned.then(none) }))
         };
         let models = models.iter().map(model).collect::<Result<_, EngineError>>()?;
-        Ok(Self { models, reading, next: 0, misread: Vec::new(), look, pulls: Vec::new() })
+        Ok(Self {
+            models,
+            reading,
+            picture: task.model.picture(),
+            next: 0,
+            misread: Vec::new(),
+            look,
+            pulls: Vec::new(),
+        })
     }
 
     /// A piece of work on the test set in slices; `false`: there was nothing left to do.
@@ -137,6 +148,7 @@ impl Counting {
         Some(Counted {
             run: counts.next()?,
             open: counts.next(),
+            picture: self.picture,
             misread: self.misread,
             pulls: self.look.map(|look| (look.step, pulls)),
         })
@@ -163,6 +175,7 @@ mod tests {
         let counted = |run, open: Option<[u32; CLASSES]>| Counted {
             run: counts(run),
             open: open.map(counts),
+            picture: Picture::DIGIT,
             misread: vec![],
             pulls: None,
         };

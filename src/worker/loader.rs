@@ -30,6 +30,9 @@ pub async fn load<H: Host>(host: &H, request: DataRequest, deliver: impl Fn(Arri
         DataRequest::Synthetic { seed, train, test } => {
             deliver(whole(data::synthetic::digits(seed, train as usize, test as usize)));
         }
+        DataRequest::Colour { seed, train, test } => {
+            deliver(whole(data::synthetic::colour::images(seed, train as usize, test as usize)));
+        }
         // The agent reads the visitor's files itself, piece by piece.
         DataRequest::Files(_) => {}
         DataRequest::Site { manifest } => {

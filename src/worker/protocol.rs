@@ -153,6 +153,8 @@ pub enum DataRequest {
     Site { manifest: String },
     /// Drawn by the program.
     Synthetic { seed: u64, train: u32, test: u32 },
+    /// Colour images drawn by the program.
+    Colour { seed: u64, train: u32, test: u32 },
     /// Files that the visitor dropped or picked: names, and sizes in bytes. The thread asks for what it wants of them ([`Event::Wanted`]).
     Files(Vec<(String, u64)>),
 }
@@ -176,6 +178,10 @@ pub enum Event {
         test: u32,
         test_set: data::TestSet,
         complete: bool,
+        /// What an image is.
+        picture: data::Picture,
+        /// What labels say.
+        classes: Vec<String>,
     },
     /// Bytes that have arrived of the load that was asked for last, and bytes in all.
     Loading {

@@ -26,11 +26,11 @@ use serde_json::json;
 
 use super::{
     account::say,
+    dataset::fitted,
     measured::moments,
     train::{
         Machine,
         flags::Flags,
-        found,
         said::{count, tell},
         settings,
     },
@@ -114,9 +114,9 @@ struct Found {
 /// # Errors
 /// With a sentence that says what to change.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let digits = found(arguments.flags.data.as_deref(), arguments.flags.synthetic)?;
+    let digits = arguments.flags.images.found()?;
     let examples = digits.train.len();
-    let config = config(&arguments.flags, examples)?;
+    let config = fitted(config(&arguments.flags, examples)?, &digits)?;
     let plan = Plan::new(config, examples as u32)?;
     let steps = plan.config.steps.ok_or("a configuration of the tool has an end")?;
     if let Some(refused) = arguments.mutate.and_then(|mutation| mutation.refused(&plan)) {

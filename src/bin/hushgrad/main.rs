@@ -11,6 +11,8 @@ mod audit;
 #[cfg(not(target_arch = "wasm32"))]
 mod calibrate;
 #[cfg(not(target_arch = "wasm32"))]
+mod dataset;
+#[cfg(not(target_arch = "wasm32"))]
 mod density;
 #[cfg(not(target_arch = "wasm32"))]
 mod distort;

@@ -29,6 +29,8 @@ use hushgrad::{
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::dataset;
+
 use self::{
     flags::Flags,
     keep::{Files, Keep, Resumed},
@@ -37,7 +39,7 @@ use self::{
 };
 
 /// Training images of MNIST, and of the digits that are drawn in its place.
-const EXAMPLES: usize = 60_000;
+pub const EXAMPLES: usize = 60_000;
 
 /// What a run is computed on.
 #[derive(clap::Args)]
@@ -123,20 +125,25 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     // Before anything takes time.
     let files = Files::claim(arguments)?;
     let resumed = resumed(arguments)?;
-    let digits = digits(arguments)?;
+    let digits = arguments.flags.images.found()?;
     let config =
         settings::configuration(&arguments.flags, digits.train.len(), resumed.as_ref().map(|resumed| &resumed.file))?;
+    // A run that goes on stays on the images that it began with.
+    let config = if resumed.is_some() { config } else { dataset::fitted(config, &digits)? };
     pollster::block_on(train(arguments, config, &digits, files, resumed))
 }
 
 fn print_config(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     // How many there are is known without them, but of files.
-    let examples = match &arguments.flags.data {
-        Some(_) => digits(arguments)?.train.len(),
-        None => EXAMPLES,
+    let (known, resumed) = (arguments.flags.images.known(), resumed(arguments)?);
+    let file = resumed.as_ref().map(|resumed| &resumed.file);
+    let config = match known.filter(|_| arguments.flags.images.dataset.is_none()) {
+        Some(examples) => settings::configuration(&arguments.flags, examples, file)?,
+        None => {
+            let digits = arguments.flags.images.found()?;
+            dataset::fitted(settings::configuration(&arguments.flags, digits.train.len(), file)?, &digits)?
+        }
     };
-    let resumed = resumed(arguments)?;
-    let config = settings::configuration(&arguments.flags, examples, resumed.as_ref().map(|resumed| &resumed.file))?;
     super::account::say(&serde_json::to_string_pretty(&config)?)
 }
 
@@ -301,10 +308,6 @@ impl Run<'_> {
             End::By(signal) => ExitCode::from(signal.status()),
         })
     }
-}
-
-fn digits(arguments: &Arguments) -> Result<Digits, Box<dyn Error>> {
-    found(arguments.flags.data.as_deref(), arguments.flags.synthetic)
 }
 
 /// The digits in a folder; without one MNIST, where it is found, or digits that the program draws.

@@ -8,6 +8,7 @@
 //! Example `i` of seed `s` has a stream of its own, so that any range can be drawn, in any order, on any machine, to
 //! the same bytes: all arithmetic is IEEE f32 and `libm`.
 
+pub mod colour;
 mod pen;
 mod skeletons;
 

@@ -5,6 +5,7 @@ use wasm_bindgen::{Clamped, JsCast};
 use web_sys::{CanvasRenderingContext2d, ImageData};
 
 use crate::{
+    data::Picture,
     model::{Architecture, reference},
     plot::format,
     train::report::Privacy,
@@ -16,38 +17,60 @@ use crate::{
     },
 };
 
+/// Classes that are shown at most.
+const SHOWN: usize = 10;
+
 /// What the model sees and says.
 pub fn answer(page: Page) -> impl IntoView {
     let best = Memo::new(move |_| {
         page.pad
             .prediction
-            .get()
-            .and_then(|classes| classes.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1)))
+            .with(|classes| classes.as_ref()?.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1)))
+    });
+    // Of many classes those that are most likely, in their own order.
+    let shown = Memo::new(move |_| {
+        let count = page.digits.loaded.with(|loaded| loaded.as_ref().map_or(10, |loaded| loaded.classes.len()));
+        let mut shown: Vec<usize> = (0..count).collect();
+        if count > SHOWN {
+            page.pad.prediction.with(|classes| {
+                let of = |class: usize| classes.as_ref().and_then(|it| it.get(class).copied()).unwrap_or_default();
+                shown.sort_by(|a, b| of(*b).total_cmp(&of(*a)));
+            });
+            shown.truncate(SHOWN);
+            shown.sort_unstable();
+        }
+        shown
     });
     let text = move || match best.get() {
-        Some((digit, sure)) => t!("{digit}, {share} sure", digit = digit, share = format::percent(sure.into())),
+        Some((digit, sure)) => {
+            t!("{digit}, {share} sure", digit = page.digits.class(digit), share = format::percent(sure.into()))
+        }
         None => t!("Draw a digit, and the model answers.").to_owned(),
     };
-    let bars = (0..10usize)
-        .map(|digit| {
-            let share = move || page.pad.prediction.get().map_or(0.0, |classes| f64::from(classes[digit]));
-            view! {
+    let bar = move |digit: usize| {
+        let share = move || {
+            page.pad
+                .prediction
+                .with(|classes| classes.as_ref().and_then(|it| it.get(digit).copied()).map_or(0.0, f64::from))
+        };
+        view! {
                 <div class="class" class:best=bool_fn(move || best.get().is_some_and(|(best, _)| best == digit))>
-                    <span class="digit">{digit.to_string()}</span>
+                    <span class="digit">{page.digits.class(digit)}</span>
                     <svg class="track" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
                         <rect x="0" y="0" height="10" width=text_fn(move || format::fixed(share() * 100.0, 1))></rect></svg>
-                    <span class="share">{text_fn(move || if page.pad.prediction.get().is_some() { format::decimals_of(share() * 100.0, 0) + "%" } else { String::new() })}</span>
+                    <span class="share">{text_fn(move || if page.pad.prediction.with(Option::is_some) { format::decimals_of(share() * 100.0, 0) + "%" } else { String::new() })}</span>
                 </div>
             }
-        })
-        .collect_view();
+            .into_any()
+    };
+    let bars = move || shown.get().into_iter().map(bar).collect::<Vec<_>>();
     view! {
         <div class="answer">
             <div class="verdict">
                 {seen(page)}
                 <p data-testid="prediction" data-value=text_fn(move || best.get().map_or_else(String::new, |(digit, _)| digit.to_string()))>{text_fn(text)}</p>
             </div>
-            <div class="bars">{bars}</div>
+            <div class="bars">{move || bars()}</div>
             {other(page)}
         </div>
     }
@@ -66,17 +89,20 @@ fn other(page: Page) -> impl IntoView {
         page.run.info.with(|run| run.as_ref().is_some_and(|r| r.config.model == Architecture::Scattering))
     });
     let fits = move || {
-        let other = |k: &OtherModel, now| k.private != now && k.model != Architecture::Scattering;
+        let other = |k: &OtherModel, now| {
+            k.private != now && k.model != Architecture::Scattering && k.model.picture() == Picture::DIGIT
+        };
         private.get().is_some_and(|now| page.pad.other.with(|k| k.as_ref().is_some_and(|k| other(k, now))))
     };
     let answer = Memo::new(move |_| {
         let other = page.pad.other.get().filter(|_| fits())?;
         let classes = reference::probabilities(other.model, &other.parameters, &page.pad.drawing.get()?);
         let (digit, sure) = classes.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let name = page.digits.class(digit);
         let share = format::percent(sure);
         let says = match other.private {
-            true => t!("The private model before it says {digit}, {share} sure.", digit = digit, share = share),
-            false => t!("The model trained without privacy says {digit}, {share} sure.", digit = digit, share = share),
+            true => t!("The private model before it says {digit}, {share} sure.", digit = name, share = share),
+            false => t!("The model trained without privacy says {digit}, {share} sure.", digit = name, share = share),
         };
         Some((digit, says))
     });

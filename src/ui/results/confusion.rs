@@ -12,26 +12,50 @@ use crate::{
 /// The classes of a cell, from none to all.
 const HEAT: [&str; 6] = ["heat-0", "heat-1", "heat-2", "heat-3", "heat-4", "heat-5"];
 
+/// Rows of a table at most, and mistakes that are listed instead.
+const MOST_ROWS: usize = 30;
+const LISTED: usize = 10;
+
 /// The matrix, and the mistake that is made most.
-pub fn matrix(_: Page, counted: &Counted) -> Option<AnyView> {
+pub fn matrix(page: Page, counted: &Counted) -> Option<AnyView> {
     let counts = &counted.run.usual;
-    Some(view! { <p>{worst(counts)}</p>{table(counts)} }.into_any())
-}
-
-fn worst(counts: &Confusion) -> String {
-    let mistakes =
-        (0..10).flat_map(|drawn| (0..10).map(move |read| (drawn, read))).filter(|(drawn, read)| drawn != read);
-    match mistakes.max_by_key(|&(drawn, read)| counts[drawn][read]).filter(|&(drawn, read)| counts[drawn][read] > 0) {
-        Some((drawn, read)) => {
-            let n = format::integer(counts[drawn][read].into());
-            t!("Most often a {drawn} is read as a {read}: {n} times.", drawn = drawn, read = read, n = n)
-        }
-        None => t!("No mistake.").to_owned(),
+    let mut mistakes = mistakes(counts);
+    let Some(first) = mistakes.first() else { return Some(view! { <p>{t!("No mistake.")}</p> }.into_any()) };
+    let worst = said(page, first);
+    // A table of a hundred rows says less than its largest numbers.
+    if counts.len() > MOST_ROWS {
+        mistakes.truncate(LISTED);
+        let other = |(drawn, read, count): &(usize, usize, u32)| {
+            let (drawn, read) = (page.digits.class(*drawn), page.digits.class(*read));
+            let n = format::integer((*count).into());
+            view! { <li>{t!("a {drawn} as a {read}: {n}", drawn = drawn, read = read, n = n)}</li> }.into_any()
+        };
+        let others: Vec<AnyView> = mistakes[1..].iter().map(other).collect();
+        return Some(view! { <p>{worst}</p><ol start="2">{others}</ol> }.into_any());
     }
+    Some(view! { <p>{worst}</p>{table(page, counts)} }.into_any())
 }
 
-fn table(counts: &Confusion) -> impl IntoView {
-    let head = (0..10).map(|read| view! { <th scope="col">{read.to_string()}</th> }).collect_view();
+/// What was drawn, what was read, and how often: the most frequent first.
+fn mistakes(counts: &Confusion) -> Vec<(usize, usize, u32)> {
+    let row = |(drawn, row): (usize, &Vec<u32>)| {
+        row.iter().enumerate().map(|(read, &count)| (drawn, read, count)).collect::<Vec<_>>()
+    };
+    let mut all: Vec<_> = counts.iter().enumerate().flat_map(row).collect();
+    all.retain(|(drawn, read, count)| drawn != read && *count > 0);
+    all.sort_by_key(|(.., count)| std::cmp::Reverse(*count));
+    all
+}
+
+fn said(page: Page, &(drawn, read, count): &(usize, usize, u32)) -> String {
+    let (drawn, read) = (page.digits.class(drawn), page.digits.class(read));
+    let n = format::integer(count.into());
+    t!("Most often a {drawn} is read as a {read}: {n} times.", drawn = drawn, read = read, n = n)
+}
+
+fn table(page: Page, counts: &Confusion) -> impl IntoView {
+    let name = |class: usize| page.digits.class(class);
+    let head = (0..counts.len()).map(|read| view! { <th scope="col">{name(read)}</th> }).collect_view();
     let rows = counts
         .iter()
         .enumerate()
@@ -46,7 +70,7 @@ fn table(counts: &Confusion) -> impl IntoView {
                     view! { <td class=HEAT[heat] class:right=drawn == read>{count.to_string()}</td> }
                 })
                 .collect_view();
-            view! { <tr><th scope="row">{drawn.to_string()}</th>{cells}</tr> }
+            view! { <tr><th scope="row">{name(drawn)}</th>{cells}</tr> }
         })
         .collect_view();
     view! {

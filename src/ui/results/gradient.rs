@@ -6,13 +6,14 @@ use leptos::{html, prelude::*};
 
 use super::digit::bytes;
 use crate::{
+    data,
     model::pixel,
     plot::format,
     ui::{
         browser,
         settings::Settings,
         size::closures::{bool_fn, effect, on_click, on_event, text_fn, view_fn},
-        stage::colours::paint_digit,
+        stage::colours::paint_image,
         state::{Page, as_sentence},
         text::t,
     },
@@ -48,10 +49,10 @@ pub fn gradient(page: Page) -> AnyView {
     effect(move || {
         let dark = browser::is_dark(page.appearance.theme.get());
         if let (Some(canvas), Some(image)) = (truth.get(), image.get()) {
-            paint_digit(&canvas, &bytes(&image), dark);
+            paint_image(&canvas, data::Picture::DIGIT, &bytes(&image), dark);
         }
         if let (Some(canvas), Some(Ok(picture))) = (read.get(), attacks.picture.get()) {
-            paint_digit(&canvas, &bytes(&picture.pixels), dark);
+            paint_image(&canvas, data::Picture::DIGIT, &bytes(&picture.pixels), dark);
         }
     });
     let place = RwSignal::new(0.0);

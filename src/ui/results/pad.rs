@@ -8,11 +8,14 @@ use super::{
     answer::answer,
     digit::{Stroke, rasterise, sample},
 };
-use crate::ui::{
-    browser,
-    size::closures::{bool_fn, effect, on_click},
-    state::Page,
-    text::t,
+use crate::{
+    data::Picture,
+    ui::{
+        browser,
+        size::closures::{bool_fn, effect, on_click},
+        state::Page,
+        text::t,
+    },
 };
 
 /// Pixels of the drawing surface.
@@ -88,7 +91,7 @@ pub fn pad(page: Page) -> impl IntoView {
         .map(|digit| view! { <button type="button" aria-label=t!("Draw an example {digit}", digit = digit) on:click=on_click(move |_| put(sample(digit)))>{digit}</button> })
         .collect_view();
     view! {
-        <section class="pad" data-testid="digit-pad" aria-label=t!("Draw a digit")>
+        <section class="pad" data-testid="digit-pad" aria-label=t!("Draw a digit") hidden=bool_fn(move || page.digits.images().0 != Picture::DIGIT)>
             <h3>{t!("Draw a digit")}</h3>
             <div class="pad-row">
                 <div class="paper">

@@ -7,13 +7,13 @@ use leptos::{html, prelude::*};
 
 use super::confusion;
 use crate::{
-    data::TestSet,
+    data::{Picture, TestSet},
     plot::format,
     train::report::Privacy,
     ui::{
         browser,
         size::closures::{bool_fn, bool_memo, effect, on_click, on_event, text_fn, view_fn},
-        stage::colours::paint_digit,
+        stage::colours::paint_image,
         state::Page,
         text::{t, text},
         widgets::teaching::teaching,
@@ -59,7 +59,7 @@ fn sentences(page: Page, counted: &Counted) -> Option<AnyView> {
     let mut says = match (counted.pays_most(), &counted.open) {
         (Some((digit, run, open)), _) => t!(
             "The {digit} pays most: {run} of them are read right, and {open} without privacy.",
-            digit = digit,
+            digit = page.digits.class(digit),
             run = format::percent(run),
             open = format::percent(open)
         ),
@@ -113,7 +113,7 @@ fn share(share: Option<f64>) -> String {
 
 /// Accuracy on the test digits as they are, and turned.
 fn groups(_: Page, counted: &Counted) -> Option<AnyView> {
-    counted.run.turned?;
+    counted.run.turned.as_ref()?;
     let row = |name: &'static str, of: fn(&Counts) -> Option<f64>| {
         let (run, open) = (of(&counted.run), counted.open.as_ref().and_then(of));
         let lost =
@@ -135,7 +135,7 @@ fn groups(_: Page, counted: &Counted) -> Option<AnyView> {
 }
 
 /// Accuracy digit by digit.
-fn digits(_: Page, counted: &Counted) -> Option<AnyView> {
+fn digits(page: Page, counted: &Counted) -> Option<AnyView> {
     let most = counted.pays_most().map(|(digit, ..)| digit);
     let compares = counted.open.is_some();
     let cell = |counts: &Counts, digit: usize, class: &'static str| {
@@ -149,10 +149,10 @@ fn digits(_: Page, counted: &Counted) -> Option<AnyView> {
     };
     let row = |digit: usize| {
         let open = counted.open.as_ref().map(|open| cell(open, digit, "track open"));
-        view! { <tr class:most=Some(digit) == most><th scope="row">{digit.to_string()}</th>{cell(&counted.run, digit, "track")}{open}</tr> }
+        view! { <tr class:most=Some(digit) == most><th scope="row">{page.digits.class(digit)}</th>{cell(&counted.run, digit, "track")}{open}</tr> }
             .into_any()
     };
-    let rows: Vec<AnyView> = (0..10).map(row).collect();
+    let rows: Vec<AnyView> = (0..counted.run.usual.len()).map(row).collect();
     let open = compares.then(|| view! { <th scope="col">{t!("Without privacy")}" "{teaching()}</th> }.into_any());
     Some(
         view! {
@@ -165,12 +165,12 @@ fn digits(_: Page, counted: &Counted) -> Option<AnyView> {
 }
 
 /// A digit over what is said of it.
-fn picture(page: Page, pixels: &[u8], says: String, then: String) -> AnyView {
+fn picture(page: Page, (shape, pixels): (Picture, &[u8]), says: String, then: String) -> AnyView {
     let (canvas, pixels) = (NodeRef::<html::Canvas>::new(), Arc::<[u8]>::from(pixels));
     effect(move || {
         let theme = page.appearance.theme.get();
         if let Some(canvas) = canvas.get() {
-            paint_digit(&canvas, &pixels, browser::is_dark(theme));
+            paint_image(&canvas, shape, &pixels, browser::is_dark(theme));
         }
     });
     view! { <li><canvas node_ref=canvas width="28" height="28" aria-hidden="true"></canvas><span>{says}</span>" "<span>{then}</span></li> }.into_any()
@@ -179,9 +179,10 @@ fn picture(page: Page, pixels: &[u8], says: String, then: String) -> AnyView {
 /// The test digits that are misread.
 fn misread(page: Page, counted: &Counted) -> Option<AnyView> {
     let one = |misread: &crate::worker::counting::Misread| {
-        let says = t!("{digit} read as {read}", digit = misread.label, read = misread.read);
+        let class = |label: u8| page.digits.class(label.into());
+        let says = t!("{digit} read as {read}", digit = class(misread.label), read = class(misread.read));
         let sure = t!("{share} sure", share = format::percent(f64::from(misread.sure)));
-        picture(page, &misread.pixels, says, sure)
+        picture(page, (counted.picture, &misread.pixels), says, sure)
     };
     let all: Vec<AnyView> = counted.misread.iter().map(one).collect();
     (!all.is_empty()).then(|| {
@@ -198,7 +199,12 @@ fn pulls(page: Page, counted: &Counted) -> Option<AnyView> {
     let list = |pulls: &[Pull], name: &'static str| {
         let one = |pull: &Pull| {
             let norm = format::number(format::significant(pull.norm, 3));
-            picture(page, &pull.pixels, pull.label.to_string(), t!("{norm} long", norm = norm))
+            picture(
+                page,
+                (counted.picture, &pull.pixels),
+                page.digits.class(pull.label.into()),
+                t!("{norm} long", norm = norm),
+            )
         };
         let all: Vec<AnyView> = pulls.iter().map(one).collect();
         view! { <p class="caption">{name}</p><ul class="pictures">{all}</ul> }.into_any()

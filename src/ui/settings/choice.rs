@@ -37,10 +37,11 @@ macro_rules! choices {
 }
 
 choices! {
-    /// Where digits come from.
+    /// Where images come from.
     Digits {
         Mnist = "mnist", "MNIST";
         Synthetic = "synthetic", t!("Synthetic digits");
+        Colour = "colour", t!("Colour shapes");
         Files = "files", t!("Your own files");
     }
 }

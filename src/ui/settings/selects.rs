@@ -91,7 +91,7 @@ selects! {
     Digits: digits, Digits = SelectSpec {
         key: "dataset",
         id: "dataset",
-        label: text!("Digits"),
+        label: text!("Images"),
         hint: text!("What the model learns from; your own files are read in this page and never leave it."),
         framed: true,
         ..PLAIN

@@ -6,7 +6,7 @@ use web_sys::{DragEvent, KeyboardEvent};
 use crate::{
     model::{
         Architecture,
-        layers::{LayerList, LayersError, PICTURE, Placed, Shape, place, read},
+        layers::{LayerList, LayersError, Placed, Shape, place, read},
     },
     plot::format,
     ui::{
@@ -40,15 +40,23 @@ struct Draft {
 }
 
 impl Draft {
-    /// What these rows are: a network, or why they are none.
-    fn judged(rows: &[String]) -> Result<LayerList, LayersError> {
-        rows.join(", ").parse()
+    /// What these rows are: a network for the images at hand, or why they are none.
+    fn judged(self, rows: &[String]) -> Result<LayerList, LayersError> {
+        let (picture, classes) = self.page.digits.images();
+        let (input, specs) = read(&rows.join(", "))?;
+        if let Some(found) = input.filter(|input| *input != picture) {
+            return Err(LayersError::OtherImages { found, there: picture });
+        }
+        LayerList::on(picture, &specs).and_then(|list| match list.classes() {
+            found if found == classes => Ok(list),
+            found => Err(LayersError::OtherClasses { found, there: classes }),
+        })
     }
 
     /// Changes the rows; where they fit together, the run is of them.
     fn edit(self, edit: impl FnOnce(&mut Vec<String>)) {
         self.rows.update(edit);
-        if let Ok(list) = self.rows.with_untracked(|rows| Self::judged(rows)) {
+        if let Ok(list) = self.rows.with_untracked(|rows| self.judged(rows)) {
             self.page.change(|settings| settings.model = Architecture::Built(list));
         }
     }
@@ -86,13 +94,13 @@ fn inside(page: Page) -> AnyView {
     // A link, a lesson or an earlier run brings another list.
     effect(move || {
         if let Some(list) = set.get()
-            && draft.rows.with_untracked(|rows| Draft::judged(rows).ok() != Some(list))
+            && draft.rows.with_untracked(|rows| draft.judged(rows).ok() != Some(list))
         {
             draft.rows.set(rows_of(&list));
         }
     });
     let fixed = move || page.is_fixed("model");
-    let problem = move || match draft.rows.with(|rows| Draft::judged(rows)) {
+    let problem = move || match draft.rows.with(|rows| draft.judged(rows)) {
         Ok(_) => String::new(),
         Err(error) => {
             t!("{problem}. Until it fits, the run keeps the last layers that did.", problem = heard(&error.to_string()))
@@ -100,11 +108,12 @@ fn inside(page: Page) -> AnyView {
     };
     let rows = move || {
         let rows = draft.rows.get();
+        let picture = page.digits.images().0;
         // As far as they fit: shapes up to the first that does not.
         let shapes: Vec<Option<Placed>> = (1..=rows.len())
             .map(|count| {
-                let specs = read(&rows[..count].join(", ")).ok()?;
-                place(PICTURE, &specs).ok()?.last().copied()
+                let (_, specs) = read(&rows[..count].join(", ")).ok()?;
+                place(picture.into(), &specs).ok()?.last().copied()
             })
             .collect();
         let count = rows.len();
@@ -122,7 +131,7 @@ fn inside(page: Page) -> AnyView {
     };
     view! {
         <div class="builder" data-testid="builder">
-            <p class="small-label">{t!("The image")}" "{PICTURE.to_string()}</p>
+            <p class="small-label">{t!("The image")}" "{text_fn(move || Shape::from(page.digits.images().0).to_string())}</p>
             <ol>{move || rows()}</ol>
             <p class="field-error" role="status" data-testid="builder-error">{text_fn(problem)}</p>
             <select aria-label=t!("Add a layer") data-testid="builder-add" disabled=bool_fn(fixed) on:change=on_event(add)><option value="">{t!("Add a layer …")}</option>{Vec::from(offered)}</select>

@@ -27,6 +27,9 @@ pub fn digits_line(page: Page) -> impl IntoView {
                         text!("{name}: {train} to train on, {test} to test, checked against the original.")
                     }
                     Source::Synthetic => text!("{name}: {train} to train on, {test} to test, drawn by this page."),
+                    Source::Colour => {
+                        text!("{name}: {train} to train on, {test} to test, drawn by this page, in colour.")
+                    }
                     Source::Site => text!("{name}: {train} to train on, {test} to test, carried by this site."),
                     Source::Visitor => {
                         text!("{name}: {train} to train on, {test} to test, yours, and they stay on this machine.")

@@ -3,7 +3,7 @@
 use wasm_bindgen::{Clamped, JsCast};
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, ImageData};
 
-use crate::worker::snapshot::PictureLayout;
+use crate::{data::Picture, worker::snapshot::PictureLayout};
 
 /// Paints `values`, cut into pictures by `layout`. Blue is negative, orange positive, the paper is zero: apart for every kind of colour sight. At `full`
 /// a colour is as strong as it gets.
@@ -33,17 +33,23 @@ pub fn paint(canvas: &HtmlCanvasElement, layout: PictureLayout, values: &[f32], 
     put(canvas, &bytes, width as u32, height as u32);
 }
 
-/// Paints a digit of [`PIXELS`](crate::model::PIXELS) bytes in ink on paper.
-pub fn paint_digit(canvas: &HtmlCanvasElement, digit: &[u8], dark: bool) {
-    let mut bytes = Vec::with_capacity(digit.len() * 4);
-    for &byte in digit {
-        bytes.extend(inked(byte, dark));
+/// Paints an image: a digit in ink on paper, others as they are.
+pub fn paint_image(canvas: &HtmlCanvasElement, picture: Picture, image: &[u8], dark: bool) {
+    let bytes: Vec<u8> = (0..picture.area()).flat_map(|at| colour_of(picture, image, at, dark)).collect();
+    put(canvas, &bytes, picture.side.into(), picture.side.into());
+}
+
+/// The colour of a pixel of an image; paper where there is none.
+pub fn colour_of(picture: Picture, image: &[u8], at: usize, dark: bool) -> [u8; 4] {
+    let value = |channel: usize| image.get(channel * picture.area() + at).copied();
+    match (picture.channels, value(0), value(1), value(2)) {
+        (3, Some(red), Some(green), Some(blue)) => [red, green, blue, 255],
+        (_, value, ..) => inked(value.unwrap_or(0), dark),
     }
-    put(canvas, &bytes, 28, 28);
 }
 
 /// The colour of a pixel of a digit: 0 is paper, 255 is ink.
-pub fn inked(pixel: u8, dark: bool) -> [u8; 4] {
+fn inked(pixel: u8, dark: bool) -> [u8; 4] {
     let (paper, ink) = if dark { ([32u8, 36, 43], [236u8, 234, 229]) } else { ([240u8, 240, 238], [29u8, 33, 39]) };
     let share = u16::from(pixel);
     let mixed = |at: usize| ((u16::from(paper[at]) * (255 - share) + u16::from(ink[at]) * share) / 255) as u8;

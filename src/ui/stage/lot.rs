@@ -4,8 +4,9 @@ use leptos::{html, prelude::*};
 use wasm_bindgen::JsCast;
 use web_sys::{HtmlElement, KeyboardEvent};
 
-use super::colours::{inked, put};
+use super::colours::{colour_of, put};
 use crate::{
+    data::Picture,
     plot::format,
     ui::{
         browser,
@@ -16,9 +17,8 @@ use crate::{
     worker::look::{LotView, SHOWN},
 };
 
-/// Digits in a row, and pixels of a digit's side with the gap that follows.
+/// Digits in a row.
 const COLUMNS: usize = 8;
-const CELL: usize = 29;
 
 /// The digits as one picture, under one button each. The arrow keys move the ring.
 pub fn lot(page: Page, people: Memo<Option<People>>) -> AnyView {
@@ -40,7 +40,7 @@ pub fn lot(page: Page, people: Memo<Option<People>>) -> AnyView {
             labels.with(|labels| match labels.get(place) {
                 Some(label) => t!(
                     "A {digit}, {place} of the {shown} shown",
-                    digit = label,
+                    digit = page.digits.class((*label).into()),
                     place = place + 1,
                     shown = labels.len()
                 ),
@@ -106,7 +106,7 @@ pub fn lot(page: Page, people: Memo<Option<People>>) -> AnyView {
     };
     view! {
         <div class="lot" on:keydown=moved>
-            <canvas class="lot-digits" node_ref=canvas width=(COLUMNS * CELL - 1).to_string() height=(SHOWN / COLUMNS * CELL - 1).to_string() role="img" aria-label=t!("Digits of the lot")></canvas>
+            <canvas class="lot-digits" node_ref=canvas width=cells(COLUMNS, Picture::DIGIT).to_string() height=cells(SHOWN / COLUMNS, Picture::DIGIT).to_string() role="img" aria-label=t!("Digits of the lot")></canvas>
             <div class="lot-buttons" role="group" aria-label=t!("The ringed digit: arrow keys ring another")>{buttons}</div>
         </div>
         <p class="caption" data-testid="stage-lot">{text_fn(caption)}</p>
@@ -114,15 +114,21 @@ pub fn lot(page: Page, people: Memo<Option<People>>) -> AnyView {
     .into_any()
 }
 
+/// Pixels of so many images beside each other, with a gap between.
+fn cells(count: usize, picture: Picture) -> usize {
+    count * (usize::from(picture.side) + 1) - 1
+}
+
 fn draw(canvas: &web_sys::HtmlCanvasElement, lot: Option<&LotView>, dark: bool) {
-    let (width, height) = (COLUMNS * CELL - 1, SHOWN / COLUMNS * CELL - 1);
+    let picture = lot.map_or(Picture::DIGIT, |lot| lot.picture);
+    let (side, width, height) = (usize::from(picture.side), cells(COLUMNS, picture), cells(SHOWN / COLUMNS, picture));
     let mut bytes = vec![0; width * height * 4];
     for place in 0..SHOWN {
         let digit = lot.map_or(&[][..], |lot| lot.digit(place));
-        let (left, top) = (place % COLUMNS * CELL, place / COLUMNS * CELL);
-        for at in 0..28 * 28 {
-            let pixel = ((top + at / 28) * width + left + at % 28) * 4;
-            bytes[pixel..pixel + 4].copy_from_slice(&inked(digit.get(at).copied().unwrap_or(0), dark));
+        let (left, top) = (place % COLUMNS * (side + 1), place / COLUMNS * (side + 1));
+        for at in 0..picture.area() {
+            let pixel = ((top + at / side) * width + left + at % side) * 4;
+            bytes[pixel..pixel + 4].copy_from_slice(&colour_of(picture, digit, at, dark));
         }
     }
     put(canvas, &bytes, width as u32, height as u32);

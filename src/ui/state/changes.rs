@@ -54,7 +54,8 @@ impl Page {
                 self.messages.clear(Some(number));
             }
         }
-        self.settings.set(settings);
+        let model = self.digits.fitted(settings.model);
+        self.settings.set(Settings { model, ..settings });
         self.leave_search();
         self.follow_budget(self.digits.train(), Some(before), then);
     }

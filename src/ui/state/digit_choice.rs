@@ -41,6 +41,7 @@ impl Page {
                 DataRequest::Site { manifest: browser::script_address("hushgrad-digits", "./data/manifest.json") }
             }
             Digits::Synthetic => DataRequest::Synthetic { seed: 0, train: DRAWN.0, test: DRAWN.1 },
+            Digits::Colour => DataRequest::Colour { seed: 0, train: DRAWN.0, test: DRAWN.1 },
             Digits::Files => {
                 let files = self.digits.own_files();
                 if !files.is_empty() {
@@ -92,6 +93,11 @@ impl Page {
         self.pay_once.forget();
         self.annealing.stop();
         self.annealing.forget();
+        // Models follow the images: their layers stay, and shapes are worked out anew.
+        let model = self.settings.with_untracked(|settings| self.digits.fitted(settings.model));
+        if self.settings.with_untracked(|settings| settings.model != model) {
+            self.settings.update(|settings| settings.model = model);
+        }
         // While others are awaited, the choice is theirs.
         if arrival.last && self.settings.with_untracked(|settings| settings.digits != own) {
             self.set_digits(own);

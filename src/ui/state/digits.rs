@@ -3,7 +3,8 @@
 use leptos::prelude::*;
 
 use crate::{
-    data::{Source, TestSet},
+    data::{Picture, Source, TestSet},
+    model::Architecture,
     ui::{browser, settings::Digits, threads::training::TrainingClient},
     worker::protocol::{DataRequest, Request},
 };
@@ -18,6 +19,10 @@ pub struct LoadedDigits {
     pub test_set: TestSet,
     /// Whether all of them are there; else more are on their way.
     pub complete: bool,
+    /// What an image is.
+    pub picture: Picture,
+    /// What labels say.
+    pub classes: Vec<String>,
 }
 
 impl LoadedDigits {
@@ -27,6 +32,7 @@ impl LoadedDigits {
         match self.source {
             Source::Mnist | Source::Site => Digits::Mnist,
             Source::Synthetic => Digits::Synthetic,
+            Source::Colour => Digits::Colour,
             Source::Visitor => Digits::Files,
         }
     }
@@ -105,6 +111,28 @@ impl DigitSets {
     #[must_use]
     pub fn train(self) -> Option<u32> {
         self.loaded.with_untracked(|loaded| loaded.as_ref().map(|loaded| loaded.train))
+    }
+
+    /// The model on the images at hand; as it is where they do not fit it.
+    #[must_use]
+    pub fn fitted(self, model: Architecture) -> Architecture {
+        let images = |loaded: &Option<LoadedDigits>| loaded.as_ref().map(|it| (it.picture, it.classes.len()));
+        let Some((picture, classes)) = self.loaded.with_untracked(images) else { return model };
+        model.fitted(picture, classes).unwrap_or(model)
+    }
+
+    /// What images are, and how many classes they have; digits', until it is known. Heard by whoever shows it.
+    #[must_use]
+    pub fn images(self) -> (Picture, usize) {
+        self.loaded.with(|loaded| loaded.as_ref().map_or((Picture::DIGIT, 10), |it| (it.picture, it.classes.len())))
+    }
+
+    /// What a label says, heard by whoever shows it.
+    #[must_use]
+    pub fn class(self, label: usize) -> String {
+        self.loaded
+            .with(|loaded| loaded.as_ref().and_then(|it| it.classes.get(label).cloned()))
+            .unwrap_or_else(|| label.to_string())
     }
 
     /// The visitor's own files that are in use.

@@ -28,8 +28,9 @@ impl Page {
             Event::Timed(timed) => self.device.timed.set(timed),
             Event::Opened { engine, fallback } => self.device.engine.set(Some((engine, fallback))),
             Event::Loading { done, total } => self.digits.loading.set(Some((done, total))),
-            Event::Loaded { load, name, source, train, test, test_set, complete } => {
-                self.take_digits(load, LoadedDigits { name, source, train, test, test_set, complete });
+            Event::Loaded { load, name, source, train, test, test_set, complete, picture, classes } => {
+                let loaded = LoadedDigits { name, source, train, test, test_set, complete, picture, classes };
+                self.take_digits(load, loaded);
             }
             Event::Wanted { load, file, start, end } => self.digits.send_piece(load, file, (start, end)),
             Event::NotLoaded { load, over, sentence } => {
@@ -115,9 +116,9 @@ impl Page {
                 .map(|run| run.run)
         });
         let public = self.digits.loaded.with_untracked(|loaded| {
-            loaded
-                .as_ref()
-                .is_some_and(|loaded| loaded.complete && matches!(loaded.source, Source::Mnist | Source::Synthetic))
+            loaded.as_ref().is_some_and(|loaded| {
+                loaded.complete && matches!(loaded.source, Source::Mnist | Source::Synthetic | Source::Colour)
+            })
         });
         let known = self.run.curves.with_value(|curves| !curves.baseline.points().is_empty());
         if bounded

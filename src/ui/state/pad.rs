@@ -30,7 +30,7 @@ pub struct Pad {
     run: Run,
     /// What is drawn, as the model sees it.
     pub drawing: RwSignal<Option<Vec<f32>>>,
-    pub prediction: RwSignal<Option<[f32; 10]>>,
+    pub prediction: RwSignal<Option<Vec<f32>>>,
     /// The last model of the other kind (with a guarantee, without one), for answers side by side.
     pub other: RwSignal<Option<Arc<OtherModel>>>,
     /// Whether a non-private baseline of the run is being trained.
@@ -85,7 +85,7 @@ impl Pad {
     }
 
     /// Takes the model's answer, if something is still drawn.
-    pub fn take_prediction(self, classes: [f32; 10]) {
+    pub fn take_prediction(self, classes: Vec<f32>) {
         if self.drawing.with_untracked(Option::is_some) {
             self.prediction.set(Some(classes));
         }

@@ -64,7 +64,10 @@ impl<H: Host> Agent<H> {
             test: digits.test.len() as u32,
             test_set: digits.test_set,
             complete,
+            picture: digits.train.picture,
+            classes: digits.train.classes.names(),
         });
+        let (picture, classes) = (digits.train.picture, digits.train.classes.count());
         // By the images as they came: a minority among them is the same people.
         self.opening = Some(digits.train.opening_digest());
         self.turned = None;
@@ -74,7 +77,9 @@ impl<H: Host> Agent<H> {
             && session.step_count() == 0
             && (!self.playing || awaited)
         {
-            let (config, broken) = (session.plan().config.clone(), session.broken());
+            let (mut config, broken) = (session.plan().config.clone(), session.broken());
+            // Where its windows do not fit these images, the run is refused for what it is.
+            config.model = config.model.fitted(picture, classes).unwrap_or(config.model);
             let was_playing = self.playing;
             self.start(config, broken).await;
             self.set_playing(was_playing && self.session.is_some());

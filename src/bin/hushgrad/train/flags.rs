@@ -8,7 +8,7 @@ use hushgrad::{
 };
 
 use super::settings;
-use crate::density;
+use crate::{dataset::Images, density};
 
 /// Each that is given changes the configuration of `--config` or `--preset` (or the defaults).
 #[derive(clap::Args)]
@@ -19,12 +19,8 @@ pub struct Flags {
     /// A ready-made run, as the page offers it
     #[arg(long, value_name = "NAME", conflicts_with = "config", value_parser = settings::preset)]
     pub preset: Option<Preset>,
-    /// Folder with IDX files, plain or gzip; else MNIST is looked for, else digits are drawn
-    #[arg(long, value_name = "DIR")]
-    pub data: Option<PathBuf>,
-    /// Train on the built-in synthetic digits
-    #[arg(long, conflicts_with = "data")]
-    pub synthetic: bool,
+    #[command(flatten)]
+    pub images: Images,
 
     #[arg(long, value_enum)]
     pub model: Option<settings::Model>,

@@ -1,0 +1,103 @@
+//! Which images a command works on.
+
+use std::{error::Error, path::PathBuf};
+
+use hushgrad::{
+    data::{Digits, Picture, synthetic::colour},
+    train::config::RunConfig,
+};
+
+use crate::train::{self, said::tell};
+
+/// Images for the colour data set: training, test.
+const COLOUR: (usize, usize) = (50_000, 10_000);
+const CIFAR: Picture = Picture { channels: 3, side: 32 };
+
+/// Which images.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Images {
+    /// Folder of image files, or one archive of them (docs/data.md); else MNIST is looked for, else digits are drawn
+    #[arg(long, value_name = "PATH")]
+    pub data: Option<PathBuf>,
+    /// Train on the built-in synthetic digits
+    #[arg(long, conflicts_with = "data")]
+    pub synthetic: bool,
+    /// What the images must be. Colour images are drawn by the program, as synthetic digits are; CIFAR is what `--data` has
+    #[arg(long, value_enum, value_name = "NAME", conflicts_with = "synthetic")]
+    pub dataset: Option<Named>,
+}
+
+/// A set that has a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Named {
+    Mnist,
+    Synthetic,
+    Colour,
+    Cifar10,
+    Cifar100,
+}
+
+/// What a command cannot work on.
+#[derive(Debug, thiserror::Error)]
+enum ImagesError {
+    #[error("--dataset {name} needs --data with its files; they are not to be had from here")]
+    Needed { name: &'static str },
+    #[error("--dataset {name} needs no --data; leave one of them out")]
+    Drawn { name: &'static str },
+    #[error("--data has {picture} images of {classes} classes, and {name} has {expected}")]
+    Other { name: &'static str, picture: Picture, classes: usize, expected: &'static str },
+}
+
+impl Images {
+    /// The images, training and test.
+    ///
+    /// # Errors
+    /// With a sentence that says what to change.
+    pub fn found(&self) -> Result<Digits, Box<dyn Error>> {
+        let folder = self.data.as_deref();
+        let found = || train::found(folder, false);
+        let of = |name, picture, classes, expected| -> Result<Digits, Box<dyn Error>> {
+            let digits = found()?;
+            let is = (digits.train.picture, digits.train.classes.count());
+            if is == (picture, classes) {
+                return Ok(digits);
+            }
+            Err(ImagesError::Other { name, picture: is.0, classes: is.1, expected }.into())
+        };
+        match (self.dataset, folder) {
+            (None, _) => train::found(folder, self.synthetic),
+            (Some(Named::Synthetic), None) => train::found(None, true),
+            (Some(Named::Colour), None) => Ok(colour::images(0, COLOUR.0, COLOUR.1)),
+            (Some(Named::Synthetic), Some(_)) => Err(ImagesError::Drawn { name: "synthetic" }.into()),
+            (Some(Named::Colour), Some(_)) => Err(ImagesError::Drawn { name: "colour" }.into()),
+            (Some(Named::Mnist), _) => of("mnist", Picture::DIGIT, 10, "28×28 grey ones of 10"),
+            (Some(Named::Cifar10), None) => Err(ImagesError::Needed { name: "cifar10" }.into()),
+            (Some(Named::Cifar100), None) => Err(ImagesError::Needed { name: "cifar100" }.into()),
+            (Some(Named::Cifar10), Some(_)) => of("cifar10", CIFAR, 10, "32×32 colour ones of 10"),
+            (Some(Named::Cifar100), Some(_)) => of("cifar100", CIFAR, 100, "32×32 colour ones of 100"),
+        }
+    }
+
+    /// How many training images there are, where that is known without them.
+    #[must_use]
+    pub fn known(&self) -> Option<usize> {
+        match (self.dataset, &self.data) {
+            (_, Some(_)) => None,
+            (Some(Named::Colour), None) => Some(COLOUR.0),
+            _ => Some(train::EXAMPLES),
+        }
+    }
+}
+
+/// The same run with its model on these images: its layers stay, and their shapes follow.
+///
+/// # Errors
+/// Where its windows do not fit such images.
+pub fn fitted(config: RunConfig, digits: &Digits) -> Result<RunConfig, Box<dyn Error>> {
+    let (picture, classes) = (digits.train.picture, digits.train.classes.count());
+    let model = config.model.fitted(picture, classes)?;
+    if model != config.model {
+        tell(&format!("on {picture} images of {classes} classes the model is {model}"));
+    }
+    Ok(RunConfig { model, ..config })
+}
