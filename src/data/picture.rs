@@ -55,8 +55,8 @@ impl Default for Picture {
 
 impl fmt::Display for Picture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let colour = if self.channels == 1 { "grey" } else { "colour" };
-        write!(f, "{0}×{0} {colour}", self.side)
+        let side = self.side;
+        if self.channels == 1 { write!(f, "{side}×{side} grey") } else { write!(f, "{side}×{side} colour") }
     }
 }
 

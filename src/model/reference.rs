@@ -53,6 +53,37 @@ pub fn probabilities(architecture: Architecture, parameters: &[f32], image: &[f3
     softmax(&logits(architecture, parameters, image))
 }
 
+/// What an image leaves behind on its way through a model, stage by stage.
+#[derive(Clone, Debug)]
+pub struct Passage {
+    /// What comes out of each stage; the last are the logits.
+    pub outputs: Vec<Vec<f64>>,
+    /// The loss's gradient at each of these places.
+    pub deltas: Vec<Vec<f64>>,
+}
+
+/// Follows an image through the [`stages`] of a model, and the gradient of its loss back.
+///
+/// # Panics
+/// As [`gradient`].
+#[must_use]
+pub fn follow(architecture: Architecture, parameters: &[f32], image: &[f32], label: u8) -> Passage {
+    let mut forward = Forward::new(architecture, parameters, image);
+    let mut unused = vec![0.0; parameters.len()];
+    let mut delta = softmax(&forward.logits);
+    delta[usize::from(label)] -= 1.0;
+    let mut deltas = vec![delta];
+    for (stage, input) in forward.stages.iter().zip(&forward.inputs).skip(1).rev() {
+        let behind = &deltas[deltas.len() - 1];
+        let before = stage.backward(parameters, input, behind, &mut unused);
+        deltas.push(before);
+    }
+    deltas.reverse();
+    let mut outputs = forward.inputs.split_off(1.min(forward.inputs.len()));
+    outputs.push(forward.logits);
+    Passage { outputs, deltas }
+}
+
 /// The class with the largest logit, the lowest of equals.
 ///
 /// # Panics

@@ -105,12 +105,12 @@ fn layout(model: Architecture) -> PictureLayout {
 #[derive(Clone, Debug)]
 pub struct LookedAt {
     pub step: u64,
-    task: Task,
-    train: Dataset,
-    lot: Vec<u32>,
-    shifts: Vec<Shift>,
+    pub(super) task: Task,
+    pub(super) train: Dataset,
+    pub(super) lot: Vec<u32>,
+    pub(super) shifts: Vec<Shift>,
     /// The parameters before the step.
-    before: Vec<f32>,
+    pub(super) before: Vec<f32>,
     trace: StepTrace,
     /// Key of the noise of a release that did not happen.
     key: [u32; 8],

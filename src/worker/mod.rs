@@ -14,6 +14,7 @@ pub mod browser;
 #[cfg(target_arch = "wasm32")]
 pub mod codec;
 pub mod counting;
+pub mod follow;
 pub mod functional;
 pub mod games;
 #[cfg(target_arch = "wasm32")]

@@ -6,6 +6,7 @@ use super::{
     annealing::Cooled,
     attacking::{Asked, Inferred},
     counting::Counted,
+    follow::Followed,
     functional::{News, Wanted},
     look::{LotView, Person},
     snapshot::StepSnapshot,
@@ -62,6 +63,10 @@ pub enum Request {
     Look,
     /// Look at what another of the digits adds that the last [`Event::Lot`] showed: the one at this place. Answered by [`Event::Person`].
     Ring {
+        place: u32,
+    },
+    /// Follow one of these images through the network. Answered by [`Event::Followed`].
+    Follow {
         place: u32,
     },
     /// A new run with the same configuration, on the digits loaded last, paused at step 0.
@@ -235,6 +240,9 @@ pub enum Event {
         step: u64,
         person: Box<Person>,
     },
+    /// The way of one of them through the network.
+    Followed(Box<Followed>),
+    /// What the model says of a drawn digit, class by class.
     Prediction(Vec<f32>),
     /// Which digits pay for privacy.
     Counted(Box<Counted>),

@@ -302,10 +302,13 @@ proptest! {
 
     /// Any list of up to five layers: the plain reference's gradients are automatic differentiation's.
     #[test]
-    fn any_list_has_the_gradients_of_automatic_differentiation(specs in proptest::collection::vec(any_layer(), 0..5)) {
+    fn any_list_has_the_gradients_of_automatic_differentiation(specs in proptest::collection::vec(any_layer(), 0..5), size in (proptest::bool::ANY, 1..=40_u8), digits: bool, classes in 2..=30_u16) {
         let mut specs = specs;
-        specs.push(LayerSpec::Dense { outputs: 10 });
-        let Ok(list) = LayerList::new(&specs) else { return Ok(()) };
+        specs.push(LayerSpec::Dense { outputs: if digits { 10 } else { classes } });
+        let picture = if digits { Picture::DIGIT } else { Picture { channels: if size.0 { 3 } else { 1 }, side: size.1 } };
+        let list = LayerList::on(picture, &specs);
+        prop_assume!(list.is_ok());
+        let Ok(list) = list else { return Ok(()) };
         let architecture = Architecture::Built(list);
         prop_assume!(architecture.parameters() < 20_000);
         // Biases that are not 0: no window is of equal values, where either may be the largest.
@@ -314,13 +317,17 @@ proptest! {
             .enumerate()
             .map(|(i, w)| w + 0.05 * (1.7 * i as f32).sin())
             .collect();
-        let examples = common::examples(2);
-        let (inputs, labels) = batch(architecture, &examples);
+        let (inputs, labels) = if digits {
+            batch(architecture, &common::examples(2))
+        } else {
+            let values = (0..2 * picture.pixels()).map(|i| 0.5 + 0.5 * (0.37 * i as f32).sin());
+            (values.collect(), vec![0, (classes - 1) as u8])
+        };
         let ours = per_example(architecture, &parameters, Batch { inputs: &inputs, labels: &labels, copies: 1 });
-        let p = parameters.len();
+        let (p, pixels) = (parameters.len(), picture.pixels());
         for (k, &label) in labels.iter().enumerate() {
             let mut plain = vec![0.0; p];
-            let image = &inputs[k * 784..(k + 1) * 784];
+            let image = &inputs[k * pixels..(k + 1) * pixels];
             let loss = reference::gradient(architecture, &parameters, image, label, &mut plain);
             prop_assert!((loss - ours.losses[k]).abs() < 1e-9 * (1.0 + loss.abs()), "{list}: {loss} {}", ours.losses[k]);
             let size = plain.iter().fold(1e-9_f64, |most, &g| most.max(f64::from(g).abs()));

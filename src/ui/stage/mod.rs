@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `badge` | which backend runs |
 //! | `colours` | numbers as colours |
+//! | `follow` | one image on its way through the network |
 //! | `lot` | the digits of a step's lot, one of which is ringed |
 //! | `stations` | the stage: the sum with that one and without it, before the noise and after |
 //! | `preset_cards` | ready-made runs as cards |
@@ -18,6 +19,8 @@
 mod badge;
 #[cfg(target_arch = "wasm32")]
 pub(super) mod colours;
+#[cfg(target_arch = "wasm32")]
+mod follow;
 #[cfg(target_arch = "wasm32")]
 mod lot;
 #[cfg(target_arch = "wasm32")]

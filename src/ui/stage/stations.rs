@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use leptos::{html, prelude::*};
 
-use super::{colours::paint, lot::lot, preset_cards};
+use super::{colours::paint, follow::follow, lot::lot, preset_cards};
 use crate::{
     mechanism::EncoderSpec,
     plot::format,
@@ -69,6 +69,7 @@ pub fn stage(page: Page) -> impl IntoView {
             {view_fn(move || person.with(Option::is_none).then(|| view! {
                 " "<button type="button" data-testid="stage-step-once" on:click=on_click(move |_| page.run.step_once())>{t!("Take a step apart")}</button>
             }.into_any()))}</p>
+        {follow(page)}
         {preset_cards::next(page)}
     }
     .into_any()

@@ -60,6 +60,7 @@ impl Page {
             Event::Snapshot { step, snapshot } => self.snapshots.take(step, snapshot),
             Event::Lot { step, lot, person } => self.snapshots.take_people(step, lot, person.map(|person| *person)),
             Event::Person { step, person } => self.snapshots.take_person(step, *person),
+            Event::Followed(followed) => self.following.take(*followed),
             Event::Prediction(classes) => self.pad.take_prediction(classes),
             Event::Pong => {}
             Event::Counted(counted) => self.who_pays.take(*counted),
@@ -190,6 +191,7 @@ impl Page {
     pub(super) fn forget_run(self) {
         self.run.forget();
         self.snapshots.forget();
+        self.following.forget();
         self.spending.forget();
         self.attack.forget();
         self.pad.training_baseline.set(false);

@@ -13,6 +13,7 @@
 //! | `device` | the backend |
 //! | `digits` | the digits at hand and on their way |
 //! | `run` | the run that stands |
+//! | `following` | one image that is followed through the network |
 //! | `snapshots` | steps taken apart |
 //! | `cards` | cards of ready-made runs |
 //! | `charts` | charts and curves |
@@ -72,6 +73,8 @@ mod digits;
 #[cfg(target_arch = "wasm32")]
 mod events;
 #[cfg(target_arch = "wasm32")]
+mod following;
+#[cfg(target_arch = "wasm32")]
 mod handed_in;
 #[cfg(target_arch = "wasm32")]
 mod lesson_runs;
@@ -127,6 +130,7 @@ mod who_pays;
 pub(super) use self::{
     appearance::{Panel, SHEET_CLOSE, SHEET_OPENER},
     charts::{COLOURS, Curves},
+    following::Place,
     lesson_runs::Standing,
     messages::{Origin, as_sentence},
     pad::OtherModel,

@@ -152,6 +152,13 @@ impl<H: Host> Agent<H> {
         }
     }
 
+    /// Sends the way of a digit of that step through the network.
+    pub(super) fn follow(&self, place: usize) {
+        if let Some(followed) = self.looked_at.as_ref().and_then(|look| look.followed(place)) {
+            self.host.send(Event::Followed(Box::new(followed)));
+        }
+    }
+
     /// Reports, saves, and begins an evaluation, each when it is due.
     async fn after_steps(&mut self) {
         let now = Instant::now();

@@ -68,6 +68,7 @@ impl<H: Host> Agent<H> {
             }
             Request::Look => self.look = true,
             Request::Ring { place } => self.ring(place as usize),
+            Request::Follow { place } => self.follow(place as usize),
             Request::SlowMotion { milliseconds } => {
                 self.slow = Duration::from_millis(milliseconds.min(60_000).into());
                 self.wake = None;

@@ -1,0 +1,245 @@
+//! One image on its way through the network: pixels, layer by layer, the answer; its gradient back; how long that is, before the bound and after, and beside
+//! the noise.
+
+use std::sync::Arc;
+
+use leptos::{html, prelude::*};
+
+use super::colours::{paint, paint_image};
+use crate::{
+    plot::format,
+    ui::{
+        browser,
+        size::closures::{bool_fn, bool_memo, effect, on_click, on_event, text_fn, view_fn},
+        state::{Page, Place},
+        text::t,
+        widgets::teaching::teaching,
+    },
+    worker::follow::{Followed, Passed, Sheet},
+};
+
+/// Digits that are shown of a length.
+const DIGITS: i32 = 3;
+
+/// All of it, computed while it is open.
+pub fn follow(page: Page) -> AnyView {
+    let following = page.following;
+    let toggled = move |event: leptos::ev::Event| {
+        following.show(event_target::<web_sys::HtmlDetailsElement>(&event).open());
+    };
+    let ringed = Memo::new(move |_| {
+        page.snapshots.people.with(|people| people.as_ref().and_then(|it| Some((it.step, it.person.as_ref()?.place))))
+    });
+    effect(move || ringed.get().into_iter().for_each(|(_, place)| following.ring(place)));
+    let there = bool_memo(move || following.followed.with(Option::is_some));
+    view! {
+        <details class="meaning follow" data-testid="follow" on:toggle=on_event(toggled)>
+            <summary>{t!("Follow the ringed image through the network")}</summary>
+            <p class="caption" hidden=bool_fn(move || there.get())>{t!("Take a step, and the ringed image of its lot is followed: through every layer, and its gradient back.")}</p>
+            {view_fn(move || there.get().then(|| way(page)))}
+        </details>
+    }
+    .into_any()
+}
+
+fn layers(page: Page) -> usize {
+    page.following.followed.with(|followed| followed.as_ref().map_or(0, |followed| followed.layers.len()))
+}
+
+/// Whether the way has come to this place.
+fn reached(page: Page, place: Place) -> bool {
+    let (at, layers) = (page.following.at.get(), layers(page));
+    (0..=at).any(|at| Place::of(at, layers) == place)
+}
+
+fn here(page: Page) -> Place {
+    Place::of(page.following.at.get(), layers(page))
+}
+
+fn way(page: Page) -> AnyView {
+    let following = page.following;
+    let names = Memo::new(move |_| {
+        following.followed.with(|followed| {
+            let name = |passed: &Passed| (passed.layer.clone(), passed.shape.clone(), passed.of, passed.values.images);
+            followed.as_ref().map_or_else(Vec::new, |followed| followed.layers.iter().map(name).collect::<Vec<_>>())
+        })
+    });
+    let all = move || {
+        let layer = |(number, (name, shape, of, shown))| one_layer(page, number, name, shape, (of, shown));
+        names.get().into_iter().enumerate().map(layer).collect::<Vec<_>>()
+    };
+    let image = canvas(page, |canvas, followed, dark| paint_image(canvas, followed.picture, &followed.pixels, dark));
+    let moved = move |event: leptos::ev::Event| {
+        following.go_to(event_target_value(&event).parse().unwrap_or_default());
+    };
+    view! {
+        <p class="stage-says" role="status" data-testid="follow-says">{text_fn(move || says(page))}</p>
+        <div class="follow-controls">
+            <button type="button" data-testid="follow-play" on:click=on_click(move |_| following.walk())>{t!("In slow motion")}</button>
+            <input type="range" min="0" max=text_fn(move || Place::last(layers(page)).to_string()) step="1" aria-label=t!("How far the image has come") data-testid="follow-at"
+                aria-valuetext=text_fn(move || says(page)) prop:value=text_fn(move || following.at.get().to_string()) on:input=on_event(moved) />
+            {teaching()}
+        </div>
+        <div class="scroll" tabindex="0" role="region" aria-label=t!("The image's way through the network")>
+            <ol class="follow-way">
+                <li class:here=bool_fn(move || here(page) == Place::Image)><strong>{t!("The image")}</strong><span class="follow-sheet lit">{image}</span></li>
+                {move || all()}
+                <li class:here=bool_fn(move || here(page) == Place::Answer)><strong>{t!("The answer")}</strong><span class="follow-sheet" class:lit=bool_fn(move || reached(page, Place::Answer))>{text_fn(move || answer(page))}</span></li>
+            </ol>
+        </div>
+        {lengths(page)}
+    }
+    .into_any()
+}
+
+/// A canvas that is painted anew with each image that is followed, and with the theme.
+fn canvas(page: Page, draw: impl Fn(&web_sys::HtmlCanvasElement, &Followed, bool) + 'static) -> AnyView {
+    let node = NodeRef::<html::Canvas>::new();
+    effect(move || {
+        let theme = page.appearance.theme.get();
+        let Some(canvas) = node.get() else { return };
+        page.following.followed.with(|followed| {
+            if let Some(followed) = followed {
+                draw(&canvas, followed, browser::is_dark(theme));
+            }
+        });
+    });
+    view! { <canvas node_ref=node width="28" height="28" aria-hidden="true"></canvas> }.into_any()
+}
+
+/// What a layer made of the image, above the gradient that comes back to it.
+fn one_layer(page: Page, number: usize, name: String, shape: String, (of, shown): (u32, u32)) -> AnyView {
+    let sheet = |read: fn(&Passed) -> &Sheet| {
+        canvas(page, move |canvas, followed, dark| {
+            if let Some(sheet) = followed.layers.get(number).map(read).filter(|sheet| !sheet.values.is_empty()) {
+                paint(canvas, sheet.layout(), &sheet.values, sheet.full.into(), dark);
+            }
+        })
+    };
+    let is_here = move || matches!(here(page), Place::Layer(layer) | Place::Gradient(layer) if layer == number);
+    let part = (shown < of).then(|| t!("{shown} of {of} are drawn", shown = shown, of = of));
+    view! {
+        <li class:here=bool_fn(is_here)>
+            <strong>{name}</strong>
+            <span class="follow-sheet" class:lit=bool_fn(move || reached(page, Place::Layer(number)))>{sheet(|passed| &passed.values)}</span>
+            <span class="small-label">{shape}</span>
+            <span class="small-label">{part}</span>
+            <span class="follow-sheet back" class:lit=bool_fn(move || reached(page, Place::Gradient(number)))>{sheet(|passed| &passed.gradient)}</span>
+        </li>
+    }
+    .into_any()
+}
+
+fn answer(page: Page) -> String {
+    page.following.followed.with(|followed| {
+        let Some(followed) = followed else { return String::new() };
+        let best = followed.probabilities.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
+        let Some((class, sure)) = best else { return String::new() };
+        let (class, truth) = (page.digits.class(class), page.digits.class(followed.label.into()));
+        t!(
+            "{class}, {share} sure; it is a {truth}",
+            class = class,
+            share = format::percent(f64::from(sure)),
+            truth = truth
+        )
+    })
+}
+
+fn short(length: f64) -> String {
+    format::number(format::significant(length, DIGITS))
+}
+
+/// The three lengths, as far as the way has come.
+fn lengths(page: Page) -> AnyView {
+    let bar = |place: Place, name: &'static str, of: fn(&Followed) -> Option<f64>| {
+        let width = move || {
+            page.following.followed.with(|followed| {
+                let Some(followed) = followed else { return 0.0 };
+                let most = [Some(followed.norm), Some(followed.bounded), followed.noise].into_iter().flatten();
+                let most = most.fold(f64::MIN_POSITIVE, f64::max);
+                // What is there is seen, however short it is.
+                of(followed).map_or(0.0, |length| (length / most * 100.0).max(0.3))
+            })
+        };
+        let length = move || {
+            page.following
+                .followed
+                .with(|followed| followed.as_ref().and_then(|it| of(it)).map_or_else(|| "–".to_owned(), short))
+        };
+        view! {
+            <div class="follow-length" class:lit=bool_fn(move || reached(page, place)) class:here=bool_fn(move || here(page) == place)>
+                <span>{name}</span>
+                <svg class="track" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect x="0" y="0" height="10" width=text_fn(move || format::fixed(width(), 2))></rect></svg>
+                <span class="share">{text_fn(length)}</span>
+            </div>
+        }
+        .into_any()
+    };
+    view! {
+        <div class="follow-lengths" data-testid="follow-lengths">
+            {bar(Place::Length, t!("Its gradient"), |followed| Some(followed.norm))}
+            {bar(Place::Bounded, t!("After the bound"), |followed| Some(followed.bounded))}
+            {bar(Place::Noise, t!("The noise on the sum"), |followed| followed.noise)}
+        </div>
+    }
+    .into_any()
+}
+
+/// What happens where the way stands.
+fn says(page: Page) -> String {
+    let Some(followed) = page.following.followed.get() else { return String::new() };
+    let place = here(page);
+    let layer = |number: usize| followed.layers.get(number).map(|passed| passed.layer.clone()).unwrap_or_default();
+    match place {
+        Place::Image => {
+            t!("Pixels: {values} numbers from 0 to 1.", values = format::integer(followed.pixels.len() as u64))
+        }
+        Place::Layer(number) => said_of_layer(&followed, number),
+        Place::Answer => {
+            t!("The last layer has a number for each class; the largest is the answer. How wrong that is, is the loss.")
+                .to_owned()
+        }
+        Place::Gradient(number) => t!(
+            "And back: how the loss would change with each number that “{layer}” made. From this follows how its parameters should change.",
+            layer = layer(number)
+        ),
+        Place::Length => t!(
+            "All parameters' changes together are this image's gradient. It is {norm} long: the longer, the more the image sticks out.",
+            norm = short(followed.norm)
+        ),
+        Place::Bounded if followed.bounded < followed.norm * 0.999 => t!(
+            "The bound cuts it to {bounded}. So much may any one image add, and no more.",
+            bounded = short(followed.bounded)
+        ),
+        Place::Bounded => t!("It is within the bound, and is added as it is.").to_owned(),
+        Place::Noise => match followed.noise {
+            Some(noise) => t!(
+                "It is added to the sum, and the noise on that is {noise} long, {times} times as long as what this image added. There it is lost.",
+                noise = short(noise),
+                times = format::number(format::significant(noise / followed.bounded.max(f64::MIN_POSITIVE), 2))
+            ),
+            None => t!("No noise with a length falls on the sum.").to_owned(),
+        },
+    }
+}
+
+fn said_of_layer(followed: &Arc<Followed>, number: usize) -> String {
+    let Some(passed) = followed.layers.get(number) else { return String::new() };
+    let kind = passed.layer.split(' ').next().unwrap_or_default();
+    let shape = passed.shape.clone();
+    match kind {
+        "conv" => t!(
+            "Convolution: each kernel looks for one pattern everywhere, and makes a picture of where it is. {shape} numbers.",
+            shape = shape
+        ),
+        "maxpool" => t!("Max-pooling: of each window the largest number stays. {shape} are left.", shape = shape),
+        "avgpool" => t!("Average pooling: of each window the mean stays. {shape} are left.", shape = shape),
+        "dense" => t!("Dense: {shape} sums of all numbers, each with weights of its own.", shape = shape),
+        "groupnorm" => {
+            t!("Group normalisation: within this image, each group of channels is brought to mean 0 and variance 1.")
+                .to_owned()
+        }
+        "scattering" => t!("Scattering: {shape} fixed features, which nothing is learned of.", shape = shape),
+        _ => t!("“{layer}”: each number by itself is bent.", layer = passed.layer),
+    }
+}
