@@ -31,6 +31,6 @@ test("layers are added, changed, moved and removed; what does not fit is said, a
 test("a link brings layers, and one that does not fit is left aside with a sentence", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic&layers=dense%2032,relu,dense%2010&steps=10");
   await expect(page.getByTestId("builder").getByTestId("layer")).toHaveCount(3);
-  await open(page, site, "?backend=cpu&dataset=synthetic&layers=dense%209");
-  await expect(hook(page, "error")).toContainText("In the link, layers: the network ends in dense 9; its last layer must be dense 10");
+  await open(page, site, "?backend=cpu&dataset=synthetic&layers=dense%201");
+  await expect(hook(page, "error")).toContainText("In the link, layers: the network ends in dense 1; its last layer must be dense, with a number for each class");
 });

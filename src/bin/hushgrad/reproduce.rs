@@ -3,9 +3,11 @@
 use std::error::Error;
 
 mod accuracy;
+mod cifar;
 mod figures;
 mod methods;
 mod results_log;
+mod tuned;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -21,6 +23,8 @@ enum What {
     Figures(figures::Arguments),
     /// Each mechanism beside plain DP-SGD at the same ε, each at its best rate, over seeds; writes the table
     Methods(methods::Arguments),
+    /// The envelope beside DP-SGD on CIFAR-10 (`--data`), at the same ε, each at its best rate, over seeds
+    Cifar(cifar::Arguments),
 }
 
 /// Measures.
@@ -32,5 +36,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         What::Accuracy(arguments) => accuracy::run(arguments),
         What::Figures(arguments) => figures::run(arguments),
         What::Methods(arguments) => methods::run(arguments),
+        What::Cifar(arguments) => cifar::run(arguments),
     }
 }

@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(dataset(3, 17, 5), all.slice(17..22));
         assert_ne!(dataset(4, 0, 40), all);
         assert_eq!(all.picture, PICTURE);
-        assert_eq!(all.digest(), "");
+        assert_eq!(all.digest(), "11e903abfd2f81e099bd52cceeeeb4ce3e8f0e7f1795e9ede4e2a3ad4c47fe0a");
     }
 
     #[test]

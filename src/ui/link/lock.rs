@@ -114,7 +114,7 @@ mod tests {
             ("", "This task leaves you nothing to set."),
             ("sigma", "This task leaves you: Noise scale. All else is fixed."),
             ("sigma,clip", "This task leaves you: Noise scale, Clip norm. All else is fixed."),
-            ("preset,dataset,delta", "This task leaves you: Preset, Digits, δ. All else is fixed."),
+            ("preset,dataset,delta", "This task leaves you: Preset, Images, δ. All else is fixed."),
         ] {
             assert_eq!(lock(list).sentence(), sentence);
             assert_eq!(lock(list).write(), format!("controls={list}"));

@@ -84,7 +84,7 @@ fn way(page: Page) -> AnyView {
             <ol class="follow-way">
                 <li class:here=bool_fn(move || here(page) == Place::Image)><strong>{t!("The image")}</strong><span class="follow-sheet lit">{image}</span></li>
                 {move || all()}
-                <li class:here=bool_fn(move || here(page) == Place::Answer)><strong>{t!("The answer")}</strong><span class="follow-sheet" class:lit=bool_fn(move || reached(page, Place::Answer))>{text_fn(move || answer(page))}</span></li>
+                <li class:here=bool_fn(move || here(page) == Place::Answer)><strong>{t!("The answer")}</strong><span class="follow-words" class:lit=bool_fn(move || reached(page, Place::Answer))>{text_fn(move || answer(page))}</span></li>
             </ol>
         </div>
         {lengths(page)}

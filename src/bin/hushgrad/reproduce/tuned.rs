@@ -1,0 +1,251 @@
+//! Runs at a given ε, each with the learning rate that is best on public images: what `reproduce`'s tables are made of.
+//!
+//! A rate is chosen by the loss on held-out images that the program draws, after training on drawn images: neither looks at the images that are measured, and
+//! choosing is free. Then runs with other seeds train on those, whose test images are looked at once a run. A run is a line of JSON in a file; called again, a
+//! command goes on where it stopped.
+
+use std::{collections::BTreeMap, error::Error, fmt::Write as _, sync::Mutex};
+
+use hushgrad::{
+    accounting::{
+        calibrate::{self, Method, Scales, Target},
+        decimal::upper,
+        rdp::Orders,
+    },
+    data::{Dataset, Digits},
+    engine::EngineFactory,
+    train::{config::RunConfig, error::PriceError, plan::Plan, projection},
+};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::results_log::{Finished, ResultsLog, hex};
+use crate::measured::{self, moments};
+
+/// Rates are tried by factors of two from the first until neither neighbour is better.
+const FIRST_RATE: f64 = 1.0;
+const MOST_RATES: usize = 12;
+/// Noise scales that are tried.
+const SCALES: Scales = Scales { first: 1.0, least: 0.01, most: 1e3 };
+
+/// A finished run on what is measured, or the choice of a rate.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Run {
+    name: String,
+    /// Digest of all that decided it.
+    identity: String,
+    rate: f64,
+    /// Held-out loss on drawn images, or accuracy on the test images that are measured.
+    found: f64,
+}
+
+impl Finished for Run {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn identity(&self) -> &str {
+        &self.identity
+    }
+}
+
+/// A mechanism: what it changes of plain DP-SGD.
+#[derive(Clone, Copy)]
+pub struct Mechanism {
+    pub name: &'static str,
+    pub change: fn(&mut RunConfig),
+}
+
+/// One row of a table.
+pub struct Cell {
+    /// What a mechanism is added to.
+    pub plain: RunConfig,
+    pub epsilon: f64,
+    pub method: Mechanism,
+}
+
+/// What a row came to.
+pub struct Outcome {
+    sigma: f64,
+    spent: f64,
+    rate: f64,
+    accuracies: Vec<f64>,
+}
+
+/// All that rows share.
+pub struct Measure {
+    pub seeds: u64,
+    pub log: Mutex<ResultsLog<Run>>,
+    /// What is measured, and its name in the log.
+    pub on: Digits,
+    pub name: &'static str,
+    /// Public images that rates are chosen by.
+    pub drawn: Digits,
+}
+
+type Fallible<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+impl Measure {
+    /// Each cell's outcome, in their order; `jobs` at a time, each on one thread.
+    ///
+    /// # Errors
+    /// The first run that fails, with its row's name.
+    pub fn all(&self, cells: &[Cell], jobs: Option<usize>) -> Result<Vec<Outcome>, Box<dyn Error>> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.unwrap_or(0)).build()?;
+        // The longest first, so that the last ones do not wait for one.
+        let found: Vec<Result<Outcome, String>> = pool.install(|| {
+            let of = |cell: &Cell| self.cell(cell).map_err(|error| format!("{}: {error}", cell.method.name));
+            cells.par_iter().rev().map(of).collect()
+        });
+        Ok(found.into_iter().rev().collect::<Result<_, _>>()?)
+    }
+
+    fn cell(&self, cell: &Cell) -> Fallible<Outcome> {
+        let mut config = cell.plain.clone();
+        (cell.method.change)(&mut config);
+        let examples = self.on.train.len() as u32;
+        let (sigma, spent) = scale(&config, examples, cell.epsilon)?;
+        config.noise = config.noise.map(|noise| noise.with_scale(sigma));
+        let name = format!("{} {:?} {}", cell.method.name, cell.plain.model, cell.epsilon);
+        let rate = self.rate(&name, &config)?;
+        let mut accuracies = Vec::new();
+        for seed in 1..=self.seeds {
+            let config = RunConfig { learning_rate: rate, init_seed: seed, replay: Some(seed), ..config.clone() };
+            accuracies.push(self.known(&name, self.name, &config, || {
+                trained(&config, &self.on.train, &self.on.test, Asked::Accuracy)
+            })?);
+        }
+        eprintln!(
+            "{name}: rate {rate}, {:.2} %",
+            100.0 * accuracies.iter().sum::<f64>() / accuracies.len().max(1) as f64
+        );
+        Ok(Outcome { sigma, spent, rate, accuracies })
+    }
+
+    /// The learning rate with the least held-out loss on drawn images, among powers of two.
+    fn rate(&self, name: &str, config: &RunConfig) -> Fallible<f64> {
+        let mut known: BTreeMap<i32, f64> = BTreeMap::new();
+        let mut at = 0;
+        for _ in 0..MOST_RATES {
+            for place in [at, at + 1, at - 1] {
+                if known.contains_key(&place) {
+                    continue;
+                }
+                let learning_rate = FIRST_RATE * f64::from(place).exp2();
+                let config = RunConfig { learning_rate, replay: Some(1000), ..config.clone() };
+                let loss = self.known(name, "drawn", &config, || {
+                    trained(&config, &self.drawn.train, &self.drawn.test, Asked::Loss)
+                })?;
+                known.insert(place, if loss.is_finite() { loss } else { f64::INFINITY });
+            }
+            let best = known.iter().min_by(|a, b| a.1.total_cmp(b.1)).map_or(at, |(place, _)| *place);
+            if best == at {
+                break;
+            }
+            at = best;
+        }
+        Ok(FIRST_RATE * f64::from(at).exp2())
+    }
+
+    /// What a run found, from the log or from the run.
+    fn known(
+        &self,
+        name: &str,
+        digits: &str,
+        config: &RunConfig,
+        run: impl FnOnce() -> Fallible<f64>,
+    ) -> Fallible<f64> {
+        let identity = hex(Sha256::digest(format!("{digits} {}", serde_json::to_string(config)?)));
+        let log = || self.log.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(known) = log().get(name, &identity) {
+            return Ok(known.found);
+        }
+        let found = run()?;
+        log().keep(Run { name: name.to_owned(), identity, rate: config.learning_rate, found })?;
+        Ok(found)
+    }
+}
+
+/// What is asked of a trained model.
+#[derive(Clone, Copy)]
+enum Asked {
+    /// Mean cross-entropy, in nats.
+    Loss,
+    Accuracy,
+}
+
+fn trained(config: &RunConfig, train: &Dataset, test: &Dataset, asked: Asked) -> Fallible<f64> {
+    let plan = Plan::new(config.clone(), train.len() as u32)?;
+    let mut factory = EngineFactory::cpu();
+    factory.threads(Some(1));
+    pollster::block_on(async {
+        let mut session = measured::trained(&factory, plan, train).await?;
+        Ok(match asked {
+            Asked::Accuracy => session.accuracy(test).await?,
+            Asked::Loss => measured::loss(session.engine(), test).await?,
+        })
+    })
+}
+
+/// The least noise scale, to four digits, with which the run's steps stay within `epsilon` by tight accounting, and what they then cost.
+pub fn scale(config: &RunConfig, examples: u32, epsilon: f64) -> Fallible<(f64, f64)> {
+    let steps = config.steps.unwrap_or(1);
+    let at = |scale: f64| -> Result<f64, PriceError> {
+        let noise = config.noise.as_ref().map(|noise| noise.with_scale(scale));
+        Ok(projection::planned(&RunConfig { noise, ..config.clone() }, examples, steps)?.tight(config.delta)?.value)
+    };
+    let target = Target { epsilon, delta: config.delta, method: Method::Tight, orders: Orders::All };
+    let found = calibrate::least_scale(&target, SCALES, at)?.ok_or("no noise keeps so small an ε")?;
+    let sigma = projection::round_up(found.value);
+    Ok((sigma, at(sigma)?))
+}
+
+/// Rows of one model at one ε, mechanism by mechanism, the first being what the others are compared with; what differs by more than two standard errors of the
+/// difference is in bold.
+pub fn table(heading: &str, cells: &[Cell], outcomes: &[Outcome]) -> String {
+    let mut text = format!(
+        "### {heading}\n\n\
+         | | σ | ε, tight | best rate | accuracy, mean ± sd | against {} |\n| --- | ---: | ---: | ---: | ---: | ---: |\n",
+        cells.first().map_or("", |cell| cell.method.name)
+    );
+    let percent = |outcome: &Outcome| moments(&outcome.accuracies.iter().map(|a| 100.0 * a).collect::<Vec<_>>());
+    let Some(base) = outcomes.first().map(percent) else { return text };
+    for (place, (cell, outcome)) in cells.iter().zip(outcomes).enumerate() {
+        let (mean, deviation) = percent(outcome);
+        let n = outcome.accuracies.len() as f64;
+        let error = (deviation.powi(2) / n + base.1.powi(2) / n).sqrt();
+        let difference = mean - base.0;
+        let against = match difference.abs() > 2.0 * error {
+            _ if place == 0 => String::new(),
+            true => format!("**{difference:+.2}** ± {error:.2}"),
+            false => format!("{difference:+.2} ± {error:.2}"),
+        };
+        let (sigma, spent, rate) = (outcome.sigma, upper(outcome.spent, 3), outcome.rate);
+        let name = cell.method.name;
+        let _ = writeln!(text, "| {name} | {sigma:.3} | {spent} | {rate} | {mean:.2} ± {deviation:.2} % | {against} |");
+    }
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_says_how_far_it_is_from_the_first() {
+        let outcome =
+            |accuracies: [f64; 3]| Outcome { sigma: 1.1, spent: 0.9991, rate: 2.0, accuracies: accuracies.to_vec() };
+        let outcomes = [outcome([0.9, 0.91, 0.92]), outcome([0.905, 0.915, 0.925]), outcome([0.95, 0.96, 0.97])];
+        let cell =
+            |name| Cell { plain: RunConfig::default(), epsilon: 1.0, method: Mechanism { name, change: |_| {} } };
+        let text = table("The perceptron", &[cell("DP-SGD"), cell("one"), cell("two")], &outcomes);
+        assert!(text.contains("| DP-SGD | 1.100 | 1.000 | 2 | 91.00 ± 1.00 % |  |\n"), "{text}");
+        assert!(
+            text.contains("| 91.50 ± 1.00 % | +0.50 ± 0.82 |\n") && text.contains("| **+5.00** ± 0.82 |\n"),
+            "{text}"
+        );
+    }
+}

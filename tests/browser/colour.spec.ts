@@ -1,0 +1,66 @@
+/** Images that are no digits: models follow them, classes have names, and what is for digits alone is not shown. */
+import { accessible } from "./axe";
+import { expect, hook, open, test, value } from "./fixtures";
+
+test("colour images train a model that was chosen for digits, which is fitted to them, and back again", async ({ page, site }) => {
+  test.setTimeout(180_000);
+  await open(page, site, "?backend=cpu&dataset=synthetic&model=cnn-tanh&encoder=clip&noise=gaussian&sigma=0.6&lot=256&rate=2&steps=60");
+  await expect(page.getByTestId("digit-pad")).toBeVisible();
+  await page.locator("#dataset").selectOption("colour");
+  const builder = page.getByTestId("builder");
+  await expect(builder).toContainText("The image 3×32×32");
+  await expect(builder.getByTestId("layer").first()).toHaveValue("conv 16 8x8/2 same");
+  await expect(page).toHaveURL(/layers=input%203x32x32,%20conv%2016/);
+  await expect(page.getByTestId("digit-pad")).toBeHidden();
+  // A layer that makes too few numbers for the classes is refused where it is typed.
+  const last = builder.getByTestId("layer").last();
+  await last.fill("dense 9");
+  await last.press("Enter");
+  await expect(page.getByTestId("builder-error")).toContainText("the network ends in dense 9, and the images at hand have 10 classes; end it in dense 10");
+  await last.fill("dense 10");
+  await last.press("Enter");
+  await expect(page.getByTestId("builder-error")).toBeEmpty();
+  await page.locator("#model").selectOption("linear");
+  await expect(page).toHaveURL(/layers=input%203x32x32,%20dense%2010/);
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step"), { timeout: 120_000 }).toBe(60);
+  // Of ten classes; without noise about half.
+  expect(await value(page, "accuracy")).toBeGreaterThan(0.25);
+  await page.getByTestId("who-pays").locator("summary").first().click();
+  await expect(page.getByTestId("by-digit")).toContainText("triangle", { timeout: 60_000 });
+  await expect(page.getByTestId("by-digit").getByRole("row")).toHaveCount(11);
+  await accessible(page, "who pays, of colour images");
+  await page.locator("#dataset").selectOption("synthetic");
+  await expect(page.locator("#model")).toHaveValue("linear");
+  await expect(builder).toHaveCount(0);
+  await expect(page.getByTestId("digit-pad")).toBeVisible();
+});
+
+test("one image is followed through the network, by hand and in slow motion", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu&dataset=synthetic&layers=conv%208%205x5%2F2%20same,tanh,maxpool%202,dense%2010&encoder=clip&clip=0.5&noise=gaussian&sigma=2&lot=64&steps=50");
+  const follow = page.getByTestId("follow");
+  await follow.locator("summary").click();
+  await expect(follow).toContainText("Take a step, and the ringed image");
+  await hook(page, "step-once").click();
+  const says = page.getByTestId("follow-says");
+  // The end of the way is shown first: what the noise did.
+  await expect(says).toContainText("There it is lost.");
+  await expect(follow.locator(".follow-way li")).toHaveCount(6);
+  const at = page.getByTestId("follow-at");
+  await at.fill("0");
+  await expect(says).toContainText("Pixels: 784 numbers");
+  await expect(follow.locator(".follow-sheet.lit")).toHaveCount(1);
+  await at.press("ArrowRight");
+  await expect(says).toContainText("Convolution: each kernel looks for one pattern");
+  await expect(follow.locator(".follow-sheet.lit")).toHaveCount(2);
+  await accessible(page, "an image on its way");
+  await page.getByTestId("follow-play").click();
+  await expect(says).toContainText("Max-pooling", { timeout: 10_000 });
+  await expect(says).toContainText("And back", { timeout: 10_000 });
+  await expect(says).toContainText("There it is lost.", { timeout: 20_000 });
+  // Another image has another way, of the same length.
+  const lengths = page.getByTestId("follow-lengths");
+  const before = await lengths.textContent();
+  await page.getByRole("button", { name: /, 3 of the / }).click();
+  await expect.poll(() => lengths.textContent()).not.toBe(before);
+});
