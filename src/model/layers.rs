@@ -499,17 +499,17 @@ impl LayerList {
         &self.layers[..usize::from(self.length)]
     }
 
-    /// Coordinates that are pictures: the first layer's weights for an image's pixels, or for those under a kernel.
+    /// Coordinates that are pictures: the first layer's weights for an image's pixels, or for those under a kernel, channel by channel.
     #[must_use]
     pub(super) fn planes(&self) -> Option<Planes> {
         let first = self.placed().into_iter().find(|placed| placed.layer.is_some())?;
         let layer = first.layer?;
         match (first.spec, first.input, first.geometry) {
-            (LayerSpec::Convolution { .. }, Shape::Image { channels: 1, .. }, Some(geometry)) => {
-                Some(Planes { offset: layer.offset, count: layer.outputs, side: geometry.kernel })
+            (LayerSpec::Convolution { .. }, Shape::Image { channels, .. }, Some(geometry)) => {
+                Some(Planes { offset: layer.offset, count: layer.outputs * channels, side: geometry.kernel })
             }
-            (LayerSpec::Dense { .. }, Shape::Image { channels: 1, side }, _) => {
-                Some(Planes { offset: layer.offset, count: layer.outputs, side })
+            (LayerSpec::Dense { .. }, Shape::Image { channels, side }, _) => {
+                Some(Planes { offset: layer.offset, count: layer.outputs * channels, side })
             }
             _ => None,
         }

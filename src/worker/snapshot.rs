@@ -63,8 +63,12 @@ impl PictureLayout {
             // A few of its first layer's; where that makes no pictures of an image, the first weights as they come.
             Architecture::Built(_) => match model.planes() {
                 Some(planes) => {
-                    let images = planes.count.min(if planes.side > 8 { 10 } else { 16 });
-                    Self { images, side: planes.side, columns: images.min(if planes.side > 8 { 5 } else { 8 }) }
+                    // Of colours, three pictures stand side by side.
+                    let colours = usize::from(model.picture().channels);
+                    let (most, columns) = if planes.side > 8 { (10, 5) } else { (16, 8) };
+                    let columns = if colours > 1 { 6 } else { columns };
+                    let images = planes.count.min(most * colours);
+                    Self { images, side: planes.side, columns: images.min(columns) }
                 }
                 None => Self { images: 1, side: 16, columns: 1 },
             },

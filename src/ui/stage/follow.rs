@@ -60,12 +60,20 @@ fn way(page: Page) -> AnyView {
     let following = page.following;
     let names = Memo::new(move |_| {
         following.followed.with(|followed| {
-            let name = |passed: &Passed| (passed.layer.clone(), passed.shape.clone(), passed.of, passed.values.images);
+            let name = |passed: &Passed| {
+                (
+                    passed.layer.clone(),
+                    passed.shape.clone(),
+                    passed.of,
+                    passed.values.images,
+                    passed.gradient.images > 0,
+                )
+            };
             followed.as_ref().map_or_else(Vec::new, |followed| followed.layers.iter().map(name).collect::<Vec<_>>())
         })
     });
     let all = move || {
-        let layer = |(number, (name, shape, of, shown))| one_layer(page, number, name, shape, (of, shown));
+        let layer = |(number, (name, shape, of, shown, back))| one_layer(page, number, name, shape, (of, shown, back));
         names.get().into_iter().enumerate().map(layer).collect::<Vec<_>>()
     };
     let image = canvas(page, |canvas, followed, dark| paint_image(canvas, followed.picture, &followed.pixels, dark));
@@ -108,7 +116,7 @@ fn canvas(page: Page, draw: impl Fn(&web_sys::HtmlCanvasElement, &Followed, bool
 }
 
 /// What a layer made of the image, above the gradient that comes back to it.
-fn one_layer(page: Page, number: usize, name: String, shape: String, (of, shown): (u32, u32)) -> AnyView {
+fn one_layer(page: Page, number: usize, name: String, shape: String, (of, shown, back): (u32, u32, bool)) -> AnyView {
     let sheet = |read: fn(&Passed) -> &Sheet| {
         canvas(page, move |canvas, followed, dark| {
             if let Some(sheet) = followed.layers.get(number).map(read).filter(|sheet| !sheet.values.is_empty()) {
@@ -124,7 +132,7 @@ fn one_layer(page: Page, number: usize, name: String, shape: String, (of, shown)
             <span class="follow-sheet" class:lit=bool_fn(move || reached(page, Place::Layer(number)))>{sheet(|passed| &passed.values)}</span>
             <span class="small-label">{shape}</span>
             <span class="small-label">{part}</span>
-            <span class="follow-sheet back" class:lit=bool_fn(move || reached(page, Place::Gradient(number)))>{sheet(|passed| &passed.gradient)}</span>
+            {back.then(|| view! { <span class="follow-sheet back" class:lit=bool_fn(move || reached(page, Place::Gradient(number)))>{sheet(|passed| &passed.gradient)}</span> }.into_any())}
         </li>
     }
     .into_any()

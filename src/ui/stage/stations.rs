@@ -6,6 +6,7 @@ use leptos::{html, prelude::*};
 
 use super::{colours::paint, follow::follow, lot::lot, preset_cards};
 use crate::{
+    data::Picture,
     mechanism::EncoderSpec,
     plot::format,
     ui::{
@@ -39,7 +40,10 @@ pub fn stage(page: Page) -> impl IntoView {
     let person = Memo::new(move |_| people.with(|people| people.as_ref()?.person.clone()));
     let own = move || page.snapshots.people.with(Option::is_some);
     let title = move || match people.with(|people| people.as_ref().map(|people| people.step)) {
-        Some(step) if own() => t!("Step {step}. Is this person's digit in it?", step = format::integer(step)),
+        Some(step) if own() && page.digits.images().0 == Picture::DIGIT => {
+            t!("Step {step}. Is this person's digit in it?", step = format::integer(step))
+        }
+        Some(step) if own() => t!("Step {step}. Is this person's image in it?", step = format::integer(step)),
         Some(_) => t!("A recorded step, of digits that the program drew. Is this person's digit in it?").to_owned(),
         None => t!("Is this person's digit in it?").to_owned(),
     };
@@ -193,14 +197,14 @@ fn alone(page: Page, person: Option<Arc<Person>>) -> String {
 
 fn before(page: Page) -> &'static str {
     if noisy(page) {
-        t!("Somebody who knows all others' images could subtract them, and would hold this digit.")
+        t!("Somebody who knows all others' images could subtract them, and would hold this image.")
     } else {
-        t!("Somebody who knows all others' images can subtract them, and holds this digit.")
+        t!("Somebody who knows all others' images can subtract them, and holds this image.")
     }
 }
 
 fn after(page: Page) -> &'static str {
-    if noisy(page) { t!("The same subtraction leaves static: no digit to be held.") } else { t!("Nothing hides it.") }
+    if noisy(page) { t!("The same subtraction leaves static: no image to be held.") } else { t!("Nothing hides it.") }
 }
 
 fn says(page: Page, there: bool) -> String {
@@ -216,7 +220,7 @@ fn says(page: Page, there: bool) -> String {
     // Station by station, while the step is walked through.
     let noisy = noisy(page);
     match page.snapshots.lit.get() {
-        Some(0) => return t!("1. A lot is drawn by chance. Nobody outside knows which digits are in it.").to_owned(),
+        Some(0) => return t!("1. A lot is drawn by chance. Nobody outside knows which images are in it.").to_owned(),
         Some(1) => {
             return t!(
                 "2. Each image says how it would change the model. None may say it louder than the bound allows."
