@@ -85,6 +85,10 @@ impl Search {
                     .to_owned(),
             );
         };
+        let (picture, classes) = (config.model.picture(), config.model.classes());
+        let digits = synthetic::like(picture, classes, SEED, DRAWN.0, DRAWN.1).ok_or(
+            "the noise is annealed on public images, and the program draws none of this size and of so many classes",
+        )?;
         let lengths = lengths(steps, schedule.phases).collect();
         let epsilon = cost(&config, examples, steps).map_err(sentence)?.improved.epsilon;
         Ok(Self {
@@ -92,7 +96,7 @@ impl Search {
             lengths,
             examples,
             epsilon,
-            digits: synthetic::digits(SEED, DRAWN.0, DRAWN.1),
+            digits,
             rng: NotPrivateReplay::new(SEED),
             annealing: None,
             trial: None,

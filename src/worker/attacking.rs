@@ -98,7 +98,10 @@ impl Attack {
             let seed = SystemRng::new().map_err(SessionError::from)?.next_u64();
             let (Asked { config, own }, factory) = (&self.asked, EngineFactory::cpu());
             let sought = Sought { seed, ..sought };
-            let begun = Membership::new(&factory, digits, config.clone(), &sought, own.as_ref()).await?;
+            // The town is of digits, whatever images the run is of.
+            let model = config.model.fitted(digits.picture, digits.classes.count()).unwrap_or(config.model);
+            let config = RunConfig { model, ..config.clone() };
+            let begun = Membership::new(&factory, digits, config, &sought, own.as_ref()).await?;
             self.membership = Some(begun);
             return Ok(None);
         };

@@ -74,7 +74,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             format!("--phases is {}; of {} steps there are at most {most}", arguments.phases, arguments.steps).into()
         );
     }
-    let drawn = synthetic::digits(arguments.seed, arguments.digits, HELD_OUT);
+    let (picture, classes) = (config.model.picture(), config.model.classes());
+    let drawn = synthetic::like(picture, classes, arguments.seed, arguments.digits, HELD_OUT).ok_or_else(|| {
+        format!("no {picture} images of {classes} classes are drawn, on which a search would be free")
+    })?;
     let mut factory = EngineFactory::cpu();
     factory.threads(arguments.threads);
     let trial = Trial { arguments, config, train: drawn.train, held_out: drawn.test, factory };

@@ -12,7 +12,7 @@ pub mod colour;
 mod pen;
 mod skeletons;
 
-use super::{Dataset, Digits, Source, TestSet, coin::mixed, idx::PIXELS};
+use super::{Dataset, Digits, Picture, Source, TestSet, coin::mixed, idx::PIXELS};
 use crate::rng::NotPrivateReplay;
 use pen::Page;
 use rand::rand_core::Rng;
@@ -31,6 +31,16 @@ pub fn digits(seed: u64, train: usize, test: usize) -> Digits {
         test: dataset(seed, TEST_START, test),
         source: Source::Synthetic,
         test_set: TestSet::Public,
+    }
+}
+
+/// Public images of this size and of so many classes, as [`digits`] or [`colour::images`] are drawn; `None`: the program draws no such.
+#[must_use]
+pub fn like(picture: Picture, classes: usize, seed: u64, train: usize, test: usize) -> Option<Digits> {
+    match (picture, classes) {
+        (Picture::DIGIT, 10) => Some(digits(seed, train, test)),
+        (colour::PICTURE, 10) => Some(colour::images(seed, train, test)),
+        _ => None,
     }
 }
 

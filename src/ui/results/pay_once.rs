@@ -4,6 +4,7 @@ use leptos::{html, prelude::*};
 
 use super::fold::fold;
 use crate::{
+    data::Picture,
     data::TestSet,
     model::PIXELS,
     plot::{
@@ -15,7 +16,7 @@ use crate::{
     ui::{
         browser,
         settings::Number,
-        size::closures::{bool_fn, effect, on_click, on_event, text_fn, text_memo, view_fn},
+        size::closures::{bool_fn, bool_memo, effect, on_click, on_event, text_fn, text_memo, view_fn},
         stage::colours::put,
         state::{Origin, Page, pay_once::Paid},
         text::{Text, heard, t, text},
@@ -52,8 +53,12 @@ pub fn panel(page: Page) -> Option<AnyView> {
 fn inside(page: Page) -> AnyView {
     let once = page.pay_once;
     let busy = move || matches!(once.paid.get(), Paid::Summing(_)) || once.trains.get();
-    let waits =
-        move || busy() || !page.digits.loaded.with(|digits| digits.as_ref().is_some_and(|digits| digits.complete));
+    let others = bool_memo(move || page.digits.images() != (Picture::DIGIT, 10));
+    let waits = move || {
+        busy()
+            || others.get()
+            || !page.digits.loaded.with(|digits| digits.as_ref().is_some_and(|digits| digits.complete))
+    };
     let released = move || matches!(once.paid.get(), Paid::Released(_));
     let release = move || if released() { t!("Release anew, and pay again") } else { t!("Release once") };
     let save = move |_| {
@@ -61,6 +66,7 @@ fn inside(page: Page) -> AnyView {
     };
     view! {
         <p>{t!("What a simple classifier must know of the digits is added up and released once, with noise. What is trained on that costs nothing, however long it is trained: no step is in a ledger. In DP-SGD every step is.")}</p>
+        <p class="field-error" hidden=bool_fn(move || !others.get())>{t!("Its features are of 28×28 grey images of ten classes, and those at hand are others.")}</p>
         <div class="once">{features(page)}{noise(page)}{epsilon(page)}</div>
         <div class="once-buttons">
             <button type="button" class="primary" data-testid="pay" disabled=bool_fn(waits) on:click=on_click(move |_| page.pay_once())>{text_fn(release)}</button>
