@@ -3,6 +3,7 @@
 //! | module | what it is |
 //! | --- | --- |
 //! | `builder` | a network of one's own, layer by layer |
+//! | `class_names` | names for the classes of one's own images |
 //! | `cores` | on how many cores the CPU computes |
 //! | `control` | one control, while it plays a part |
 //! | `digits_line` | what is loaded, and the way to one's own files |
@@ -17,6 +18,8 @@
 mod annealing;
 #[cfg(target_arch = "wasm32")]
 mod builder;
+#[cfg(target_arch = "wasm32")]
+mod class_names;
 #[cfg(target_arch = "wasm32")]
 pub(super) mod control;
 #[cfg(target_arch = "wasm32")]

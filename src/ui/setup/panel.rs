@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use super::{
+    class_names::class_names,
     control::{control, controls},
     cores::cores,
     digits_line::digits_line,
@@ -26,7 +27,7 @@ pub fn panel(page: Page) -> impl IntoView {
         <fieldset>
             <legend>{t!("Data and model")}</legend>
             {control(page, DIGITS)}
-            {digits_line(page)}
+            {digits_line(page)}{class_names(page)}
             {control(page, MODEL)}
         </fieldset>
         <fieldset>

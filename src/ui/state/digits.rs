@@ -135,6 +135,15 @@ impl DigitSets {
             .unwrap_or_else(|| label.to_string())
     }
 
+    /// Calls the classes so.
+    pub fn name_classes(self, names: Vec<String>) {
+        self.loaded.update(|loaded| {
+            if let Some(loaded) = loaded.as_mut().filter(|loaded| loaded.classes.len() == names.len()) {
+                loaded.classes = names;
+            }
+        });
+    }
+
     /// The visitor's own files that are in use.
     #[must_use]
     pub fn own_files(self) -> Vec<web_sys::File> {
