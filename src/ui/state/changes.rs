@@ -54,8 +54,7 @@ impl Page {
                 self.messages.clear(Some(number));
             }
         }
-        let model = self.digits.fitted(settings.model);
-        self.settings.set(Settings { model, ..settings });
+        self.settings.set(self.fitted(settings));
         self.leave_search();
         self.follow_budget(self.digits.train(), Some(before), then);
     }

@@ -94,10 +94,12 @@ impl Page {
         self.annealing.stop();
         self.annealing.forget();
         // Models follow the images: their layers stay, and shapes are worked out anew.
-        let model = self.settings.with_untracked(|settings| self.digits.fitted(settings.model));
-        if self.settings.with_untracked(|settings| settings.model != model) {
-            self.settings.update(|settings| settings.model = model);
+        let (before, now) =
+            self.settings.with_untracked(|settings| (settings.model, self.digits.fitted(settings.model)));
+        if before != now {
+            self.settings.update(|settings| settings.model = now);
         }
+        self.fit_lesson();
         // While others are awaited, the choice is theirs.
         if arrival.last && self.settings.with_untracked(|settings| settings.digits != own) {
             self.set_digits(own);

@@ -157,12 +157,27 @@ impl Page {
         let lesson = set.lessons.get(lesson).filter(|lesson| step < lesson.steps.len())?;
         let scene = lesson.scene(step);
         let digits = self.settings.with_untracked(|settings| settings.digits);
-        let read = |query: &str| Settings { digits, ..link::read(query).0.settings };
+        let read = |query: &str| self.fitted(Settings { digits, ..link::read(query).0.settings });
         Some(Staged {
             settings: read(scene.set),
             until: scene.until,
             also: scene.also.iter().map(|query| read(query)).collect(),
         })
+    }
+
+    /// Settings with their model on the images at hand.
+    pub(super) fn fitted(self, settings: Settings) -> Settings {
+        Settings { model: self.digits.fitted(settings.model), ..settings }
+    }
+
+    /// Other images have come: the open step's models are fitted to them.
+    pub(super) fn fit_lesson(self) {
+        let Some(staged) = self.lessons.staged.get_untracked() else { return };
+        let also = staged.also.iter().map(|settings| self.fitted(settings.clone())).collect();
+        let fitted = Staged { settings: self.fitted(staged.settings.clone()), until: staged.until, also };
+        if fitted != *staged {
+            self.lessons.staged.set(Some(Arc::new(fitted)));
+        }
     }
 
     /// Gives the visitor their settings back; the lesson stays open.
