@@ -21,6 +21,7 @@ use hushgrad::{
     accounting::{ledger::Ledger, noise::NoiseSpec, rdp},
     data::{
         idx::PIXELS,
+        raster::{DecodeError, Raster},
         shard_writer::{self, MANIFEST, Set},
         synthetic,
     },
@@ -178,6 +179,10 @@ impl Host for Page {
     }
     fn keep(&self, url: &str, _: &[u8]) {
         self.kept.borrow_mut().push(url.to_owned());
+    }
+    async fn decode(&self, coded: &[u8]) -> Result<Raster, DecodeError> {
+        turns(1).await;
+        hushgrad::data::decode::decode(coded)
     }
     async fn yield_now(&self) {
         turns(1).await;

@@ -6,7 +6,7 @@ use std::{io::Write, path::PathBuf};
 use hushgrad::data::{
     Dataset, Source, TestSet,
     idx::{self, Fault, Field, IdxError, Kind, PIXELS},
-    mnist, mnist_files,
+    mnist, mnist_files, own_files,
     shard_writer::{self, MANIFEST, Set},
     shards::{Assembler, Manifest, ManifestFault, Part, ShardError},
     synthetic,
@@ -461,9 +461,9 @@ fn a_folder_without_mnist_is_reported_with_the_reason() {
     let error = mnist::locate_in(vec![place(Why::MnistDir, &empty), place(Why::Cache, &other)]).unwrap_err();
     assert!(matches!(error, mnist::MnistError::MnistDir { .. }), "{error}");
     // The same folder is good data of its own.
-    let digits = mnist::load_any(&other).unwrap();
+    let digits = own_files::load(&other).unwrap();
     assert_eq!((digits.train.len(), digits.test.len(), digits.source), (9, 9, Source::Visitor));
-    assert!(matches!(mnist::load_any(&empty), Err(mnist::FolderError::NoFiles)));
+    assert!(matches!(own_files::load(&empty), Err(mnist::FolderError::NoFiles)));
 }
 
 #[test]
@@ -473,7 +473,7 @@ fn mnist_is_found_whole_where_the_machine_has_it() {
             assert_eq!((found.digits.train.len(), found.digits.test.len()), (60_000, 10_000));
             assert_eq!(found.digits.source, Source::Mnist);
             assert_eq!(found.digits.train.labels[..5], [5, 0, 4, 1, 9]);
-            let digits = mnist::load_any(&found.place.folder).unwrap();
+            let digits = own_files::load(&found.place.folder).unwrap();
             assert_eq!((digits.source, digits.test_set), (Source::Mnist, TestSet::Public));
         }
         Err(mnist::MnistError::Absent { tried }) => {

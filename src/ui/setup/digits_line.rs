@@ -23,7 +23,7 @@ pub fn digits_line(page: Page) -> impl IntoView {
             (None, _) => t!("Waiting for the digits…").to_owned(),
             (Some(loaded), running) => {
                 let what = match loaded.source {
-                    Source::Mnist => {
+                    Source::Mnist | Source::Known => {
                         text!("{name}: {train} to train on, {test} to test, checked against the original.")
                     }
                     Source::Synthetic => text!("{name}: {train} to train on, {test} to test, drawn by this page."),

@@ -27,7 +27,7 @@ impl LoadedDigits {
         match self.source {
             Source::Mnist | Source::Site => Digits::Mnist,
             Source::Synthetic => Digits::Synthetic,
-            Source::Visitor => Digits::Files,
+            Source::Visitor | Source::Known => Digits::Files,
         }
     }
 }

@@ -19,7 +19,7 @@ pub struct Flags {
     /// A ready-made run, as the page offers it
     #[arg(long, value_name = "NAME", conflicts_with = "config", value_parser = settings::preset)]
     pub preset: Option<Preset>,
-    /// Folder with IDX files, plain or gzip; else MNIST is looked for, else digits are drawn
+    /// Folder or file of images: IDX, CIFAR's, an .npz, a ZIP or a folder of pictures; else MNIST is looked for, else digits are drawn
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
     /// Train on the built-in synthetic digits
