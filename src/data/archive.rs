@@ -14,7 +14,9 @@ use super::{
 };
 
 /// Bytes of a header, and of what entries are filled up to.
-const BLOCK: usize = 512;
+pub(super) const BLOCK: usize = 512;
+/// What is named where no entry is being read.
+const TAR: &str = "tar";
 /// Most entries of an archive, of any kind.
 const MOST_ENTRIES: usize = 64;
 /// Most bytes of an entry that describes another.
@@ -36,7 +38,7 @@ pub(super) fn read(file: &str, packed: &[u8]) -> Result<Sets, FileError> {
         let (training, test) = first.variety.batches();
         let missing = training.iter().chain([&test]).find(|name| !batches.iter().any(|(found, _)| found == *name));
         if let Some(missing) = missing {
-            return Err(FileFault::CifarMissing { missing: (*missing).to_owned() }.of(file));
+            return Err(FileFault::CifarMissing { file: (*missing).to_owned() }.of(file));
         }
     }
     let sets = cifar::assemble(batches, texts).map_err(|error| error.fault.of(file))?;
@@ -51,7 +53,7 @@ pub(super) fn read(file: &str, packed: &[u8]) -> Result<Sets, FileError> {
 type Entries = (Vec<(String, Batch)>, Vec<(String, cifar::Text)>);
 
 fn entries(packed: &[u8], most: u64) -> Result<Entries, FileFault> {
-    let mut tar = Tar { gzip: MultiGzDecoder::new(packed), at: 0, within: "its beginning".to_owned() };
+    let mut tar = Tar { gzip: MultiGzDecoder::new(packed), at: 0, within: TAR.to_owned() };
     let (mut batches, mut texts, mut bytes) = (Vec::new(), Vec::new(), 0);
     for _ in 0..MOST_ENTRIES {
         let Some(Entry { name, size, kind }) = tar.header()? else {
@@ -175,7 +177,7 @@ impl Tar<'_> {
     /// Reads what follows the last entry, at most so much as tar fills a record up to: gzip's checksum stands behind it.
     fn end(&mut self) -> Result<(), FileFault> {
         const MOST: u64 = 1 << 20;
-        "what follows its last entry".clone_into(&mut self.within);
+        TAR.clone_into(&mut self.within);
         if self.take(MOST, 1 << 16)?.len() as u64 == MOST {
             return Err(FileFault::TooMuch { entry: self.within.clone(), most: MOST });
         }
@@ -190,64 +192,18 @@ fn octal(field: &[u8]) -> Option<u64> {
 }
 
 /// The sum of a header's bytes, those of the checksum itself as blanks.
-fn checksum(block: &[u8]) -> Option<u64> {
+pub(super) fn checksum(block: &[u8]) -> Option<u64> {
     let byte = |(i, &byte): (usize, &u8)| if (148..156).contains(&i) { 32 } else { u64::from(byte) };
     Some(block.iter().take(BLOCK).enumerate().map(byte).sum())
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use std::io::Write as _;
-
+mod tests {
     use super::*;
-    use crate::data::cifar::{Variety, tests::records};
-
-    fn header(name: &str, size: usize, kind: u8) -> Vec<u8> {
-        let mut block = vec![0; BLOCK];
-        block[..name.len()].copy_from_slice(name.as_bytes());
-        block[124..135].copy_from_slice(format!("{size:011o}").as_bytes());
-        block[156] = kind;
-        block[257..265].copy_from_slice(b"ustar  \0");
-        let sum = checksum(&block).unwrap();
-        block[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
-        block
-    }
-
-    /// An entry as tar writes it.
-    fn entry(name: &str, contents: &[u8], kind: u8) -> Vec<u8> {
-        let mut out = [header(name, contents.len(), kind), contents.to_vec()].concat();
-        out.resize(out.len().next_multiple_of(BLOCK), 0);
-        out
-    }
-
-    pub(in super::super) fn gzip(bytes: &[u8]) -> Vec<u8> {
-        let mut packer = flate2::write::GzEncoder::new(vec![], flate2::Compression::fast());
-        packer.write_all(bytes).unwrap();
-        packer.finish().unwrap()
-    }
-
-    pub(in super::super) fn packed(entries: &[(&str, Vec<u8>, u8)]) -> Vec<u8> {
-        let mut tar: Vec<u8> = entries.iter().flat_map(|(name, contents, kind)| entry(name, contents, *kind)).collect();
-        tar.resize(tar.len() + 2 * BLOCK, 0);
-        tar.resize(tar.len().next_multiple_of(10_240), 0);
-        gzip(&tar)
-    }
-
-    /// What CIFAR-10's archive holds, with fewer images.
-    pub(in super::super) fn ten() -> Vec<(&'static str, Vec<u8>, u8)> {
-        let file = |name, count, seed| (name, records(Variety::Ten, count, seed), b'0');
-        vec![
-            ("cifar-10-batches-bin/", vec![], b'5'),
-            file("cifar-10-batches-bin/data_batch_1.bin", 12, 1),
-            ("cifar-10-batches-bin/batches.meta.txt", b"a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n\n".to_vec(), b'0'),
-            file("cifar-10-batches-bin/data_batch_3.bin", 5, 3),
-            file("cifar-10-batches-bin/data_batch_4.bin", 5, 4),
-            file("cifar-10-batches-bin/test_batch.bin", 7, 9),
-            ("cifar-10-batches-bin/readme.html", b"<p>".to_vec(), b'0'),
-            file("cifar-10-batches-bin/data_batch_5.bin", 5, 5),
-            file("cifar-10-batches-bin/data_batch_2.bin", 5, 2),
-        ]
-    }
+    use crate::data::{
+        cifar::Variety,
+        tests::{entry, gzip, header, packed, records, ten},
+    };
 
     #[test]
     fn an_archive_is_read_in_one_pass() {
@@ -300,14 +256,17 @@ pub(super) mod tests {
             (with("link", vec![], b'2'), "tar: “link” is a link or something else"),
             (packed(&[("test_batch.bin", vec![3; 5000], b'0')]), "length 5000: "),
             (packed(&[("test_batch.bin", vec![99; 3073], b'0')]), "label 99 in record 0"),
-            (packed(&[("readme.html", vec![0; 200_000], b'0')]), "“readme.html” has 200000 bytes; expected at most 100000"),
+            (
+                packed(&[("readme.html", vec![0; 200_000], b'0')]),
+                "“readme.html” has 200000 bytes; expected at most 100000",
+            ),
             (lies(0o77_777_777_777), "“test.bin” has 8589934591 bytes; expected at most 392000016"),
             (lies(3074), "tar: the archive ends within “test.bin”"),
             (changed(BLOCK + 124, b'z'), "tar: the checksum of the header at byte 512"),
             (gzip(&good[..BLOCK + 700]), "tar: the archive ends within “cifar-10-batches-bin/data_batch_1.bin”"),
             (gzip(&good[..BLOCK + 200]), "tar: the archive ends within “cifar-10-batches-bin/”"),
             (cut, "gzip: the compressed data ends early, in “"),
-            (damaged, "gzip: the compressed data is damaged in “what follows its last entry”"),
+            (damaged, "gzip: the compressed data is damaged in “tar”"),
             (gzip(&vec![0; 30_000_000]), "unpacked it comes to more than 1048576 bytes"),
         ] {
             let error = read("cifar.tar.gz", &bytes).unwrap_err().to_string();

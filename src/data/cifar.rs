@@ -12,12 +12,108 @@ const PICTURE: Picture = Picture { channels: 3, side: 32 };
 
 const TEN: [&str; 10] = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"];
 /// The fine labels, in alphabetical order.
-const HUNDRED: &str = "apple aquarium_fish baby bear beaver bed bee beetle bicycle bottle bowl boy bridge bus butterfly camel can castle caterpillar \
-     cattle chair chimpanzee clock cloud cockroach couch crab crocodile cup dinosaur dolphin elephant flatfish forest fox girl hamster house kangaroo \
-     keyboard lamp lawn_mower leopard lion lizard lobster man maple_tree motorcycle mountain mouse mushroom oak_tree orange orchid otter palm_tree pear \
-     pickup_truck pine_tree plain plate poppy porcupine possum rabbit raccoon ray road rocket rose sea seal shark shrew skunk skyscraper snail snake \
-     spider squirrel streetcar sunflower sweet_pepper table tank telephone television tiger tractor train trout tulip turtle wardrobe whale willow_tree \
-     wolf woman worm";
+const HUNDRED: [&str; 100] = [
+    "apple",
+    "aquarium_fish",
+    "baby",
+    "bear",
+    "beaver",
+    "bed",
+    "bee",
+    "beetle",
+    "bicycle",
+    "bottle",
+    "bowl",
+    "boy",
+    "bridge",
+    "bus",
+    "butterfly",
+    "camel",
+    "can",
+    "castle",
+    "caterpillar",
+    "cattle",
+    "chair",
+    "chimpanzee",
+    "clock",
+    "cloud",
+    "cockroach",
+    "couch",
+    "crab",
+    "crocodile",
+    "cup",
+    "dinosaur",
+    "dolphin",
+    "elephant",
+    "flatfish",
+    "forest",
+    "fox",
+    "girl",
+    "hamster",
+    "house",
+    "kangaroo",
+    "keyboard",
+    "lamp",
+    "lawn_mower",
+    "leopard",
+    "lion",
+    "lizard",
+    "lobster",
+    "man",
+    "maple_tree",
+    "motorcycle",
+    "mountain",
+    "mouse",
+    "mushroom",
+    "oak_tree",
+    "orange",
+    "orchid",
+    "otter",
+    "palm_tree",
+    "pear",
+    "pickup_truck",
+    "pine_tree",
+    "plain",
+    "plate",
+    "poppy",
+    "porcupine",
+    "possum",
+    "rabbit",
+    "raccoon",
+    "ray",
+    "road",
+    "rocket",
+    "rose",
+    "sea",
+    "seal",
+    "shark",
+    "shrew",
+    "skunk",
+    "skyscraper",
+    "snail",
+    "snake",
+    "spider",
+    "squirrel",
+    "streetcar",
+    "sunflower",
+    "sweet_pepper",
+    "table",
+    "tank",
+    "telephone",
+    "television",
+    "tiger",
+    "tractor",
+    "train",
+    "trout",
+    "tulip",
+    "turtle",
+    "wardrobe",
+    "whale",
+    "willow_tree",
+    "wolf",
+    "woman",
+    "worm",
+];
 
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +146,7 @@ impl Variety {
     fn names(self) -> Vec<String> {
         match self {
             Self::Ten => TEN.map(str::to_owned).to_vec(),
-            Self::Hundred => HUNDRED.split(' ').map(str::to_owned).collect(),
+            Self::Hundred => HUNDRED.map(str::to_owned).to_vec(),
         }
     }
 
@@ -247,19 +343,9 @@ fn joined(mut batches: Vec<(String, Batch)>) -> Result<Part, FileError> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
-
-    /// So many records whose labels go round and whose pixels tell their place.
-    pub(in super::super) fn records(variety: Variety, count: usize, seed: u8) -> Vec<u8> {
-        let one = |i: usize| {
-            let label = (i % usize::from(variety.classes())) as u8;
-            let labels = if variety == Variety::Ten { vec![label] } else { vec![label % 20, label] };
-            let pixels = (0..PICTURE.pixels()).map(move |pixel| (pixel * 7 + i * 13) as u8 ^ seed);
-            labels.into_iter().chain(pixels)
-        };
-        (0..count).flat_map(one).collect()
-    }
+    use crate::data::tests::records;
 
     fn batch(name: &str, variety: Variety, count: usize) -> (String, Batch) {
         (name.to_owned(), Batch::read(records(variety, count, name.len() as u8)).unwrap())
@@ -345,7 +431,11 @@ pub(super) mod tests {
                 "test.bin: length 6148: CIFAR's binary files",
             ),
             (vec![], names(&["a"]), "batches.meta.txt: names of classes alone; choose the batches"),
-            (vec![ten("train.bin")], names(&["a", "b"]), "batches.meta.txt: 2 names of classes; expected 10, one a line"),
+            (
+                vec![ten("train.bin")],
+                names(&["a", "b"]),
+                "batches.meta.txt: 2 names of classes; expected 10, one a line",
+            ),
             (vec![ten("train.bin")], names(&twice), "batches.meta.txt: its classes: classes 0 and 1 are both called"),
         ] {
             let error = assemble(batches, texts).unwrap_err().to_string();

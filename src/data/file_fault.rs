@@ -54,20 +54,26 @@ pub enum FileFault {
          so fetch it again"
     )]
     CifarLength { found: u64 },
-    #[error("{field} {found} in record {record} (counted from 0); expected 0 to {most}: the file is damaged or none of CIFAR's, so fetch it again")]
+    #[error(
+        "{field} {found} in record {record} (counted from 0); expected 0 to {most}: the file is damaged or none of CIFAR's, so fetch it again"
+    )]
     CifarLabel { field: CifarField, found: u8, record: usize, most: u8 },
     #[error("{found} names of classes; expected {expected}, one a line")]
     CifarNames { found: usize, expected: usize },
     #[error("line {line} is no text (UTF-8); expected a name of a class")]
     CifarText { line: usize },
-    #[error("a test batch alone; choose the training batches (data_batch_1.bin … of CIFAR-10, train.bin of CIFAR-100) as well")]
+    #[error(
+        "a test batch alone; choose the training batches (data_batch_1.bin … of CIFAR-10, train.bin of CIFAR-100) as well"
+    )]
     TestAlone,
-    #[error("the name tells neither training nor test; name it as CIFAR does: data_batch_1.bin …, test_batch.bin, train.bin, test.bin")]
+    #[error(
+        "the name tells neither training nor test; name it as CIFAR does: data_batch_1.bin …, test_batch.bin, train.bin, test.bin"
+    )]
     CifarNameless,
     #[error("names of classes alone; choose the batches that they belong to as well")]
     NamesAlone,
-    #[error("{missing} is not in it; fetch the archive again")]
-    CifarMissing { missing: String },
+    #[error("{file} is not in it; fetch the archive again")]
+    CifarMissing { file: String },
 
     #[error("gzip: the compressed data ends early, in “{entry}”, so the file was cut short; fetch it again")]
     GzipTruncated { entry: String },
@@ -75,9 +81,13 @@ pub enum FileFault {
     GzipDamaged { entry: String, detail: String },
     #[error("tar: the archive ends within “{entry}”, so it was cut short; fetch it again")]
     TarTruncated { entry: String },
-    #[error("tar: the {field} of the header at byte {at} (unpacked) cannot be read; the archive is damaged, so fetch it again")]
+    #[error(
+        "tar: the {field} of the header at byte {at} (unpacked) cannot be read; the archive is damaged, so fetch it again"
+    )]
     TarHeader { field: TarField, at: u64 },
-    #[error("tar: “{entry}” is a link or something else that is no file; expected CIFAR's own archive, as it is published")]
+    #[error(
+        "tar: “{entry}” is a link or something else that is no file; expected CIFAR's own archive, as it is published"
+    )]
     TarKind { entry: String },
     #[error(
         "“{entry}” is none of CIFAR's files; expected cifar-10-binary.tar.gz or cifar-100-binary.tar.gz as they are published, or a ZIP of pictures"
@@ -86,9 +96,13 @@ pub enum FileFault {
 
     #[error("ZIP: {detail}; the archive is damaged or was cut short, so make or fetch it again")]
     Zip { detail: String },
+    #[error("ZIP: an entry is in it twice; make the archive again")]
+    ZipTwice,
     #[error("ZIP: {found} entries; expected at most {most}")]
     ZipEntries { found: usize, most: usize },
-    #[error("ZIP: “{entry}” cannot be unpacked ({detail}); make the archive again, with deflate or without compression, and without a password")]
+    #[error(
+        "ZIP: “{entry}” cannot be unpacked ({detail}); make the archive again, with deflate or without compression, and without a password"
+    )]
     ZipEntry { entry: String, detail: String },
 
     #[error("“{array}” is no NumPy array: it begins with bytes {found}; expected 93 4e 55 4d 50 59")]
@@ -101,9 +115,11 @@ pub enum FileFault {
     NpyType { array: String, name: String, expected: NpyExpected },
     #[error("“{array}” is in Fortran's order; save numpy.ascontiguousarray of it")]
     NpyFortran { array: String },
-    #[error("“{array}” has shape ({found}); expected {expected}")]
+    #[error("“{array}” has shape “{found}”; expected {expected}")]
     NpyShape { array: String, found: String, expected: NpyExpected },
-    #[error("“{array}”: {expected} bytes of elements were declared and there are {found}; it was cut short, so save it again")]
+    #[error(
+        "“{array}”: {expected} bytes of elements were declared and there are {found}; it was cut short, so save it again"
+    )]
     NpyLength { array: String, found: u64, expected: u64 },
     #[error("“{array}”: {field} {found}; expected 1 to {MOST_SIDE}: scale the images first")]
     NpySide { array: String, field: NpySide, found: u64 },
@@ -114,7 +130,7 @@ pub enum FileFault {
     #[error("“{array}”: label {found} at example {index} (counted from 0); expected 0 to {}", MOST_CLASSES - 1)]
     NpyLabel { array: String, index: usize, found: String },
     #[error(
-        "the arrays are {found}; expected images and labels as x and y, images and labels, x_train, y_train, x_test and y_test, train_images, train_labels, \
+        "the arrays are “{found}”; expected images and labels as x and y, images and labels, x_train, y_train, x_test and y_test, train_images, train_labels, \
          test_images and test_labels, or arr_0 and arr_1: save the file again with these names, and with no other array"
     )]
     NpyNames { found: String },
@@ -125,13 +141,17 @@ pub enum FileFault {
 
     #[error("it holds no picture; expected a folder for each class, with PNG or JPEG files in it")]
     NoPictures,
-    #[error("“{entry}” lies in no folder of a class; expected class/name.png, or train/class/name.png and test/class/name.png")]
+    #[error(
+        "“{entry}” lies in no folder of a class; expected class/name.png, or train/class/name.png and test/class/name.png"
+    )]
     NoFolder { entry: String },
     #[error("“{entry}” lies too deep; expected class/name.png, or train/class/name.png and test/class/name.png")]
     TooDeep { entry: String },
     #[error("“{entry}” is neither called .png, .jpg nor .jpeg; leave it out, or convert it")]
     NoPicture { entry: String },
-    #[error("“{entry}”: the class “{class}” is not among those to train on; give pictures of it to train on, too, or leave it out")]
+    #[error(
+        "“{entry}”: the class “{class}” is not among those to train on; give pictures of it to train on, too, or leave it out"
+    )]
     OnlyTested { entry: String, class: String },
     #[error("pictures to test with alone; give some to train on, in train/class/name.png")]
     OnlyTests,
@@ -275,4 +295,3 @@ pub(super) fn shown(name: &str) -> String {
     }
     name.chars().take(MOST).map(plain).chain(['…']).collect()
 }
-

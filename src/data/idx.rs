@@ -143,11 +143,15 @@ pub enum Fault {
     NoExamples { kind: Kind },
     #[error("count {found}; expected at most {MAX_EXAMPLES}")]
     TooMany { found: u32 },
-    #[error("{field} {found}; expected 1 to {MOST_SIDE}: the models read images of up to {MOST_SIDE}×{MOST_SIDE} pixels, so scale them first")]
+    #[error(
+        "{field} {found}; expected 1 to {MOST_SIDE}: the models read images of up to {MOST_SIDE}×{MOST_SIDE} pixels, so scale them first"
+    )]
     Size { field: Field, found: u32 },
     #[error("colours {found}; expected 1 (grey) or 3 (red, green, blue)")]
     Colours { found: u32 },
-    #[error("count × rows × columns: {bytes} bytes, as square images; expected at most {MOST_PIXELS}: give fewer examples, or smaller ones")]
+    #[error(
+        "count × rows × columns: {bytes} bytes, as square images; expected at most {MOST_PIXELS}: give fewer examples, or smaller ones"
+    )]
     TooLarge { bytes: u64 },
     #[error("length: {expected} bytes were declared and the file has {found}; it was cut short")]
     Truncated { found: u64, expected: u64 },

@@ -33,6 +33,8 @@ pub mod sharing;
 mod shift;
 mod split;
 pub mod synthetic;
+#[cfg(test)]
+mod tests;
 mod turned;
 pub mod visitor;
 mod zipped;

@@ -161,8 +161,7 @@ impl Array {
                 return Err(FileFault::NpySide { array: self.name, field, found });
             }
         }
-        let layout =
-            Layout { rows: rows as usize, columns: columns as usize, channels: channels as usize, order };
+        let layout = Layout { rows: rows as usize, columns: columns as usize, channels: channels as usize, order };
         let Some(picture) = layout.picture() else { return Err(self.fault(NpyExpected::ImageShape)) };
         let bytes = count as u64 * picture.pixels() as u64;
         if bytes > MOST_OF_ONE {
@@ -255,7 +254,8 @@ impl Type {
         let [letter, size @ ..] = rest else { return Err(fault()) };
         let size = std::str::from_utf8(size).ok().and_then(|size| size.parse().ok());
         let size = size.filter(|size| (1..=1024).contains(size));
-        let known = matches!(letter, b'u' | b'i' | b'f') && size.is_some_and(|size: usize| matches!(size, 1 | 2 | 4 | 8));
+        let known =
+            matches!(letter, b'u' | b'i' | b'f') && size.is_some_and(|size: usize| matches!(size, 1 | 2 | 4 | 8));
         let letter = if known { *letter } else { b'?' };
         Ok(Self { name: name.to_owned(), letter, size: size.unwrap_or(1), big_endian: order == b'>' })
     }
@@ -301,22 +301,13 @@ fn shape(text: &str) -> Option<Vec<u64>> {
 
 /// A shape as it is said.
 fn said(shape: &[u64]) -> String {
-    shape.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
+    format!("({})", shape.iter().map(u64::to_string).collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
-
-    /// The file of an array.
-    pub(in super::super) fn file(descr: &str, shape: &str, elements: &[u8]) -> Vec<u8> {
-        let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
-        while (10 + header.len()) % 64 != 63 {
-            header.push(' ');
-        }
-        header.push('\n');
-        [MAGIC, &[1, 0], &(header.len() as u16).to_le_bytes(), header.as_bytes(), elements].concat()
-    }
+    use crate::data::tests::array as file;
 
     fn labels(descr: &str, shape: &str, elements: &[u8]) -> Result<Vec<u8>, FileFault> {
         Array::read("y", file(descr, shape, elements))?.labels()
@@ -411,8 +402,8 @@ pub(super) mod tests {
         for (fault, says) in [
             (labels("<f4", "(1,)", &[0; 4]), "“y” has elements of type “<f4”; expected whole numbers"),
             (labels("|O8", "(1,)", &[0; 8]), "“y” has elements of type “|O8”; expected whole numbers"),
-            (labels("|u1", "(1, 2)", &[0; 2]), "“y” has shape (1, 2); expected (count,) or (count, 1)"),
-            (labels("|u1", "()", &[0]), "“y” has shape (); expected (count,)"),
+            (labels("|u1", "(1, 2)", &[0; 2]), "“y” has shape “(1, 2)”; expected (count,) or (count, 1)"),
+            (labels("|u1", "()", &[0]), "“y” has shape “()”; expected (count,)"),
             (labels("|u1", "(0,)", &[]), "it holds no example"),
             (labels("|i1", "(2,)", &[0, 255]), "“y”: label -1 at example 1 (counted from 0); expected 0 to 99"),
             (labels("<u8", "(1,)", &[255; 8]), "“y”: label 18446744073709551615 at example 0"),
@@ -425,10 +416,13 @@ pub(super) mod tests {
         let nan = f32::NAN.to_le_bytes();
         let minus = (-0.5_f32).to_le_bytes();
         for (fault, says) in [
-            (images("<i2", "(1, 1, 1)", &[0; 2]), "“x” has elements of type “<i2”; expected unsigned bytes (u1) or floats"),
-            (images("|u1", "(1, 3)", &[0; 3]), "“x” has shape (1, 3); expected (count, rows, columns)"),
-            (images("|u1", "(1,)", &[0]), "“x” has shape (1); expected (count, rows, columns)"),
-            (images("|u1", "(1, 2, 2, 2)", &[0; 8]), "“x” has shape (1, 2, 2, 2); expected"),
+            (
+                images("<i2", "(1, 1, 1)", &[0; 2]),
+                "“x” has elements of type “<i2”; expected unsigned bytes (u1) or floats",
+            ),
+            (images("|u1", "(1, 3)", &[0; 3]), "“x” has shape “(1, 3)”; expected (count, rows, columns)"),
+            (images("|u1", "(1,)", &[0]), "“x” has shape “(1)”; expected (count, rows, columns)"),
+            (images("|u1", "(1, 2, 2, 2)", &[0; 8]), "“x” has shape “(1, 2, 2, 2)”; expected"),
             (images("|u1", "(1, 65, 1)", &[0; 65]), "“x”: rows 65; expected 1 to 64"),
             (images("|u1", "(1, 1, 65)", &[0; 65]), "“x”: columns 65; expected 1 to 64"),
             (images("|u1", "(1, 0, 3)", &[]), "“x”: rows 0; expected 1 to 64"),

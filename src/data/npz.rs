@@ -85,34 +85,16 @@ fn sets(mut zip: Zipped, most: u64) -> Result<Sets, FileFault> {
     let part = |(images, labels): (Images, Vec<u8>)| -> Result<Part, FileFault> {
         Ok(Part { images: images.squares(scale)?, labels })
     };
-    Ok(Sets {
-        published: None,
-        picture,
-        classes: None,
-        train: part(training)?,
-        test: test.map(part).transpose()?,
-    })
+    Ok(Sets { published: None, picture, classes: None, train: part(training)?, test: test.map(part).transpose()? })
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use std::io::{Cursor, Write as _};
-
-    use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
-
+mod tests {
     use super::*;
-    use crate::data::{Picture, npy::tests::file};
-
-    /// A ZIP of these entries, packed or not.
-    pub(in super::super) fn zipped(entries: &[(&str, Vec<u8>)], packed: bool) -> Vec<u8> {
-        let mut zip = ZipWriter::new(Cursor::new(vec![]));
-        let method = if packed { CompressionMethod::Deflated } else { CompressionMethod::Stored };
-        for (name, bytes) in entries {
-            zip.start_file(*name, SimpleFileOptions::default().compression_method(method)).unwrap();
-            zip.write_all(bytes).unwrap();
-        }
-        zip.finish().unwrap().into_inner()
-    }
+    use crate::data::{
+        Picture,
+        tests::{array as file, zipped},
+    };
 
     fn read_of(entries: &[(&str, Vec<u8>)]) -> Result<Sets, FileError> {
         let zip = Zipped::open(zipped(entries, true)).unwrap();
@@ -131,7 +113,9 @@ pub(super) mod tests {
 
     #[test]
     fn arrays_are_found_by_their_names() {
-        for [x, y] in [["x", "y"], ["X", "Y"], ["images", "labels"], ["arr_0", "arr_1"], ["train_images", "train_labels"]] {
+        for [x, y] in
+            [["x", "y"], ["X", "Y"], ["images", "labels"], ["arr_0", "arr_1"], ["train_images", "train_labels"]]
+        {
             let (x, y) = (format!("{x}.npy"), format!("{y}.npy"));
             let sets = read_of(&[(&y, labels(9)), (&x, images(9))]).unwrap();
             assert_eq!((sets.picture, sets.train.labels.len(), sets.test), (Picture::new(1, 2).unwrap(), 9, None));
@@ -153,7 +137,8 @@ pub(super) mod tests {
             file("<f4", "(2, 1, 1)", &bytes)
         };
         let of = |train, test| {
-            let entries = [("x_train.npy", train), ("y_train.npy", labels(2)), ("x_test.npy", test), ("y_test.npy", labels(2))];
+            let entries =
+                [("x_train.npy", train), ("y_train.npy", labels(2)), ("x_test.npy", test), ("y_test.npy", labels(2))];
             let sets = read_of(&entries).unwrap();
             (sets.train.images, sets.test.unwrap().images)
         };
@@ -170,15 +155,20 @@ pub(super) mod tests {
             entries
         };
         let four = |test: Vec<u8>| {
-            vec![("x_train.npy", images(9)), ("y_train.npy", labels(9)), ("x_test.npy", test), ("y_test.npy", labels(9))]
+            vec![
+                ("x_train.npy", images(9)),
+                ("y_train.npy", labels(9)),
+                ("x_test.npy", test),
+                ("y_test.npy", labels(9)),
+            ]
         };
         for (entries, says) in [
-            (vec![two[0].clone()], "the arrays are x; expected images and labels as x and y"),
-            (with("val.npy", labels(9)), "the arrays are x, y, val; expected"),
-            (with("notes.txt", vec![]), "the arrays are x, y, notes.txt; expected"),
+            (vec![two[0].clone()], "the arrays are “x”; expected images and labels as x and y"),
+            (with("val.npy", labels(9)), "the arrays are “x, y, val”; expected"),
+            (with("notes.txt", vec![]), "the arrays are “x, y, notes.txt”; expected"),
             (vec![two[0].clone(), ("y.npy", labels(8))], "“x” has 9 images and “y” has 8 labels"),
             (vec![two[0].clone(), ("y.npy", vec![1, 2])], "“y” is no NumPy array: it begins with bytes 01 02"),
-            (vec![two[0].clone(), ("y.npy", images(9))], "“y” has shape (9, 2, 2); expected (count,)"),
+            (vec![two[0].clone(), ("y.npy", images(9))], "“y” has shape “(9, 2, 2)”; expected (count,)"),
             (vec![two[1].clone(), ("x.npy", labels(9))], "“x” has elements of type “<i2”; expected unsigned bytes"),
             (vec![two[1].clone(), ("x.npy", file("|u1", "(9, 70, 1)", &[0; 630]))], "“x”: rows 70; expected 1 to 64"),
             (vec![two[1].clone(), ("x.npy", file("|u1", "(0, 2, 2)", &[]))], "it holds no example"),
@@ -191,6 +181,9 @@ pub(super) mod tests {
         let bomb = zipped(&[("x.npy", vec![0; 3_000_000]), ("y.npy", labels(9))], true);
         assert!(bomb.len() < 20_000);
         let fault = sets(Zipped::open(bomb).unwrap(), 1_000_000).unwrap_err();
-        assert_eq!(fault.to_string(), "unpacked it comes to more than 1000000 bytes at “x.npy”; give fewer examples, or smaller ones");
+        assert_eq!(
+            fault.to_string(),
+            "unpacked it comes to more than 1000000 bytes at “x.npy”; give fewer examples, or smaller ones"
+        );
     }
 }

@@ -148,10 +148,8 @@ mod tests {
     use super::*;
     use crate::data::{
         Picture, TestSet,
-        cifar::{Variety, tests::records},
-        npy::tests::file,
-        npz::tests::zipped,
-        pictures::tests::png,
+        cifar::Variety,
+        tests::{array, png, records, zipped},
     };
 
     fn folder(name: &str, files: &[(&str, Vec<u8>)]) -> PathBuf {
@@ -169,10 +167,9 @@ mod tests {
     fn npz(count: u8) -> Vec<u8> {
         let images: Vec<u8> = (0..count).flat_map(|i| [i; 9]).collect();
         let labels: Vec<u8> = (0..count).map(|i| i % 3).collect();
-        let array = |shape: String, elements: &[u8]| file("|u1", &shape, elements);
         let entries = [
-            ("x.npy", array(format!("({count}, 3, 3)"), &images)),
-            ("y.npy", array(format!("({count},)"), &labels)),
+            ("x.npy", array("|u1", &format!("({count}, 3, 3)"), &images)),
+            ("y.npy", array("|u1", &format!("({count},)"), &labels)),
         ];
         zipped(&entries, true)
     }
@@ -205,7 +202,8 @@ mod tests {
 
         let pictures: Vec<(String, Vec<u8>)> =
             (0..40).map(|i| (format!("{}/{i}.png", ["cat", "dog"][i % 2]), png(5, 5, [i as u8; 3]))).collect();
-        let pictures: Vec<(&str, Vec<u8>)> = pictures.iter().map(|(name, bytes)| (name.as_str(), bytes.clone())).collect();
+        let pictures: Vec<(&str, Vec<u8>)> =
+            pictures.iter().map(|(name, bytes)| (name.as_str(), bytes.clone())).collect();
         let root = folder("pictures", &pictures);
         let loaded = load(&root).unwrap();
         assert_eq!(kinds(&loaded), (Picture::new(1, 5).unwrap(), 2, 40, held));

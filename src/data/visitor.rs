@@ -39,8 +39,8 @@ pub enum VisitorError {
         "{given} IDX files were given; expected at most {MAX_IDX}: training images and labels, and if you like test images and labels"
     )]
     TooManyIdx { given: usize },
-    #[error("{file} holds images and labels by itself; choose it alone, without {other}")]
-    NotAlone { file: String, other: String },
+    #[error("{first} holds images and labels by itself; choose it alone, without {second}")]
+    NotAlone { first: String, second: String },
     #[error("{first} is an IDX file and {second} is one of CIFAR's; choose files of one set")]
     Mixed { first: String, second: String },
     #[error("{first} and {second} hold images of different sizes; choose files of one set")]
@@ -52,7 +52,9 @@ pub enum VisitorError {
         size(*.bytes), size(*.most)
     )]
     TooMuch { file: String, bytes: u64, most: u64 },
-    #[error("“{file}” cannot be read; is it a folder, or was it moved? Choose files: IDX, CIFAR's, an .npz, or a ZIP of pictures")]
+    #[error(
+        "“{file}” cannot be read; is it a folder, or was it moved? Choose files: IDX, CIFAR's, an .npz, or a ZIP of pictures"
+    )]
     Unreadable { file: String },
     #[error("{file} changed while it was read; choose it again")]
     Changed { file: String },
@@ -207,8 +209,8 @@ pub(super) fn assemble_read(files: Vec<(String, Content)>) -> Result<Assembled, 
     if files.len() > 1
         && let Some(place) = files.iter().position(|(_, content)| whole(content))
     {
-        let other = files[usize::from(place == 0)].0.clone();
-        return Err(VisitorError::NotAlone { file: files[place].0.clone(), other });
+        let second = files[usize::from(place == 0)].0.clone();
+        return Err(VisitorError::NotAlone { first: files[place].0.clone(), second });
     }
     let (mut pairs, mut batches, mut texts) = (Vec::new(), Vec::new(), Vec::new());
     for (name, content) in files {
@@ -272,7 +274,8 @@ fn pairs(train: (Read, Read), test: Option<(Read, Read)>) -> Result<(String, Set
         return Err(VisitorError::SizesDiffer { first: file, second: images.name.clone() });
     }
     let packed = |read: &Read| read.idx.packed.clone();
-    let digests = |of: fn(&(Read, Read)) -> &Read| [packed(of(&train)), test.as_ref().and_then(|test| packed(of(test)))];
+    let digests =
+        |of: fn(&(Read, Read)) -> &Read| [packed(of(&train)), test.as_ref().and_then(|test| packed(of(test)))];
     let ([images, images_too], [labels, labels_too]) = (digests(|pair| &pair.0), digests(|pair| &pair.1));
     let (labels, labels_too) = (labels.as_deref(), labels_too.as_deref());
     // A test set of labels that nobody knows is of another set.

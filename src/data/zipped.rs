@@ -30,7 +30,7 @@ impl Zipped {
             return Err(FileFault::ZipEntries { found: archive.len(), most: MOST_ENTRIES });
         }
         if archive.has_duplicate_names() {
-            return Err(FileFault::Zip { detail: "an entry is in it twice".to_owned() });
+            return Err(FileFault::ZipTwice);
         }
         Ok(Self { archive })
     }
