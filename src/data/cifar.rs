@@ -171,7 +171,9 @@ pub(super) struct Batch {
 
 /// Whether a file of so many bytes can be of such records.
 pub(super) const fn is_length(bytes: u64) -> bool {
-    bytes > 0 && (bytes % Variety::Ten.record() as u64 == 0 || bytes % Variety::Hundred.record() as u64 == 0)
+    bytes > 0
+        && (bytes.is_multiple_of(Variety::Ten.record() as u64)
+            || bytes.is_multiple_of(Variety::Hundred.record() as u64))
 }
 
 impl Batch {
@@ -181,7 +183,7 @@ impl Batch {
     /// The length is no multiple of a record's, there are too many, or a label is out of range.
     pub fn read(bytes: Vec<u8>) -> Result<Self, FileFault> {
         let found = bytes.len() as u64;
-        let fits = |variety: &Variety| bytes.len() % variety.record() == 0;
+        let fits = |variety: &Variety| bytes.len().is_multiple_of(variety.record());
         let mut varieties = [Variety::Ten, Variety::Hundred].into_iter().filter(fits);
         let first = varieties.next().filter(|_| found > 0).ok_or(FileFault::CifarLength { found })?;
         // A length that is a multiple of both is the one's whose labels are in range.

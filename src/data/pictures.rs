@@ -25,7 +25,7 @@ pub(super) trait Files {
     fn read(&mut self, place: usize, most: u64) -> Result<Vec<u8>, FileFault>;
 }
 
-/// Pictures on their way to a data set. Each in turn is handed out coded ([`Undecoded::next`]) and taken back decoded ([`Undecoded::take`]).
+/// Pictures on their way to a data set. Each in turn is handed out coded ([`Undecoded::wanted`]) and taken back decoded ([`Undecoded::take`]).
 pub struct Undecoded {
     file: String,
     files: Box<dyn Files>,
@@ -138,13 +138,13 @@ impl Undecoded {
     ///
     /// # Errors
     /// It cannot be read any more.
-    pub fn next(&mut self) -> Result<Option<Vec<u8>>, FileError> {
+    pub fn wanted(&mut self) -> Result<Option<Vec<u8>>, FileError> {
         let Some(Entry { place, .. }) = self.entries.get(self.taken) else { return Ok(None) };
         let read = self.files.read(*place, MOST_OF_A_PICTURE);
         read.map(Some).map_err(|fault| fault.of(&self.file))
     }
 
-    /// Takes the picture that [`Undecoded::next`] handed out, decoded.
+    /// Takes the picture that [`Undecoded::wanted`] handed out, decoded.
     ///
     /// # Errors
     /// It could not be decoded, or to another size than its header says; or the images come to more than there may be.
@@ -298,7 +298,7 @@ mod tests {
 
     fn sets(entries: &[(&str, Vec<u8>)]) -> Result<Sets, String> {
         let mut pictures = opened(1_000_000, entries).map_err(|fault| fault.to_string())?;
-        while let Some(coded) = pictures.next().map_err(|error| error.to_string())? {
+        while let Some(coded) = pictures.wanted().map_err(|error| error.to_string())? {
             pictures.take(decode(&coded)).map_err(|error| error.to_string())?;
         }
         let (taken, all) = pictures.progress();

@@ -179,7 +179,7 @@ pub fn assemble<N: AsRef<str>, B: AsRef<[u8]>>(files: &[(N, B)]) -> Result<Digit
 /// The first picture that cannot be decoded, or too few to hold some out.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn decoded(mut pictures: Undecoded) -> Result<Digits, VisitorError> {
-    while let Some(coded) = pictures.next()? {
+    while let Some(coded) = pictures.wanted()? {
         pictures.take(super::decode::decode(&coded))?;
     }
     pictured(pictures)

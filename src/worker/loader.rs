@@ -122,7 +122,7 @@ pub async fn decode<H: Host>(host: &H, mut pictures: Undecoded, wanted: &Cell<bo
     const SEVERAL: u64 = 16;
     let end = |error: VisitorError| deliver(Arrival::End(error.into()));
     loop {
-        let coded = match pictures.next() {
+        let coded = match pictures.wanted() {
             Ok(Some(coded)) => coded,
             Ok(None) => break,
             Err(error) => return end(error.into()),
