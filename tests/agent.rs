@@ -20,7 +20,9 @@ use futures_executor::{LocalPool, LocalSpawner};
 use hushgrad::{
     accounting::{ledger::Ledger, noise::NoiseSpec, rdp},
     data::{
+        Source,
         idx::PIXELS,
+        raster::{DecodeError, Raster},
         shard_writer::{self, MANIFEST, Set},
         synthetic,
     },
@@ -178,6 +180,10 @@ impl Host for Page {
     }
     fn keep(&self, url: &str, _: &[u8]) {
         self.kept.borrow_mut().push(url.to_owned());
+    }
+    async fn decode(&self, coded: &[u8]) -> Result<Raster, DecodeError> {
+        turns(1).await;
+        hushgrad::data::decode::decode(coded)
     }
     async fn yield_now(&self) {
         turns(1).await;
@@ -417,6 +423,60 @@ fn files_are_asked_for_piece_by_piece_and_not_at_all_where_they_are_too_many_or_
     let [(load, sentence)] = refusals(&events)[..] else { panic!("{events:?}") };
     assert!(load == thread.loads && sentence.starts_with("“file-0” cannot be read"), "{sentence}");
     assert_eq!(thread.ask_and_settle(Request::Piece { load: thread.loads, bytes: Some(vec![0]) }), vec![]);
+}
+
+/// A ZIP of PNG files, in a folder for each of two classes; the last of them is cut.
+fn pictures(count: u8, cut: bool) -> Vec<u8> {
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(vec![]));
+    let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    for i in 0..count {
+        let mut png = std::io::Cursor::new(vec![]);
+        let picture = image::GrayImage::from_fn(8, 8, |x, _| image::Luma([i.wrapping_mul(31) ^ x as u8]));
+        picture.write_to(&mut png, image::ImageFormat::Png).unwrap();
+        let mut png = png.into_inner();
+        if cut && i + 1 == count {
+            png.truncate(45);
+        }
+        zip.start_file(format!("pets/{}/{i:03}.png", ["cat", "dog"][usize::from(i % 2)]), stored).unwrap();
+        std::io::Write::write_all(&mut zip, &png).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+#[test]
+fn pictures_are_decoded_beside_the_loop() {
+    let mut thread = Thread::new(Vec::new());
+    thread.ask(Request::Open { backend: BackendChoice::Cpu, cores: None, keep: true, lots: true });
+    let events = thread.load_files(&[("pets.zip".to_owned(), pictures(60, false))]);
+    let all = |event: &Event| matches!(event, Event::Loaded { train, test, complete: true, source: Source::Visitor, .. } if train + test == 60);
+    assert!(events.iter().any(all), "{events:?}");
+    let decoded = |event: &Event| matches!(event, Event::Loading { done: 16 | 32 | 48, total: 60 });
+    assert_eq!(events.iter().filter(|event| decoded(event)).count(), 3, "{events:?}");
+    let presumed = |event: &Event| matches!(event, Event::Notice(said) if said.contains("are read off the files, and taken for public"));
+    assert!(events.iter().any(presumed), "{events:?}");
+
+    // One that cannot be decoded; what was loaded before stays.
+    let events = thread.load_files(&[("cut.zip".to_owned(), pictures(60, true))]);
+    let [Event::NotLoaded { over: true, sentence, .. }] = &events[events.len() - 1..] else { panic!("{events:?}") };
+    assert!(sentence.starts_with("cut.zip: “pets/dog/059.png” cannot be decoded ("), "{sentence}");
+    assert!(!events.iter().any(|event| matches!(event, Event::Loaded { .. })), "{events:?}");
+
+    // Others take the place of those that are being decoded.
+    let zip = pictures(60, false);
+    let size = zip.len() as u64;
+    let first = thread.load(DataRequest::Files(vec![("pets.zip".to_owned(), size)]));
+    assert!(matches!(first[..], [Event::Wanted { start: 0, end: 1024, .. }]), "{first:?}");
+    let load = thread.loads;
+    thread.ask_and_settle(Request::Piece { load, bytes: Some(zip[..1024].to_vec()) });
+    thread.ask(Request::Piece { load, bytes: Some(zip[1024..].to_vec()) });
+    let events = thread.load(DataRequest::Files(vec![("labels".to_owned(), 1000)]));
+    let [Event::NotLoaded { load: over, sentence, .. }] =
+        &events.iter().filter(|event| matches!(event, Event::NotLoaded { .. })).collect::<Vec<_>>()[..]
+    else {
+        panic!("{events:?}")
+    };
+    assert!(*over == load && sentence.starts_with("other files were chosen"), "{events:?}");
+    assert!(!events.iter().any(|event| matches!(event, Event::Loaded { .. })), "{events:?}");
 }
 
 #[test]

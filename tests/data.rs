@@ -6,7 +6,7 @@ use std::{io::Write, path::PathBuf};
 use hushgrad::data::{
     Dataset, Source, TestSet,
     idx::{self, Fault, Field, IdxError, Kind, PIXELS},
-    mnist, mnist_files,
+    mnist, mnist_files, own_files,
     shard_writer::{self, MANIFEST, Set},
     shards::{Assembler, Manifest, ManifestFault, Part, ShardError},
     synthetic,
@@ -72,13 +72,18 @@ fn a_wrong_header_names_its_field() {
     assert_eq!(fault(&gzip(b"<html>")), Fault::NotIdxInside { found: b"<htm".to_vec() });
     assert_eq!(fault(&gzip(b"")), Fault::NotIdxInside { found: vec![] });
     assert_eq!(fault(&with(images(1), 2, &[0x0d])), Fault::ElementType { found: 0x0d });
-    for dimensions in [0, 2, 4, 255] {
+    for dimensions in [0, 2, 5, 255] {
         assert_eq!(fault(&with(images(1), 3, &[dimensions])), Fault::Dimensions { found: dimensions });
         assert_eq!(fault(&gzip(&with(images(1), 3, &[dimensions]))), Fault::Dimensions { found: dimensions });
     }
     assert_eq!(fault(&with(images(1), 4, &[0; 4])), Fault::NoExamples { kind: Kind::Images });
     assert_eq!(fault(&with(labels(1), 4, &[0; 4])), Fault::NoExamples { kind: Kind::Labels });
-    assert_eq!(fault(&with(images(1), 8, &[0, 0, 0, 32])), Fault::Size { field: Field::Rows, found: 32 });
+    assert_eq!(fault(&with(images(1), 8, &[0, 0, 0, 65])), Fault::Size { field: Field::Rows, found: 65 });
+    assert_eq!(fault(&with(images(1), 8, &[0, 0, 0, 0])), Fault::Size { field: Field::Rows, found: 0 });
+    assert_eq!(fault(&idx::header_of(&[1, 8, 8, 2])), Fault::Colours { found: 2 });
+    assert_eq!(fault(&idx::header_of(&[500_000, 64, 64, 3])), Fault::TooLarge { bytes: 6_144_000_000 });
+    // As square images they would be.
+    assert_eq!(fault(&idx::header_of(&[500_000, 1, 64])), Fault::TooLarge { bytes: 2_048_000_000 });
     assert_eq!(fault(&with(images(1), 12, &[0, 1, 0, 0])), Fault::Size { field: Field::Columns, found: 65536 });
 
     let wrong_kind = idx::read_kind("digits.idx", &labels(5), Kind::Images).unwrap_err();
@@ -153,8 +158,8 @@ fn claims_cost_no_memory() {
 }
 
 #[test]
-fn labels_over_nine_and_unequal_counts_are_refused() {
-    assert_eq!(fault(&with(labels(30), 8 + 17, &[10])), Fault::Label { index: 17, found: 10 });
+fn labels_of_no_class_and_unequal_counts_are_refused() {
+    assert_eq!(fault(&with(labels(30), 8 + 17, &[100])), Fault::Label { index: 17, found: 100 });
     let error = Dataset::from_idx("d", ("a", &images(3)), ("b", &labels(4))).unwrap_err();
     let counts = IdxError::CountsDiffer { images_file: "a".into(), images: 3, labels_file: "b".into(), labels: 4 };
     assert_eq!(error, counts);
@@ -165,7 +170,7 @@ fn labels_over_nine_and_unequal_counts_are_refused() {
 fn sentences_name_file_field_found_and_expected() {
     let sentence = |bytes: &[u8]| idx::read("digits.idx", bytes).unwrap_err().to_string();
     for (bytes, words) in [
-        (with(images(1), 8, &[0, 0, 0, 32]), &["digits.idx: rows 32; expected 28"][..]),
+        (with(images(1), 8, &[0, 0, 0, 99]), &["digits.idx: rows 99; expected 1 to 64"][..]),
         (with(images(1), 2, &[0x0d]), &["element type 0x0d (32-bit floats); expected 0x08"]),
         (b"PK\x03\x04".to_vec(), &["50 4b 03 04", "ZIP archive", "unpack it first"]),
         (gzip(b"<!doctype html>"), &["digits.idx: ", "3c 21 64 6f", "error page"]),
@@ -374,7 +379,17 @@ fn a_drop_that_does_not_fit_together_is_refused_as_a_whole() {
     assert!(matches!(drop(&[("a", images(9)), ("b", labels(8))]), VisitorError::Idx(IdxError::CountsDiffer { .. })));
     assert!(matches!(drop(&[("a", images(5)), ("b", labels(5))]), VisitorError::TooFew { count: 5, .. }));
     let five = ["a", "b", "c", "d", "e"].map(|name| (name, labels(6)));
-    assert_eq!(drop(&five), VisitorError::TooManyFiles { given: 5 });
+    assert_eq!(drop(&five), VisitorError::TooManyIdx { given: 5 });
+    let eight = ["a", "b", "c", "d", "e", "f", "g", "h"].map(|name| (name, labels(6)));
+    assert_eq!(drop(&eight), VisitorError::TooManyFiles { given: 8 });
+    let record = vec![1; 3073];
+    let mixed = drop(&[("a", images(9)), ("data_batch_1.bin", record.clone())]);
+    assert_eq!(mixed, VisitorError::Mixed { first: "a".into(), second: "data_batch_1.bin".into() });
+    let other = [idx::header_of(&[9, 8, 8]), vec![0; 9 * 64]].concat();
+    let sizes = drop(&[("train-i", images(9)), ("test-i", other), ("train-l", labels(9)), ("test-l", labels(9))]);
+    assert_eq!(sizes, VisitorError::SizesDiffer { first: "train-i".into(), second: "test-i".into() });
+    let pixels = hushgrad::data::own_files::load(&one_picture()).unwrap_err().to_string();
+    assert_eq!(pixels, "a.png: a picture by itself; put pictures into a ZIP, a folder for each class, and give that");
 }
 
 proptest! {
@@ -392,7 +407,7 @@ proptest! {
         for bytes in [gzip(&bytes), bytes] {
             if let Ok(idx) = idx::read("f", &bytes) {
                 prop_assert!(idx.count() > 0);
-                prop_assert!(idx.kind == Kind::Images || idx.elements.iter().all(|&label| label < 10));
+                prop_assert!(idx.kind == Kind::Images || idx.elements.iter().all(|&label| label < 100));
             }
         }
     }
@@ -408,6 +423,33 @@ proptest! {
             prop_assert_eq!(&idx.elements[..], &whole[16..]);
         }
     }
+}
+
+/// A file that begins as PNG does.
+fn one_picture() -> PathBuf {
+    let path = folder("one-picture").join("a.png");
+    std::fs::write(&path, b"\x89PNG\r\n\x1a\n").unwrap();
+    path
+}
+
+#[test]
+fn idx_files_of_any_size_say_what_they_are_of() {
+    let pixels = |count: usize| (0..count).map(|i| (i * 7) as u8).collect::<Vec<_>>();
+    let of = |dimensions: &[u32], highest: u8| {
+        let count = dimensions[0] as usize;
+        let values: u32 = dimensions.iter().product();
+        let images = [idx::header_of(dimensions), pixels(values as usize)].concat();
+        let labels: Vec<u8> = (0..count).map(|i| if i == 0 { highest } else { (i % 5) as u8 }).collect();
+        let digits =
+            visitor::assemble(&[("i", images), ("l", [idx::header(Kind::Labels, count as u32), labels].concat())]);
+        let digits = digits.unwrap();
+        (digits.train.picture.to_string(), digits.train.classes.count(), digits.presumed().is_some())
+    };
+    assert_eq!(of(&[60, 28, 28], 4), ("28×28 grey".to_owned(), 10, false), "digits, as they always were");
+    assert_eq!(of(&[60, 28, 28], 25), ("28×28 grey".to_owned(), 26, true));
+    assert_eq!(of(&[60, 8, 8], 9), ("8×8 grey".to_owned(), 10, true));
+    assert_eq!(of(&[60, 20, 12, 3], 99), ("20×20 colour".to_owned(), 100, true));
+    assert_eq!(of(&[60, 64, 64, 1], 4), ("64×64 grey".to_owned(), 5, true));
 }
 
 /// An empty folder of this test's own.
@@ -461,9 +503,9 @@ fn a_folder_without_mnist_is_reported_with_the_reason() {
     let error = mnist::locate_in(vec![place(Why::MnistDir, &empty), place(Why::Cache, &other)]).unwrap_err();
     assert!(matches!(error, mnist::MnistError::MnistDir { .. }), "{error}");
     // The same folder is good data of its own.
-    let digits = mnist::load_any(&other).unwrap();
+    let digits = own_files::load(&other).unwrap();
     assert_eq!((digits.train.len(), digits.test.len(), digits.source), (9, 9, Source::Visitor));
-    assert!(matches!(mnist::load_any(&empty), Err(mnist::FolderError::NoFiles)));
+    assert!(matches!(own_files::load(&empty), Err(mnist::FolderError::NoFiles)));
 }
 
 #[test]
@@ -473,7 +515,7 @@ fn mnist_is_found_whole_where_the_machine_has_it() {
             assert_eq!((found.digits.train.len(), found.digits.test.len()), (60_000, 10_000));
             assert_eq!(found.digits.source, Source::Mnist);
             assert_eq!(found.digits.train.labels[..5], [5, 0, 4, 1, 9]);
-            let digits = mnist::load_any(&found.place.folder).unwrap();
+            let digits = own_files::load(&found.place.folder).unwrap();
             assert_eq!((digits.source, digits.test_set), (Source::Mnist, TestSet::Public));
         }
         Err(mnist::MnistError::Absent { tried }) => {

@@ -152,7 +152,7 @@ fn several_programs_share_books() {
         assert!(child.wait().unwrap().success());
     }
     let books = DatasetBooks::from_json("books", &fs::read(files.0.join("books")).unwrap()).unwrap();
-    let digits = hushgrad::data::mnist::load_any(&files.0).unwrap().train.digest();
+    let digits = hushgrad::data::own_files::load(&files.0).unwrap().train.digest();
     let steps: Vec<u64> = books.runs(&digits).iter().map(|entry| entry.released.as_ref().unwrap().steps()).collect();
     assert_eq!(steps, [30; 4]);
     #[cfg(unix)]

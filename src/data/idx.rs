@@ -10,40 +10,41 @@ use std::{fmt, io::Read};
 use flate2::bufread::MultiGzDecoder;
 
 pub use super::shard_writer::PIXELS;
+use super::{
+    known,
+    layout::{Layout, Order},
+    picture::{MOST_CLASSES, MOST_SIDE, Picture},
+};
 
-/// Rows and columns that the models read.
+/// Rows and columns of a digit.
 pub const SIDE: u32 = 28;
-/// Labels are below this.
+/// Classes of digits.
 pub const CLASSES: u8 = 10;
-/// Most examples that a file may hold: 392 MB of pixels, which a browser's memory still takes.
+/// Most examples that a file may hold.
 pub const MAX_EXAMPLES: u32 = 500_000;
+/// Most bytes of pixels that a file may hold: as many digits. A browser's memory still takes them.
+const MOST_PIXELS: u64 = MAX_EXAMPLES as u64 * PIXELS as u64;
 
 const UNSIGNED_BYTE: u8 = 0x08;
-const GZIP: [u8; 2] = [0x1f, 0x8b];
+pub(super) const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Deflate packs at most 1032 bytes into one (RFC 1951: 258 bytes by two codes of one bit).
-const DEFLATE_RATIO: usize = 1032;
+pub(super) const DEFLATE_RATIO: usize = 1032;
 
 /// What a file holds, by its number of dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Three dimensions: count, rows, columns.
+    /// Three dimensions: count, rows, columns; or a fourth behind them: the colours of a pixel, 1 or 3.
     Images,
     /// One dimension: count.
     Labels,
 }
 
-impl Kind {
-    /// Bytes before the first element.
-    const fn header_bytes(self) -> usize {
-        4 + 4 * self.dimensions() as usize
-    }
+/// Most dimensions of a file.
+const MOST_DIMENSIONS: usize = 4;
 
-    const fn dimensions(self) -> u8 {
-        match self {
-            Self::Images => 3,
-            Self::Labels => 1,
-        }
-    }
+/// Bytes before the first element.
+const fn header_bytes(dimensions: usize) -> usize {
+    4 + 4 * dimensions
 }
 
 impl fmt::Display for Kind {
@@ -55,13 +56,17 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A checked file: images of 28×28 bytes, or labels below 10; at least one, at most [`MAX_EXAMPLES`].
+/// A checked file: images of up to 64×64 pixels, or labels below 100; at least one, at most [`MAX_EXAMPLES`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Idx {
     /// Images or labels.
     pub kind: Kind,
-    /// `count × 784` pixels, or `count` labels.
+    /// What the images are. Those that are not square have zeros on both sides, equally many, so that they are as long as their longer side.
+    pub picture: Picture,
+    /// `count × picture.pixels()` values, as a data set has them, or `count` labels.
     pub elements: Vec<u8>,
+    /// MD5 of the file as it came, if it came packed and somebody asked ([`read_owned`]).
+    pub(super) packed: Option<String>,
 }
 
 impl Idx {
@@ -69,17 +74,21 @@ impl Idx {
     #[must_use]
     pub fn count(&self) -> usize {
         match self.kind {
-            Kind::Images => self.elements.len() / PIXELS,
+            Kind::Images => self.elements.len() / self.picture.pixels(),
             Kind::Labels => self.elements.len(),
         }
     }
 
-    /// SHA-256 of the unpacked file, lower-case hexadecimal.
+    /// SHA-256 of the unpacked file, lower-case hexadecimal, where it is of labels or of digits.
     #[must_use]
     pub fn sha256(&self) -> String {
-        let count = u32::try_from(self.count()).unwrap_or(u32::MAX);
-        sha256(&[&header(self.kind, count), &self.elements])
+        digest(self.kind, self.count(), &self.elements)
     }
+}
+
+/// SHA-256 of the file of these digits or labels.
+pub(super) fn digest(kind: Kind, count: usize, elements: &[u8]) -> String {
+    sha256(&[&header(kind, u32::try_from(count).unwrap_or(u32::MAX)), elements])
 }
 
 /// SHA-256 of the parts one after the other, lower-case hexadecimal.
@@ -124,7 +133,9 @@ pub enum Fault {
     HeaderTruncated { field: Field, found: usize, expected: usize },
     #[error("element type {found:#04x}{}; expected 0x08 (unsigned bytes)", element_type(*.found))]
     ElementType { found: u8 },
-    #[error("number of dimensions {found}; expected 3 (images: count, rows, columns) or 1 (labels: count)")]
+    #[error(
+        "number of dimensions {found}; expected 3 (images: count, rows, columns), 4 (the same, and the colours of a pixel) or 1 (labels: count)"
+    )]
     Dimensions { found: u8 },
     #[error("the file holds {found}; expected {expected}")]
     WrongKind { found: Kind, expected: Kind },
@@ -132,8 +143,16 @@ pub enum Fault {
     NoExamples { kind: Kind },
     #[error("count {found}; expected at most {MAX_EXAMPLES}")]
     TooMany { found: u32 },
-    #[error("{field} {found}; expected {SIDE}: the models read images of {SIDE}×{SIDE} pixels, so scale them first")]
+    #[error(
+        "{field} {found}; expected 1 to {MOST_SIDE}: the models read images of up to {MOST_SIDE}×{MOST_SIDE} pixels, so scale them first"
+    )]
     Size { field: Field, found: u32 },
+    #[error("colours {found}; expected 1 (grey) or 3 (red, green, blue)")]
+    Colours { found: u32 },
+    #[error(
+        "count × rows × columns: {bytes} bytes, as square images; expected at most {MOST_PIXELS}: give fewer examples, or smaller ones"
+    )]
+    TooLarge { bytes: u64 },
     #[error("length: {expected} bytes were declared and the file has {found}; it was cut short")]
     Truncated { found: u64, expected: u64 },
     #[error("length: {expected} bytes were declared and the file has {}{found}; something else is in it", if *.at_least { "at least " } else { "" })]
@@ -143,7 +162,7 @@ pub enum Fault {
         at_least: bool,
         expected: u64,
     },
-    #[error("label {found} at example {index} (counted from 0); expected 0 to 9")]
+    #[error("label {found} at example {index} (counted from 0); expected 0 to {}", MOST_CLASSES - 1)]
     Label { index: usize, found: u8 },
 }
 
@@ -154,7 +173,7 @@ pub enum Field {
     Magic,
     /// The third byte: 0x08, unsigned bytes.
     ElementType,
-    /// The fourth byte: 3 for images, 1 for labels.
+    /// The fourth byte: 3 or 4 for images, 1 for labels.
     Dimensions,
     /// The number of images or labels.
     Count,
@@ -162,6 +181,8 @@ pub enum Field {
     Rows,
     /// Pixels from left to right.
     Columns,
+    /// Values of a pixel.
+    Colours,
 }
 
 impl fmt::Display for Field {
@@ -173,6 +194,7 @@ impl fmt::Display for Field {
             Self::Count => "count",
             Self::Rows => "rows",
             Self::Columns => "columns",
+            Self::Colours => "colours",
         })
     }
 }
@@ -185,18 +207,24 @@ pub fn read(file: &str, bytes: &[u8]) -> Result<Idx, IdxError> {
     read_any(bytes).map_err(|fault| IdxError::File { file: file.to_owned(), fault })
 }
 
-/// The same for bytes that are handed over: those of a plain file are kept and not copied.
+/// The same for bytes that are handed over: those of a plain file are kept and not copied. Of a packed one the MD5 is taken.
 ///
 /// # Errors
 /// As [`read`].
 pub fn read_owned(file: &str, mut bytes: Vec<u8>) -> Result<Idx, IdxError> {
     let named = |fault| IdxError::File { file: file.to_owned(), fault };
     if bytes.is_empty() || bytes.starts_with(&GZIP) {
-        return read_any(&bytes).map_err(named);
+        let idx = read_any(&bytes).map_err(named)?;
+        return Ok(Idx { packed: Some(known::md5(&bytes)), ..idx });
     }
     let header = plain_header(&bytes, bytes.len() as u64).map_err(named)?;
-    drop(bytes.drain(..header.kind.header_bytes()));
+    drop(bytes.drain(..header.bytes()));
     header.finish(bytes).map_err(named)
+}
+
+/// Whether a file of `size` bytes that begins with these is a plain IDX file to the length that it declares.
+pub(super) fn declares(start: &[u8], size: u64) -> bool {
+    Header::parse(start, |found| Fault::Magic { found }).is_ok_and(|header| header.file_bytes() == size)
 }
 
 /// Checks what the first bytes of a file of `size` bytes show. A kilobyte is enough.
@@ -225,15 +253,24 @@ pub fn read_kind(file: &str, bytes: &[u8], expected: Kind) -> Result<Idx, IdxErr
     Ok(idx)
 }
 
-/// The header of an unpacked file with `count` examples: what [`read`] expects before the elements.
+/// The header of an unpacked file with `count` digits or labels: what [`read`] expects before the elements.
 #[must_use]
 pub fn header(kind: Kind, count: u32) -> Vec<u8> {
-    let mut bytes = vec![0, 0, UNSIGNED_BYTE, kind.dimensions()];
-    bytes.extend(count.to_be_bytes());
-    if kind == Kind::Images {
-        bytes.extend(SIDE.to_be_bytes());
-        bytes.extend(SIDE.to_be_bytes());
+    match kind {
+        Kind::Images => header_of(&[count, SIDE, SIDE]),
+        Kind::Labels => header_of(&[count]),
     }
+}
+
+/// The header of an unpacked file with these dimensions: count; or count, rows, columns and, with colours, how many.
+///
+/// # Panics
+/// When there are more than 255.
+#[must_use]
+pub fn header_of(dimensions: &[u32]) -> Vec<u8> {
+    assert!(dimensions.len() <= 255, "the format has a byte for their number");
+    let mut bytes = vec![0, 0, UNSIGNED_BYTE, dimensions.len() as u8];
+    dimensions.iter().for_each(|dimension| bytes.extend(dimension.to_be_bytes()));
     bytes
 }
 
@@ -247,7 +284,7 @@ fn read_any(bytes: &[u8]) -> Result<Idx, Fault> {
 
 fn read_plain(bytes: &[u8]) -> Result<Idx, Fault> {
     let header = plain_header(bytes, bytes.len() as u64)?;
-    let elements = bytes[header.kind.header_bytes()..].to_vec();
+    let elements = bytes[header.bytes()..].to_vec();
     header.finish(elements)
 }
 
@@ -264,14 +301,14 @@ fn plain_header(start: &[u8], found: u64) -> Result<Header, Fault> {
 
 fn read_gzip(bytes: &[u8]) -> Result<Idx, Fault> {
     let mut decoder = MultiGzDecoder::new(bytes);
-    let mut start = Vec::with_capacity(Kind::Images.header_bytes());
+    let mut start = Vec::with_capacity(header_bytes(MOST_DIMENSIONS));
     // The dimensions say how long the header is, so its first four bytes are read alone.
     unpack(&mut decoder, 4, &mut start)?;
     if start.is_empty() {
         return Err(Fault::NotIdxInside { found: start });
     }
     if start.len() == 4 {
-        let dimensions = usize::from(start[3]).min(3);
+        let dimensions = usize::from(start[3]).min(MOST_DIMENSIONS);
         unpack(&mut decoder, 4 * dimensions as u64, &mut start)?;
     }
     let header = Header::parse(&start, |found| Fault::NotIdxInside { found })?;
@@ -282,7 +319,7 @@ fn read_gzip(bytes: &[u8]) -> Result<Idx, Fault> {
     elements.try_reserve_exact(room).map_err(|_| Fault::NoMemory { bytes: declared })?;
     // One byte more than declared: reading to the end also checks gzip's own checksum.
     unpack(&mut decoder, declared as u64 + 1, &mut elements)?;
-    let (found, expected) = ((header.kind.header_bytes() + elements.len()) as u64, header.file_bytes());
+    let (found, expected) = ((header.bytes() + elements.len()) as u64, header.file_bytes());
     match found.cmp(&expected) {
         std::cmp::Ordering::Less => Err(Fault::Truncated { found, expected }),
         std::cmp::Ordering::Greater => Err(Fault::TooLong { found, at_least: true, expected }),
@@ -316,10 +353,19 @@ fn unpack(decoder: &mut MultiGzDecoder<&[u8]>, limit: u64, to: &mut Vec<u8>) -> 
     })
 }
 
+/// At most so many unpacked bytes of a gzip file's beginning.
+pub(super) fn unpacked_start(bytes: &[u8], limit: u64) -> Result<Vec<u8>, Fault> {
+    let mut start = Vec::new();
+    unpack(&mut MultiGzDecoder::new(bytes), limit, &mut start)?;
+    Ok(start)
+}
+
 /// A checked header.
 struct Header {
-    kind: Kind,
     count: u32,
+    /// Of images.
+    images: Option<(Layout, Picture)>,
+    dimensions: usize,
 }
 
 impl Header {
@@ -336,62 +382,90 @@ impl Header {
         if element_type != UNSIGNED_BYTE {
             return Err(Fault::ElementType { found: element_type });
         }
-        let kind = match bytes.get(3) {
-            Some(3) => Kind::Images,
-            Some(1) => Kind::Labels,
+        let (kind, dimensions) = match bytes.get(3) {
+            Some(&found @ (3 | 4)) => (Kind::Images, usize::from(found)),
+            Some(1) => (Kind::Labels, 1),
             Some(&found) => return Err(Fault::Dimensions { found }),
             None => return Err(short(Field::Dimensions, 4)),
         };
         let dimension = |field, at: usize| {
             let word = bytes.get(at..at + 4).and_then(|word| word.try_into().ok());
-            word.map(u32::from_be_bytes).ok_or_else(|| short(field, kind.header_bytes()))
+            word.map(u32::from_be_bytes).ok_or_else(|| short(field, header_bytes(dimensions)))
         };
         let count = dimension(Field::Count, 4)?;
-        if kind == Kind::Images {
-            for (field, at) in [(Field::Rows, 8), (Field::Columns, 12)] {
-                let found = dimension(field, at)?;
-                if found != SIDE {
-                    return Err(Fault::Size { field, found });
-                }
+        let images = match kind {
+            Kind::Labels => None,
+            Kind::Images => {
+                let side = |field, at| match dimension(field, at)? {
+                    found if (1..=u32::from(MOST_SIDE)).contains(&found) => Ok(found as usize),
+                    found => Err(Fault::Size { field, found }),
+                };
+                let (rows, columns) = (side(Field::Rows, 8)?, side(Field::Columns, 12)?);
+                let channels = match if dimensions == 4 { dimension(Field::Colours, 16)? } else { 1 } {
+                    found @ (1 | 3) => found as usize,
+                    found => return Err(Fault::Colours { found }),
+                };
+                let layout = Layout { rows, columns, channels, order: Order::Interleaved };
+                let fits = layout.picture().ok_or(Fault::Size { field: Field::Rows, found: rows as u32 })?;
+                Some((layout, fits))
+            }
+        };
+        match count {
+            0 => return Err(Fault::NoExamples { kind }),
+            1..=MAX_EXAMPLES => {}
+            found => return Err(Fault::TooMany { found }),
+        }
+        if let Some((_, picture)) = images {
+            let bytes = u64::from(count) * picture.pixels() as u64;
+            if bytes > MOST_PIXELS {
+                return Err(Fault::TooLarge { bytes });
             }
         }
-        match count {
-            0 => Err(Fault::NoExamples { kind }),
-            1..=MAX_EXAMPLES => Ok(Self { kind, count }),
-            found => Err(Fault::TooMany { found }),
-        }
+        Ok(Self { count, images, dimensions })
     }
 
-    /// Elements that follow the header; at most `MAX_EXAMPLES × PIXELS`, which fits 32 bits.
-    const fn elements(&self) -> usize {
-        match self.kind {
-            Kind::Images => self.count as usize * PIXELS,
-            Kind::Labels => self.count as usize,
-        }
+    /// Bytes before the first element.
+    const fn bytes(&self) -> usize {
+        header_bytes(self.dimensions)
     }
 
-    const fn file_bytes(&self) -> u64 {
-        (self.kind.header_bytes() + self.elements()) as u64
+    /// Elements that follow the header; at most [`MOST_PIXELS`], which fits 32 bits.
+    fn elements(&self) -> usize {
+        self.count as usize * self.images.map_or(1, |(layout, _)| layout.values())
     }
 
-    /// Checks the elements.
+    fn file_bytes(&self) -> u64 {
+        (self.bytes() + self.elements()) as u64
+    }
+
+    /// Checks the elements, and brings images into a data set's order.
     fn finish(self, elements: Vec<u8>) -> Result<Idx, Fault> {
-        if self.kind == Kind::Labels
-            && let Some(index) = elements.iter().position(|&label| label >= CLASSES)
-        {
-            return Err(Fault::Label { index, found: elements[index] });
-        }
-        Ok(Idx { kind: self.kind, elements })
+        let Some((layout, picture)) = self.images else {
+            if let Some(index) = elements.iter().position(|&label| usize::from(label) >= MOST_CLASSES) {
+                return Err(Fault::Label { index, found: elements[index] });
+            }
+            return Ok(Idx { kind: Kind::Labels, picture: Picture::DIGIT, elements, packed: None });
+        };
+        let bytes = self.count as usize * picture.pixels();
+        let elements = layout.squares(elements).ok_or(Fault::NoMemory { bytes })?;
+        Ok(Idx { kind: Kind::Images, picture, elements, packed: None })
     }
 }
 
-const _: () = assert!((MAX_EXAMPLES as u64) * (PIXELS as u64) < u32::MAX as u64);
+const _: () = assert!(MOST_PIXELS < u32::MAX as u64);
 
-fn hex(bytes: &[u8]) -> String {
+/// Bytes as they are said: `50 4b 03 04`.
+pub(super) fn hex(bytes: &[u8]) -> String {
     if bytes.is_empty() {
         return "none".to_owned();
     }
     bytes.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" ")
+}
+
+/// The first four bytes of a file as they are said, and what they are known for.
+pub(super) fn told(start: &[u8]) -> String {
+    let start = &start[..start.len().min(4)];
+    format!("{}{}", hex(start), known(start))
 }
 
 /// The file type that begins like this, to help whoever has picked the wrong file.

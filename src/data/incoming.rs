@@ -4,15 +4,11 @@
 use std::ops::Range;
 
 use super::{
-    Digits,
-    idx::{self, Idx, MAX_EXAMPLES, PIXELS},
-    visitor::{self, VisitorError},
+    content::{self, Content},
+    file_fault::{MOST_OF_ALL, MOST_OF_ONE},
+    visitor::{self, Assembled, VisitorError},
 };
 
-/// The largest file that can be read: images, their header, not packed.
-const MOST_OF_ONE: u64 = MAX_EXAMPLES as u64 * PIXELS as u64 + 16;
-/// Most bytes of all files together, both as they come and unpacked.
-const MOST_OF_ALL: u64 = 512_000_000;
 /// Bytes of a file's first piece, which shows what the file is, and of the pieces after it.
 const FIRST: u64 = 1 << 10;
 const PIECE: u64 = 4 << 20;
@@ -23,7 +19,7 @@ pub struct Incoming {
     /// Names and sizes in bytes.
     files: Vec<(String, u64)>,
     /// The first of them, which have arrived whole and have been parsed.
-    read: Vec<Idx>,
+    read: Vec<Content>,
     /// The bytes so far of the file after those.
     bytes: Vec<u8>,
     /// Most bytes that all files may have unpacked.
@@ -43,7 +39,7 @@ impl Incoming {
     /// Prepares to receive files of these names and sizes in bytes.
     ///
     /// # Errors
-    /// No file, more than four, an empty file, a file larger than 500,000 images take, or more than 512 MB in all.
+    /// No file, more than seven, an empty file, a file larger than 500,000 digits take, or more than 512 MB in all.
     pub fn new(files: Vec<(String, u64)>) -> Result<Self, VisitorError> {
         Self::within(MOST_OF_ALL, files)
     }
@@ -56,7 +52,7 @@ impl Incoming {
                 return Err(VisitorError::TooLarge { file: name.clone(), bytes: *size, most: MOST_OF_ONE });
             }
             if *size == 0 {
-                idx::check_start(name, &[], 0)?;
+                content::check_start(name, &[], 0)?;
             }
             all += size;
             in_all(name, all, most)?;
@@ -87,16 +83,16 @@ impl Incoming {
             return Err(VisitorError::Changed { file: file() });
         }
         if asked.bytes.start == 0 {
-            idx::check_start(name, piece, *size)?;
+            content::check_start(name, piece, *size)?;
             let kept = self.bytes.try_reserve_exact(*size as usize);
             kept.map_err(|_| VisitorError::NoMemory { file: file(), bytes: *size })?;
         }
         self.bytes.extend_from_slice(piece);
         if asked.bytes.end == *size {
-            let idx = idx::read_owned(name, std::mem::take(&mut self.bytes))?;
-            let unpacked = self.read.iter().chain([&idx]).map(|idx| idx.elements.len() as u64).sum();
+            let content = content::read(name, std::mem::take(&mut self.bytes))?;
+            let unpacked = self.read.iter().chain([&content]).map(Content::bytes).sum();
             in_all(name, unpacked, self.most)?;
-            self.read.push(idx);
+            self.read.push(content);
         }
         Ok(())
     }
@@ -108,11 +104,11 @@ impl Incoming {
         (sizes(&self.files[..self.read.len()]) + self.bytes.len() as u64, sizes(&self.files))
     }
 
-    /// The digits of all files, once they have arrived.
+    /// What all files are together, once they have arrived.
     ///
     /// # Errors
-    /// As [`visitor::assemble`].
-    pub fn digits(self) -> Result<Digits, VisitorError> {
+    /// [`VisitorError`]: files that do not fit together.
+    pub fn assembled(self) -> Result<Assembled, VisitorError> {
         visitor::assemble_read(self.files.into_iter().map(|(name, _)| name).zip(self.read).collect())
     }
 }
@@ -129,7 +125,10 @@ mod tests {
     use std::io::Write;
 
     use super::*;
-    use crate::data::idx::Kind;
+    use crate::data::{
+        Digits,
+        idx::{self, Kind, PIXELS},
+    };
 
     fn file(kind: Kind, count: u32) -> Vec<u8> {
         let mut file = idx::header(kind, count);
@@ -163,7 +162,14 @@ mod tests {
             assert!(now > done && now <= all);
             done = now;
         }
-        (pieces, incoming.digits())
+        let assembled = incoming.assembled();
+        (
+            pieces,
+            assembled.and_then(|assembled| match assembled {
+                Assembled::Digits(digits) => Ok(digits),
+                Assembled::Pictures(pictures) => visitor::decoded(pictures),
+            }),
+        )
     }
 
     #[test]
@@ -182,11 +188,11 @@ mod tests {
     fn numbers_and_sizes_are_refused_before_a_byte_is_read() {
         let named = |count: u32, size: u64| (0..count).map(|i| (format!("file-{i}"), size)).collect::<Vec<_>>();
         let refused = |files| Incoming::new(files).unwrap_err().to_string();
-        assert!(refused(named(20, 250_000_000)).contains("20 files were given; expected at most 4"));
+        assert!(refused(named(20, 250_000_000)).contains("20 files were given; expected at most 7"));
         assert!(refused(vec![]).contains("no file was given"));
         assert_eq!(
             refused(named(1, 9_000_000_000)),
-            "file-0 has 9.0 GB, and no file of digits is larger than 392.1 MB; nothing was loaded"
+            "file-0 has 9.0 GB, and no file of images is larger than 392.1 MB; nothing was loaded"
         );
         assert!(
             refused(named(4, 250_000_000))

@@ -8,7 +8,6 @@ use super::{
     idx::{self, Idx, Kind},
     mnist_error::MAX_FILE_BYTES,
     mnist_files::{self, FILES, MIRRORS, MnistFile, Place, Why},
-    visitor,
 };
 
 /// MNIST, and where it was found.
@@ -130,7 +129,7 @@ pub fn load(folder: &Path) -> Result<Digits, FolderError> {
     })
 }
 
-fn is_folder(path: &Path) -> Result<(), FolderError> {
+pub(super) fn is_folder(path: &Path) -> Result<(), FolderError> {
     match path.metadata() {
         Ok(there) if there.is_dir() => Ok(()),
         Ok(_) => Err(FolderError::NoFolderButAFile),
@@ -150,37 +149,8 @@ fn load_file(folder: &Path, file: &'static MnistFile, kind: Kind) -> Result<Idx,
     Ok(idx)
 }
 
-/// Digits in any folder of IDX files, MNIST or anything of its shape: what `--data DIR` reads.
-///
-/// # Errors
-/// [`FolderError`]; its files follow the rules of [`visitor::assemble`].
-pub fn load_any(folder: &Path) -> Result<Digits, FolderError> {
-    is_folder(folder)?;
-    let unreadable = |error| FolderError::Read { path: folder.to_owned(), error };
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
-        let path = entry.map_err(unreadable)?.path();
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let is_idx = ["idx1", "idx3", "ubyte"].iter().any(|word| name.contains(word));
-        if is_idx && path.is_file() {
-            files.push((name, read(&path)?));
-        }
-    }
-    if files.is_empty() {
-        return Err(FolderError::NoFiles);
-    }
-    // A file that lies there plain and packed is one file.
-    files.sort();
-    files.dedup_by(|packed, plain| packed.0.strip_suffix(".gz") == Some(plain.0.as_str()));
-    let mut digits = visitor::assemble(&files)?;
-    for set in [&mut digits.train, &mut digits.test] {
-        set.name = if digits.source == Source::Mnist { "MNIST".to_owned() } else { folder.display().to_string() };
-    }
-    Ok(digits)
-}
-
 /// Reads a file whose size is sane.
-fn read(path: &Path) -> Result<Vec<u8>, FolderError> {
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, FolderError> {
     let unreadable = |error| FolderError::Read { path: path.to_owned(), error };
     let bytes = std::fs::metadata(path).map_err(unreadable)?.len();
     if bytes > MAX_FILE_BYTES {

@@ -56,8 +56,12 @@ pub enum FolderError {
     Idx(#[from] IdxError),
     #[error("{file} is not MNIST's: SHA-256 of the unpacked bytes is {found}; expected {expected}")]
     Digest { file: String, found: String, expected: &'static str },
-    #[error("the folder holds no IDX file (names with idx1, idx3 or ubyte)")]
+    #[error(
+        "the folder holds no IDX files (names with idx1, idx3 or ubyte), none of CIFAR's (.bin), no .npz, .zip or .tar.gz, and no folders of pictures"
+    )]
     NoFiles,
+    #[error("the folder holds {first} and {second}, each a set by itself; name the one that is meant")]
+    Several { first: String, second: String },
     #[error(transparent)]
     Files(#[from] VisitorError),
 }

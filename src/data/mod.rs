@@ -2,24 +2,42 @@
 
 #![warn(missing_docs)]
 
+mod archive;
+mod cifar;
 mod coin;
+mod content;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod decode;
 mod digest;
+pub mod file_fault;
 pub mod idx;
 pub mod incoming;
+mod known;
+mod layout;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod mnist;
 #[cfg(not(target_arch = "wasm32"))]
 mod mnist_error;
 pub mod mnist_files;
+mod npy;
+mod npz;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod own_files;
 pub mod picture;
+pub mod pictures;
+pub mod raster;
+mod sets;
 pub mod shard_writer;
 pub mod shards;
 pub mod sharing;
 mod shift;
 mod split;
 pub mod synthetic;
+#[cfg(test)]
+mod tests;
 mod turned;
 pub mod visitor;
+mod zipped;
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -128,7 +146,8 @@ impl Dataset {
                 labels: labels.1.count(),
             });
         }
-        Ok(Self::new(name, images.1.elements, labels.1.elements))
+        let (picture, highest) = (images.1.picture, labels.1.elements.iter().max().copied().unwrap_or_default());
+        Ok(Self::of(name, picture, Classes::up_to(picture, highest), images.1.elements, labels.1.elements))
     }
 
     /// The images' features, locked for reading. Any number of runs may read at a time.
@@ -218,6 +237,8 @@ pub enum Source {
     Visitor,
     /// Carried by the site, and not MNIST.
     Site,
+    /// The visitor's files of a published set other than MNIST, checked against its known digests.
+    Known,
 }
 
 /// Where the test set came from, and so what a test accuracy reveals.
@@ -231,6 +252,21 @@ pub enum TestSet {
     /// About one in six of the visitor's training examples, each held out for itself ([`Dataset::hold_out_by_coin`]). Training never sees them, and ε does
     /// not cover them.
     HeldOut,
+}
+
+impl Digits {
+    /// What page and tool say of a set of files whose size of images and number of classes nobody has published; `None` where there is nothing to say.
+    ///
+    /// ε is about one example more or less. The size of the images, how they are scaled, whether they are grey, and how many classes there are could follow from one
+    /// example; they are taken for known beforehand.
+    #[must_use]
+    pub fn presumed(&self) -> Option<&'static str> {
+        let digits = self.train.picture == Picture::DIGIT && self.train.classes == Classes::digits();
+        (self.source == Source::Visitor && !digits).then_some(
+            "The size of the images, whether they have colours, and the number of classes are read off the files, and taken for public: ε does not cover what \
+             these tell of an image.",
+        )
+    }
 }
 
 impl TestSet {

@@ -121,6 +121,14 @@ impl Classes {
         Ok(Self(Names::Numbers(count)))
     }
 
+    /// As many as the highest label of a file asks for, where nobody has said how many there are: one more than it, and at least two. Digits of MNIST's shape are of
+    /// ten. That the number is read off the labels is taken for public knowledge of the file; ε does not cover it.
+    #[must_use]
+    pub fn up_to(picture: Picture, highest: u8) -> Self {
+        let count = (usize::from(highest) + 1).clamp(FEWEST_CLASSES, MOST_CLASSES);
+        if picture == Picture::DIGIT && count <= 10 { Self::digits() } else { Self(Names::Numbers(count)) }
+    }
+
     /// Classes of these names, in the order of their labels.
     ///
     /// # Errors

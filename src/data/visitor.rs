@@ -1,19 +1,25 @@
 //! Files that a visitor drops or picks become a training and a test set, by their contents and names.
 //!
-//! Contents decide between images and labels; names (or, without a telling name, the larger count) between training
+//! Contents decide between formats, and between images and labels; names (or, without a telling name, the larger count) between training
 //! and test. Everything is used or refused: no file is dropped silently.
 
 use super::{
-    Dataset, Digits, Source, TestSet,
-    idx::{self, Idx, IdxError, Kind},
-    mnist_files,
+    Classes, Digits, Source, TestSet, cifar,
+    content::{Content, ContentError},
+    file_fault::FileError,
+    idx::{Idx, IdxError, Kind},
+    known,
+    pictures::Undecoded,
+    sets::{Part, Sets},
 };
 
 /// Of the training examples, about one in so many is held out when no test files were given.
 pub const HOLD_OUT: u64 = 6;
 
-/// Most files that one drop may have.
-pub(super) const MAX_FILES: usize = 4;
+/// Most files that one drop may have: CIFAR-10's batches, and the names of its classes.
+pub(super) const MAX_FILES: usize = 7;
+/// Most of them that may be IDX.
+const MAX_IDX: usize = 4;
 
 /// Why a drop was refused; nothing of it was taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,20 +27,34 @@ pub(super) const MAX_FILES: usize = 4;
 pub enum VisitorError {
     #[error(transparent)]
     Idx(#[from] IdxError),
-    #[error("no file was given; choose an images file and its labels file")]
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error("no file was given; choose an images file and its labels file, or one file that holds both")]
     Nothing,
     #[error(
-        "{given} files were given; expected at most 4: training images and labels, and if you like test images and labels"
+        "{given} files were given; expected at most {MAX_FILES}: IDX images and labels, CIFAR's batches, or one file that holds all"
     )]
     TooManyFiles { given: usize },
-    #[error("{file} has {}, and no file of digits is larger than {}; nothing was loaded", size(*.bytes), size(*.most))]
+    #[error(
+        "{given} IDX files were given; expected at most {MAX_IDX}: training images and labels, and if you like test images and labels"
+    )]
+    TooManyIdx { given: usize },
+    #[error("{first} holds images and labels by itself; choose it alone, without {second}")]
+    NotAlone { first: String, second: String },
+    #[error("{first} is an IDX file and {second} is one of CIFAR's; choose files of one set")]
+    Mixed { first: String, second: String },
+    #[error("{first} and {second} hold images of different sizes; choose files of one set")]
+    SizesDiffer { first: String, second: String },
+    #[error("{file} has {}, and no file of images is larger than {}; nothing was loaded", size(*.bytes), size(*.most))]
     TooLarge { file: String, bytes: u64, most: u64 },
     #[error(
         "{file}: with it the files come to {}; expected at most {} in all, unpacked, so that they fit in memory: give fewer examples",
         size(*.bytes), size(*.most)
     )]
     TooMuch { file: String, bytes: u64, most: u64 },
-    #[error("“{file}” cannot be read; is it a folder, or was it moved? Choose IDX files, plain or gzip")]
+    #[error(
+        "“{file}” cannot be read; is it a folder, or was it moved? Choose files: IDX, CIFAR's, an .npz, or a ZIP of pictures"
+    )]
     Unreadable { file: String },
     #[error("{file} changed while it was read; choose it again")]
     Changed { file: String },
@@ -115,20 +135,63 @@ struct Read {
     idx: Idx,
 }
 
-/// Makes a training and a test set of one or two pairs of files, given as names and contents in any order.
+impl From<ContentError> for VisitorError {
+    fn from(error: ContentError) -> Self {
+        match error {
+            ContentError::Idx(error) => error.into(),
+            ContentError::File(error) => error.into(),
+        }
+    }
+}
+
+/// What a drop of files is.
+#[derive(Debug)]
+pub enum Assembled {
+    /// Digits, or other images: whole.
+    Digits(Digits),
+    /// Pictures that have to be decoded, for [`pictured`].
+    Pictures(Undecoded),
+}
+
+/// Makes a training and a test set of files, given as names and contents in any order: one or two pairs of IDX files, CIFAR's batches, or one file that holds both.
 ///
-/// With one pair, about one example in [`HOLD_OUT`] becomes the test set. Files that are MNIST to the last byte are
-/// called so, and their test set is public; else all of it is the visitor's own.
+/// With training examples alone, about one example in [`HOLD_OUT`] becomes the test set. Files that are a published set to the last byte are
+/// called so, and their test set is public; else all of it is the visitor's own. Pictures are decoded by the native program's decoder.
 ///
 /// # Errors
 /// [`VisitorError`]: the first file that is not what it says, or a set of files that does not fit together.
+#[cfg(not(target_arch = "wasm32"))]
 pub fn assemble<N: AsRef<str>, B: AsRef<[u8]>>(files: &[(N, B)]) -> Result<Digits, VisitorError> {
     check_count(files.len())?;
     let read = files.iter().map(|(name, bytes)| {
         let name = name.as_ref();
-        Ok((name.to_owned(), idx::read(name, bytes.as_ref())?))
+        Ok((name.to_owned(), super::content::read(name, bytes.as_ref().to_vec())?))
     });
-    assemble_read(read.collect::<Result<_, VisitorError>>()?)
+    match assemble_read(read.collect::<Result<_, VisitorError>>()?)? {
+        Assembled::Digits(digits) => Ok(digits),
+        Assembled::Pictures(pictures) => decoded(pictures),
+    }
+}
+
+/// Decodes pictures here and now.
+///
+/// # Errors
+/// The first picture that cannot be decoded, or too few to hold some out.
+#[cfg(not(target_arch = "wasm32"))]
+pub fn decoded(mut pictures: Undecoded) -> Result<Digits, VisitorError> {
+    while let Some(coded) = pictures.wanted()? {
+        pictures.take(super::decode::decode(&coded))?;
+    }
+    pictured(pictures)
+}
+
+/// The digits of pictures that have all been taken.
+///
+/// # Errors
+/// Too few to hold some out.
+pub fn pictured(pictures: Undecoded) -> Result<Digits, VisitorError> {
+    let file = pictures.file().to_owned();
+    digits(file, pictures.sets())
 }
 
 pub(super) const fn check_count(files: usize) -> Result<(), VisitorError> {
@@ -139,36 +202,128 @@ pub(super) const fn check_count(files: usize) -> Result<(), VisitorError> {
     }
 }
 
-/// The same for files that have been parsed, with their names.
-pub(super) fn assemble_read(files: Vec<(String, Idx)>) -> Result<Digits, VisitorError> {
+/// The same for files that have been read, with their names.
+pub(super) fn assemble_read(files: Vec<(String, Content)>) -> Result<Assembled, VisitorError> {
     check_count(files.len())?;
-    let (mut images, mut labels) = (Vec::new(), Vec::new());
-    for (name, idx) in files {
-        let of_kind = if idx.kind == Kind::Images { &mut images } else { &mut labels };
-        of_kind.push(Read { role: role_by_name(&name), name, idx });
+    let whole = |content: &Content| matches!(content, Content::Sets(_) | Content::Pictures(_));
+    if files.len() > 1
+        && let Some(place) = files.iter().position(|(_, content)| whole(content))
+    {
+        let second = files[usize::from(place == 0)].0.clone();
+        return Err(VisitorError::NotAlone { first: files[place].0.clone(), second });
     }
+    let (mut pairs, mut batches, mut texts) = (Vec::new(), Vec::new(), Vec::new());
+    for (name, content) in files {
+        match content {
+            Content::Idx(idx) => pairs.push(Read { role: role_by_name(&name), name, idx }),
+            Content::Batch(batch) => batches.push((name, batch)),
+            Content::Text(text) => texts.push((name, text)),
+            Content::Sets(sets) => return digits(name, sets).map(Assembled::Digits),
+            Content::Pictures(pictures) => return Ok(Assembled::Pictures(pictures)),
+        }
+    }
+    let of_cifar = batches.first().map(|(name, _)| name).or(texts.first().map(|(name, _)| name));
+    let digits = match (pairs.first(), of_cifar) {
+        (Some(first), Some(second)) => {
+            return Err(VisitorError::Mixed { first: first.name.clone(), second: second.clone() });
+        }
+        (None, Some(name)) => {
+            let name = name.clone();
+            digits(name, cifar::assemble(batches, texts)?)?
+        }
+        (_, None) => {
+            let (file, sets) = idx_sets(pairs)?;
+            digits(file, sets)?
+        }
+    };
+    Ok(Assembled::Digits(digits))
+}
+
+/// The sets of one or two pairs of IDX files, with the name of the file of images to train on.
+fn idx_sets(files: Vec<Read>) -> Result<(String, Sets), VisitorError> {
+    if files.len() > MAX_IDX {
+        return Err(VisitorError::TooManyIdx { given: files.len() });
+    }
+    let (mut images, mut labels): (Vec<_>, Vec<_>) = files.into_iter().partition(|read| read.idx.kind == Kind::Images);
     match (images.len(), labels.len()) {
-        (1, 1) => one_pair(images.remove(0), labels.remove(0)),
+        (1, 1) => {
+            let (images, labels) = (images.remove(0), labels.remove(0));
+            if let (Some(a), Some(b)) = (images.role, labels.role)
+                && a != b
+            {
+                let (images_file, labels_file) = (images.name, labels.name);
+                return Err(VisitorError::RolesDiffer { images_file, labels_file });
+            }
+            pairs((images, labels), None)
+        }
         (2, 2) => {
             let [train_images, test_images] = by_role(images)?;
             let [train_labels, test_labels] = by_role(labels)?;
-            two_pairs((train_images, train_labels), (test_images, test_labels))
+            pairs((train_images, train_labels), Some((test_images, test_labels)))
         }
         _ => Err(unpaired(&images, &labels)),
     }
 }
 
-/// Holds out about one example in six of the pair, each by its own coin. A refusal reveals only how many examples either part has. That is public: ε
-/// takes the number of training examples for known, and does not cover those held out.
-fn one_pair(images: Read, labels: Read) -> Result<Digits, VisitorError> {
-    if let (Some(a), Some(b)) = (images.role, labels.role)
-        && a != b
+/// The sets of a pair to train on and one to test with, images and labels each.
+fn pairs(train: (Read, Read), test: Option<(Read, Read)>) -> Result<(String, Sets), VisitorError> {
+    let (file, picture) = (train.0.name.clone(), train.0.idx.picture);
+    if let Some((images, _)) = &test
+        && images.idx.picture != picture
     {
-        let (images_file, labels_file) = (images.name, labels.name);
-        return Err(VisitorError::RolesDiffer { images_file, labels_file });
+        return Err(VisitorError::SizesDiffer { first: file, second: images.name.clone() });
     }
-    let file = images.name;
-    let all = Dataset::pair(&title(&file), (&file, images.idx), (&labels.name, labels.idx))?;
+    let packed = |read: &Read| read.idx.packed.clone();
+    let digests =
+        |of: fn(&(Read, Read)) -> &Read| [packed(of(&train)), test.as_ref().and_then(|test| packed(of(test)))];
+    let ([images, images_too], [labels, labels_too]) = (digests(|pair| &pair.0), digests(|pair| &pair.1));
+    let (labels, labels_too) = (labels.as_deref(), labels_too.as_deref());
+    // A test set of labels that nobody knows is of another set.
+    let known = if test.is_some() && labels_too.is_none() { None } else { known::by_labels(labels, labels_too) };
+    let mut train = part(train)?;
+    let mut test = test.map(part).transpose()?;
+    let mut parts: Vec<&mut Part> = [Some(&mut train), test.as_mut()].into_iter().flatten().collect();
+    // Labels in the range that is known: a digest of labels is no proof.
+    let named = known.and_then(|set| {
+        let classes = if set.classes.is_empty() { Some(Classes::digits()) } else { Classes::named(set.classes).ok() }?;
+        let known = set.first..set.first + classes.count() as u8;
+        parts.iter().all(|part| part.labels.iter().all(|label| known.contains(label))).then_some((set, classes))
+    });
+    if let Some((set, _)) = &named {
+        parts.iter_mut().flat_map(|part| &mut part.labels).for_each(|label| *label -= set.first);
+    }
+    let whole = |set: &known::KnownIdx| set.has_images(images.as_deref(), images_too.as_deref());
+    let published = named.as_ref().map(|(set, _)| *set).filter(|set| whole(set)).map(|set| set.name);
+    Ok((file, Sets { published, picture, classes: named.map(|(_, classes)| classes), train, test }))
+}
+
+/// Joins images and labels.
+fn part((images, labels): (Read, Read)) -> Result<Part, IdxError> {
+    if images.idx.count() != labels.idx.count() {
+        return Err(IdxError::CountsDiffer {
+            images: images.idx.count(),
+            images_file: images.name,
+            labels: labels.idx.count(),
+            labels_file: labels.name,
+        });
+    }
+    Ok(Part { images: images.idx.elements, labels: labels.idx.elements })
+}
+
+/// Makes digits of the sets that came in `file`. Where there is no test set about one example in six is held out, each by its own coin. A refusal reveals only how many
+/// examples either part has. That is public: ε takes the number of training examples for known, and does not cover those held out.
+fn digits(file: String, sets: Sets) -> Result<Digits, VisitorError> {
+    let published = if sets.is_mnist() { Some("MNIST") } else { sets.published };
+    let name = published.map_or_else(|| title(&file), |name| format!("{name} (your files)"));
+    let (all, test) = sets.named(&name);
+    if let Some(test) = test {
+        let (source, test_set) = match published {
+            Some("MNIST") => (Source::Mnist, TestSet::Public),
+            Some(_) => (Source::Known, TestSet::Public),
+            None => (Source::Visitor, TestSet::Visitor),
+        };
+        return Ok(Digits { train: all, test, source, test_set });
+    }
     let count = all.len();
     if (count as u64) < HOLD_OUT {
         return Err(VisitorError::TooFew { file, count });
@@ -180,19 +335,6 @@ fn one_pair(images: Read, labels: Read) -> Result<Digits, VisitorError> {
         }
     }
     Ok(Digits { train, test, source: Source::Visitor, test_set: TestSet::HeldOut })
-}
-
-fn two_pairs(train: (Read, Read), test: (Read, Read)) -> Result<Digits, VisitorError> {
-    let files = [&train.0.idx, &train.1.idx, &test.0.idx, &test.1.idx];
-    let is_mnist = files.into_iter().zip(mnist_files::FILES).all(|(idx, file)| idx.sha256() == file.sha256);
-    let (name, source, test_set) = if is_mnist {
-        ("MNIST (your files)".to_owned(), Source::Mnist, TestSet::Public)
-    } else {
-        (title(&train.0.name), Source::Visitor, TestSet::Visitor)
-    };
-    let pair =
-        |(images, labels): (Read, Read)| Dataset::pair(&name, (&images.name, images.idx), (&labels.name, labels.idx));
-    Ok(Digits { train: pair(train)?, test: pair(test)?, source, test_set })
 }
 
 /// What a file's name says about its role, by the words that MNIST and its relatives use.

@@ -15,7 +15,7 @@ use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{Cache, Performance, PerformanceResourceTiming, RequestCache, WorkerGlobalScope};
 
 use super::{
-    agent, helping,
+    agent, decoding, helping,
     host::Host,
     inbox::Message,
     load_error::LoadError,
@@ -23,7 +23,10 @@ use super::{
     run_store::{Change, Record, Spent, Store, StoreError},
     storage::{Database, Lock},
 };
-use crate::engine::cpu::helpers::Helpers;
+use crate::{
+    data::raster::{DecodeError, Raster},
+    engine::cpu::helpers::Helpers,
+};
 
 /// The training thread as the page spawns it.
 pub struct Trainer {
@@ -103,6 +106,10 @@ impl Host for Browser {
         let (url, bytes) = (url.to_owned(), Uint8Array::from(bytes));
         // In a private window this may fail; the next visit then needs the network again.
         spawn_local(async move { drop(keep(&url, &bytes).await) });
+    }
+
+    async fn decode(&self, coded: &[u8]) -> Result<Raster, DecodeError> {
+        decoding::decode(coded).await
     }
 
     async fn yield_now(&self) {

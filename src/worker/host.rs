@@ -7,7 +7,10 @@ use super::{
     protocol::{Event, NetworkRequest},
     run_store::Store,
 };
-use crate::engine::cpu::helpers::Helpers;
+use crate::{
+    data::raster::{DecodeError, Raster},
+    engine::cpu::helpers::Helpers,
+};
 
 /// What the loop needs of the place where it runs.
 #[expect(async_fn_in_trait, reason = "one thread; no Send bound is wanted")]
@@ -20,6 +23,8 @@ pub trait Host: Store + 'static {
     }
     /// Keeps bytes that came from a URL and passed their check, for a visit without a network.
     fn keep(&self, _url: &str, _bytes: &[u8]) {}
+    /// Decodes a PNG or JPEG file.
+    async fn decode(&self, coded: &[u8]) -> Result<Raster, DecodeError>;
     /// Gives the event loop one turn, in which messages arrive. Only the agent's loop may call it, and not twice at a time; a task beside
     /// the loop calls [`sleep`](Self::sleep) instead.
     async fn yield_now(&self);

@@ -1,5 +1,7 @@
 //! Brings digits to the training thread: from the site's shards, from the visitor's files, or drawn here.
 
+use std::cell::Cell;
+
 use super::{
     host::Host,
     load_error::LoadError,
@@ -7,12 +9,14 @@ use super::{
 };
 use crate::data::{
     self, Digits,
+    pictures::Undecoded,
     shards::{Assembler, Manifest, ShardError},
+    visitor::{self, VisitorError},
 };
 
 /// What a load brings, piece by piece.
 pub enum Arrival {
-    /// How many bytes have arrived, and how many there are.
+    /// How many bytes have arrived, or how many pictures are decoded, and how many there are.
     Progress { done: u64, total: u64 },
     /// Digits to train on from the next run; not `complete` while more are on their way.
     Digits { digits: Digits, complete: bool },
@@ -55,7 +59,7 @@ async fn site<H: Host>(host: &H, address: &str, deliver: &impl Fn(Arrival)) -> R
         Err(error) => {
             deliver(match error {
                 LoadError::Fetch { absent: true, .. } => Arrival::Notice(
-                    "This site carries no MNIST, so digits drawn by the program are used. Drop MNIST's IDX files here to train on them.",
+                    "This site carries no MNIST, so digits drawn by the program are used. Drop MNIST's files here to train on them.",
                 ),
                 error => Arrival::Gap(error),
             });
@@ -113,6 +117,35 @@ async fn checked<H: Host, T>(
         host.keep(url, &bytes);
     }
     Ok(found)
+}
+
+/// Decodes a visitor's pictures, one at a time, as long as they are `wanted`.
+pub async fn decode<H: Host>(host: &H, mut pictures: Undecoded, wanted: &Cell<bool>, deliver: impl Fn(Arrival)) {
+    /// Pictures between two reports.
+    const SEVERAL: u64 = 16;
+    let end = |error: VisitorError| deliver(Arrival::End(error.into()));
+    loop {
+        let coded = match pictures.wanted() {
+            Ok(Some(coded)) => coded,
+            Ok(None) => break,
+            Err(error) => return end(error.into()),
+        };
+        let decoded = host.decode(&coded).await;
+        if !wanted.get() {
+            return;
+        }
+        if let Err(error) = pictures.take(decoded) {
+            return end(error.into());
+        }
+        let (done, total) = pictures.progress();
+        if done.is_multiple_of(SEVERAL) {
+            deliver(Arrival::Progress { done, total });
+        }
+    }
+    match visitor::pictured(pictures) {
+        Ok(digits) => deliver(whole(digits)),
+        Err(error) => end(error),
+    }
 }
 
 /// The arrival of a load that brings all its digits at once.

@@ -14,6 +14,8 @@ pub mod browser;
 #[cfg(target_arch = "wasm32")]
 pub mod codec;
 pub mod counting;
+#[cfg(target_arch = "wasm32")]
+mod decoding;
 pub mod follow;
 pub mod functional;
 pub mod games;

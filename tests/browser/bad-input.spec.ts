@@ -57,8 +57,8 @@ test("files that are too many, too large or packed too well are refused at once,
   await expect.poll(() => value(page, "step")).toBe(1);
   const error = hook(page, "error");
   for (const [megabytes, says] of [
-    [Array(20).fill(250), "20 files were given; expected at most 4"],
-    [[9000], "zeros-0 has 9.0 GB, and no file of digits is larger than 392.1 MB; nothing was loaded"],
+    [Array(20).fill(250), "20 files were given; expected at most 7"],
+    [[9000], "zeros-0 has 9.0 GB, and no file of images is larger than 392.1 MB; nothing was loaded"],
     [Array(4).fill(250), "zeros-2: with it the files come to 750.0 MB; expected at most 512.0 MB"],
     [[300], "zeros-0: element type 0x00"],
   ] as const) {

@@ -22,7 +22,7 @@ const FOLDERS: [&str; 9] = [
 ];
 
 /// Sources of the native tool and of files, which are English, and of parts of the library that the page does not ask.
-const ELSEWHERE: [&str; 15] = [
+const ELSEWHERE: [&str; 16] = [
     "crates/accounting/src/dynamics.rs",
     "crates/accounting/src/gdp.rs",
     "crates/accounting/src/groups.rs",
@@ -31,6 +31,7 @@ const ELSEWHERE: [&str; 15] = [
     "src/data/mnist.rs",
     "src/data/mnist_error.rs",
     "src/data/mnist_files.rs",
+    "src/data/own_files.rs",
     "src/data/shard_writer.rs",
     "src/engine/cpu/simd/x86.rs",
     "src/engine/reference.rs",
@@ -48,6 +49,8 @@ const UNSAID: &[&str] = &[
     "{count} threads: {error}",
     "basic render",
     "hushgrad: held out or not\0",
+    // Classes as their set names them.
+    "Ankle boot",
     "{DIGITS} {site}",
     "{}.{} {name}",
     "{set_name}: {} pixels for {} labels",
@@ -153,12 +156,20 @@ const WORDS: &[&str] = &[
     "Student-t",
     "custom",
     // Files.
+    "“descr”",
+    "“fortran_order”",
+    "“shape”",
+    "checksum",
+    "colours",
     "columns",
     "count",
     "images",
+    "label",
     "labels",
     "magic",
+    "name",
     "rows",
+    "size",
     "test",
     "training",
     // What an engine has.

@@ -59,7 +59,7 @@ pub struct Arguments {
     /// Steps of the training on the release; 0: the solution alone
     #[arg(long, default_value_t = 300)]
     steps: u64,
-    /// Folder of IDX files; without it MNIST, as `train` finds it
+    /// Folder or file of images, as `train` reads it; without it MNIST, as `train` finds it
     #[arg(long, value_name = "FOLDER")]
     data: Option<PathBuf>,
     /// Digits that the program draws

@@ -310,13 +310,17 @@ impl Run<'_> {
     }
 }
 
-/// The digits in a folder; without one MNIST, where it is found, or digits that the program draws.
+/// The digits, or other labelled images, in a file or a folder; without one MNIST, where it is found, or digits that the program draws.
 ///
 /// # Errors
-/// A folder that holds none.
-pub fn found(folder: Option<&Path>, synthetic: bool) -> Result<Digits, Box<dyn Error>> {
-    if let Some(folder) = folder {
-        return Ok(data::mnist::load_any(folder).map_err(|fault| format!("--data {}: {fault}", folder.display()))?);
+/// A file or a folder that holds none.
+pub fn found(path: Option<&Path>, synthetic: bool) -> Result<Digits, Box<dyn Error>> {
+    if let Some(path) = path {
+        let digits = data::own_files::load(path).map_err(|fault| format!("--data {}: {fault}", path.display()))?;
+        if let Some(presumed) = digits.presumed() {
+            tell(presumed);
+        }
+        return Ok(digits);
     }
     if !synthetic {
         match data::mnist::locate_or_download() {

@@ -23,7 +23,7 @@ pub fn digits_line(page: Page) -> impl IntoView {
             (None, _) => t!("Waiting for the digits…").to_owned(),
             (Some(loaded), running) => {
                 let what = match loaded.source {
-                    Source::Mnist => {
+                    Source::Mnist | Source::Known => {
                         text!("{name}: {train} to train on, {test} to test, checked against the original.")
                     }
                     Source::Synthetic => text!("{name}: {train} to train on, {test} to test, drawn by this page."),
@@ -67,15 +67,16 @@ pub fn digits_line(page: Page) -> impl IntoView {
             load_picked(page, &input);
         }
     };
+    // The picker offers all files: those of IDX have no ending of their own, and files are told apart by their contents.
     view! {
         <p class="digits-line" data-testid="digits-in-use">{text_fn(in_use)}</p>
         {view_fn(move || page.digits.loading.get().map(|(done, total)| view! {
             <progress aria-label=t!("Loading digits") max=total.max(1).to_string() value=(total > 0).then(|| done.to_string())></progress>
         }.into_any()))}
         <p class="own-files" hidden=bool_fn(move || page.is_fixed("dataset"))>
-            <label class="file-button" for="own-files">{t!("Load IDX files…")}</label>
+            <label class="file-button" for="own-files">{t!("Load images…")}</label>
             <input type="file" id="own-files" data-testid="files" multiple node_ref=input on:change=on_event(pick) />
-            <span>{t!("or drop them anywhere; plain or gzip.")}</span>
+            <span>{t!("or drop them anywhere: IDX (plain or gzip), CIFAR’s .bin or .tar.gz, an .npz, or a ZIP with a folder of PNG or JPEG files for each class.")}</span>
         </p>
     }
     .into_any()

@@ -17,7 +17,7 @@ impl Page {
         if digits == Digits::Files && self.digits.own_files().is_empty() {
             // Until some are picked, the digits stay what they are; a frame has no place to pick any.
             let how = if browser::press("own-files") {
-                t!("Pick your IDX files, or drop them anywhere here; until then the digits stay what they are.")
+                t!("Pick your files, or drop them anywhere here; until then the digits stay what they are.")
             } else {
                 t!(
                     "Your own files can be loaded in the whole playground, not in this frame; the digits stay what they are."

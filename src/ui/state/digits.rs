@@ -33,7 +33,7 @@ impl LoadedDigits {
             Source::Mnist | Source::Site => Digits::Mnist,
             Source::Synthetic => Digits::Synthetic,
             Source::Colour => Digits::Colour,
-            Source::Visitor => Digits::Files,
+            Source::Visitor | Source::Known => Digits::Files,
         }
     }
 }

@@ -29,6 +29,9 @@ impl<H: Host> Agent<H> {
     pub(super) async fn arrive(&mut self, load: u32, arrival: Arrival) {
         // A later load has brought digits: this one is ignored.
         if !self.loads.contains(&load) {
+            if self.decoding.as_ref().is_some_and(|(decoded, _)| *decoded == load) {
+                self.end_decoding();
+            }
             return;
         }
         match arrival {
@@ -68,6 +71,9 @@ impl<H: Host> Agent<H> {
             classes: digits.train.classes.names(),
         });
         let (picture, classes) = (digits.train.picture, digits.train.classes.count());
+        if let Some(presumed) = digits.presumed() {
+            self.host.send(Event::Notice(presumed.to_owned()));
+        }
         // By the images as they came: a minority among them is the same people.
         self.opening = Some(digits.train.opening_digest());
         self.turned = None;

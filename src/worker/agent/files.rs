@@ -1,13 +1,17 @@
 //! The visitor's own files stay with the page, and this thread asks for pieces of them.
 
+use std::{cell::Cell, rc::Rc};
+
 use super::state::Agent;
 use crate::{
     data::{
         incoming::{Incoming, Piece},
-        visitor::VisitorError,
+        pictures::Undecoded,
+        visitor::{Assembled, VisitorError},
     },
     worker::{
         host::Host,
+        inbox::Message,
         loader::{self, Arrival},
         protocol::Event,
     },
@@ -16,7 +20,8 @@ use crate::{
 impl<H: Host> Agent<H> {
     /// Begins to read files of these names and sizes. Only the load that was asked for last is read.
     pub(super) async fn await_files(&mut self, load: u32, files: Vec<(String, u64)>) {
-        if let Some((before, _)) = self.incoming.take() {
+        let reading = self.incoming.take().map(|(before, _)| before);
+        for before in [reading, self.end_decoding()].into_iter().flatten() {
             self.arrive(before, Arrival::End(VisitorError::Superseded.into())).await;
         }
         match Incoming::new(files) {
@@ -58,7 +63,27 @@ impl<H: Host> Agent<H> {
             self.incoming = Some((load, incoming));
             return;
         }
-        let arrival = incoming.digits().map_or_else(|error| Arrival::End(error.into()), loader::whole);
-        self.arrive(load, arrival).await;
+        match incoming.assembled() {
+            Ok(Assembled::Digits(digits)) => self.arrive(load, loader::whole(digits)).await,
+            Ok(Assembled::Pictures(pictures)) => self.decode(load, pictures),
+            Err(error) => self.arrive(load, Arrival::End(error.into())).await,
+        }
+    }
+
+    /// Begins to decode pictures, beside the loop.
+    fn decode(&mut self, load: u32, pictures: Undecoded) {
+        let wanted = Rc::new(Cell::new(true));
+        self.decoding = Some((load, wanted.clone()));
+        let (host, reply) = (self.host.clone(), self.reply.clone());
+        // Sending fails only after the loop has ended.
+        let deliver = move |arrival| drop(reply.unbounded_send(Message::Arrival { load, arrival }));
+        self.host.spawn(async move { loader::decode(&*host, pictures, &wanted, deliver).await });
+    }
+
+    /// Pictures that are being decoded are wanted no more; the number of their load.
+    pub(super) fn end_decoding(&mut self) -> Option<u32> {
+        let (load, wanted) = self.decoding.take()?;
+        wanted.set(false);
+        Some(load)
     }
 }

@@ -1,6 +1,6 @@
 //! What the training thread's loop holds from one message to the next.
 
-use std::{rc::Rc, time::Duration};
+use std::{cell::Cell, rc::Rc, time::Duration};
 
 use futures::channel::mpsc::UnboundedSender;
 use web_time::Instant;
@@ -55,6 +55,8 @@ pub(super) struct Agent<H: Host> {
     pub arriving: Option<u32>,
     /// The visitor's files that are being read, with the number of their load.
     pub incoming: Option<(u32, Incoming)>,
+    /// The visitor's pictures that are being decoded beside the loop: the number of their load, and whether they are still wanted.
+    pub decoding: Option<(u32, Rc<Cell<bool>>)>,
     /// The current run's test set, cut into slices.
     pub slices: Vec<Dataset>,
     pub session: Option<Session<AnyEngine>>,
@@ -128,6 +130,7 @@ impl<H: Host> Agent<H> {
             loads: Vec::new(),
             arriving: None,
             incoming: None,
+            decoding: None,
             slices: Vec::new(),
             session: None,
             turned: None,

@@ -101,7 +101,7 @@ impl Run {
 /// Where the digits are.
 #[derive(clap::Args)]
 pub struct Data {
-    /// Folder of IDX files; without it MNIST, as `train` finds it
+    /// Folder or file of images, as `train` reads it; without it MNIST, as `train` finds it
     #[arg(long, value_name = "FOLDER")]
     data: Option<PathBuf>,
     /// Digits that the program draws

@@ -14,7 +14,7 @@ use std::{
 };
 
 use hushgrad::{
-    data::{Digits, mnist},
+    data::{Digits, mnist, own_files},
     engine::{Performance, cpu::CpuEngine},
     model::Architecture,
     train::config::RunConfig,
@@ -57,7 +57,7 @@ pub struct Arguments {
     /// Length of a run that tunes a learning rate [default: --epochs]
     #[arg(long, value_name = "EPOCHS")]
     tuning_epochs: Option<f64>,
-    /// Folder with IDX files, plain or gzip [default: MNIST, wherever it is]
+    /// Folder or file of images, as `train` reads it [default: MNIST, wherever it is]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// Where CSV and SVG files go
@@ -136,7 +136,7 @@ impl Finished for Record {
 /// When there are no digits, a run fails, or a file cannot be read or written.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let digits = match &arguments.data {
-        Some(folder) => mnist::load_any(folder).map_err(|fault| format!("--data {}: {fault}", folder.display()))?,
+        Some(folder) => own_files::load(folder).map_err(|fault| format!("--data {}: {fault}", folder.display()))?,
         None => mnist::locate_or_download()?.digits,
     };
     let tuning_epochs = arguments.tuning_epochs.unwrap_or(arguments.epochs);

@@ -7,7 +7,9 @@ use crate::{
     accounting::{noise::NoiseSpec, report::assumptions, search::families},
     data::{
         Picture,
+        file_fault::{CifarField, FileError, FileFault, NpyExpected, NpyField, NpySide, TarField},
         idx::{self, Kind},
+        picture::ClassesError,
         shards::Manifest,
         sharing::Sharing,
         visitor::{self, Role, VisitorError},
@@ -95,9 +97,9 @@ fn what_is_wrong_with_files_is_german() {
         changed(3, 2),
         changed(7, 0),
         changed(4, 9),
-        changed(11, 3),
-        changed(15, 3),
-        [idx::header(Kind::Labels, 2), vec![1, 77]].concat(),
+        changed(11, 99),
+        changed(15, 99),
+        [idx::header(Kind::Labels, 2), vec![1, 177]].concat(),
         cut[..20].to_vec(),
         [&cut[..12], &[0xff; 30]].concat(),
         zipped(b"PK\x03\x04 and more"),
@@ -107,6 +109,7 @@ fn what_is_wrong_with_files_is_german() {
     }
     said.fails(idx::read_kind("a: b", &images(1), Kind::Labels));
     let assembled = |files: &[(&str, Vec<u8>)]| visitor::assemble(files).map(drop);
+    let assembled_whole = |files: &[(&str, Vec<u8>)]| visitor::assemble(files).expect("images");
     said.fails(assembled(&[]));
     said.fails(assembled(&["a", "b", "c", "d", "e"].map(|name| (name, images(1)))));
     said.fails(assembled(&[("a", images(2)), ("b", labels(3))]));
@@ -124,6 +127,8 @@ fn what_is_wrong_with_files_is_german() {
         VisitorError::Changed { file: file() },
         VisitorError::NoMemory { file: file(), bytes: 12_345_678 },
         VisitorError::Superseded,
+        VisitorError::NotAlone { first: file(), second: file() },
+        VisitorError::SizesDiffer { first: file(), second: file() },
         VisitorError::Duplicate { first: file(), second: file(), role: Role::Test, kind: Kind::Labels },
         VisitorError::RolesDiffer { images_file: file(), labels_file: file() },
     ] {
@@ -132,6 +137,85 @@ fn what_is_wrong_with_files_is_german() {
         assert!(error.starts_with("other") || heard(&error).contains(&file()), "{}", heard(&error));
         said.add(error);
     }
+    for (file, bytes) in [
+        ("notes.txt", b"hello".to_vec()),
+        ("a.png", b"\x89PNG\r\n".to_vec()),
+        ("x.npy", b"\x93NUMPY\x01\0".to_vec()),
+        ("data_batch_1.bin", vec![7; 5000]),
+        ("data_batch_1.bin", vec![77; 3073]),
+        ("test_batch.bin", vec![7; 3073]),
+        ("train.bin", vec![21; 3074]),
+        ("batches.meta.txt", b"cat\ndog\n".to_vec()),
+        ("batches.meta.txt", vec![0xff; 9]),
+        ("mine.zip", b"PK\x05\x06".to_vec()),
+        ("images", idx::header_of(&[1, 8, 8, 2])),
+        ("images", idx::header_of(&[500_000, 64, 64, 3])),
+    ] {
+        said.fails(assembled(&[(file, bytes)]));
+    }
+    said.fails(assembled(&["a", "b", "c", "d", "e", "f", "g", "h"].map(|name| (name, images(1)))));
+    said.fails(assembled(&[("a", images(2)), ("test.bin", vec![7; 3073])]));
+    let files = || "„a“: is 5; it must be labels".to_owned();
+    for fault in [
+        FileFault::NoMemory { entry: files(), bytes: 5 },
+        FileFault::EntryTooLarge { entry: files(), bytes: 5, most: 4 },
+        FileFault::TooMuch { entry: files(), most: 4 },
+        FileFault::Twice { entry: files() },
+        FileFault::TooMany { found: 500_001 },
+        FileFault::NoExamples,
+        FileFault::Classes(ClassesError::Count { found: 1 }),
+        FileFault::Classes(ClassesError::Name { class: 1, name: files() }),
+        FileFault::Classes(ClassesError::Twice { first: 1, second: 2, name: files() }),
+        FileFault::CifarLabel { field: CifarField::Fine, found: 101, record: 3, most: 99 },
+        FileFault::CifarNames { found: 2, expected: 10 },
+        FileFault::CifarNameless,
+        FileFault::CifarMissing { file: files() },
+        FileFault::GzipTruncated { entry: files() },
+        FileFault::GzipDamaged { entry: files(), detail: files() },
+        FileFault::TarTruncated { entry: files() },
+        FileFault::TarHeader { field: TarField::Name, at: 512 },
+        FileFault::TarHeader { field: TarField::Size, at: 512 },
+        FileFault::TarHeader { field: TarField::Checksum, at: 512 },
+        FileFault::TarKind { entry: files() },
+        FileFault::TarEntry { entry: files() },
+        FileFault::ZipEntries { found: 5, most: 4 },
+        FileFault::ZipEntry { entry: files(), detail: files() },
+        FileFault::NpyMagic { array: files(), found: "50 4b".to_owned() },
+        FileFault::NpyVersion { array: files(), found: 4 },
+        FileFault::NpyHeader { array: files(), field: NpyField::Length },
+        FileFault::NpyHeader { array: files(), field: NpyField::Shape },
+        FileFault::NpyType { array: files(), name: "<f4".to_owned(), expected: NpyExpected::LabelType },
+        FileFault::NpyType { array: files(), name: "|O8".to_owned(), expected: NpyExpected::ImageType },
+        FileFault::NpyFortran { array: files() },
+        FileFault::NpyShape { array: files(), found: "(1, 2)".to_owned(), expected: NpyExpected::ImageShape },
+        FileFault::NpyShape { array: files(), found: "(1, 2)".to_owned(), expected: NpyExpected::LabelShape },
+        FileFault::NpyLength { array: files(), found: 5, expected: 4 },
+        FileFault::NpySide { array: files(), field: NpySide::Rows, found: 65 },
+        FileFault::NpyPixel { array: files(), image: 1, place: 2, found: "-0.5".to_owned() },
+        FileFault::NpyLabel { array: files(), index: 1, found: "-1".to_owned() },
+        FileFault::NpyNames { found: "x, y".to_owned() },
+        FileFault::NpyCounts { images: files(), found: 1, labels: files(), other: 2 },
+        FileFault::NpySizes { first: files(), second: files() },
+        FileFault::NoPictures,
+        FileFault::NoFolder { entry: files() },
+        FileFault::TooDeep { entry: files() },
+        FileFault::NoPicture { entry: files() },
+        FileFault::OnlyTested { entry: files(), class: files() },
+        FileFault::OnlyTests,
+        FileFault::PictureMagic { entry: files(), found: "50 4b".to_owned() },
+        FileFault::PictureHeader { entry: files() },
+        FileFault::PictureSize { entry: files(), width: 5000, height: 1 },
+        FileFault::Undecodable { entry: files(), detail: files() },
+        FileFault::OtherSize { entry: files(), width: 5, height: 1 },
+        FileFault::Unreadable { entry: files(), detail: files() },
+    ] {
+        said.add(LoadError::from(VisitorError::from(FileError { file: files(), fault })));
+    }
+    let presumed = assembled_whole(&[
+        ("a", [idx::header_of(&[90, 2, 2]), (0..360).map(|i| (i * 7) as u8).collect()].concat()),
+        ("b", labels(90)),
+    ]);
+    said.add(presumed.presumed().expect("a sentence"));
     for manifest in ["", "{}", "<html>", "{\"format\":9}", "[1]"] {
         said.fails(Manifest::parse(manifest.as_bytes()));
     }

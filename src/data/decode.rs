@@ -1,0 +1,34 @@
+//! PNG and JPEG files become pixels, where no browser does it.
+
+use std::io::Cursor;
+
+use image::{DynamicImage, ImageDecoder as _, ImageReader, Limits};
+
+use super::{
+    file_fault::LONGEST,
+    raster::{DecodeError, Raster},
+};
+
+/// Decodes a PNG or JPEG file, and turns it as a camera's note says, which browsers do as well.
+///
+/// # Errors
+/// What is wrong with it, in the decoder's words.
+pub fn decode(coded: &[u8]) -> Result<Raster, DecodeError> {
+    let picture = decoded(coded).map_err(|error| DecodeError { detail: error.to_string() })?;
+    let picture = picture.into_rgba8();
+    Ok(Raster { width: picture.width(), height: picture.height(), rgba: picture.into_raw() })
+}
+
+fn decoded(coded: &[u8]) -> image::ImageResult<DynamicImage> {
+    let mut limits = Limits::default();
+    (limits.max_image_width, limits.max_image_height) = (Some(LONGEST), Some(LONGEST));
+    // Eight bytes a pixel of the largest.
+    limits.max_alloc = Some(u64::from(LONGEST).pow(2) * 8);
+    let mut reader = ImageReader::new(Cursor::new(coded)).with_guessed_format()?;
+    reader.limits(limits);
+    let mut decoder = reader.into_decoder()?;
+    let orientation = decoder.orientation()?;
+    let mut picture = DynamicImage::from_decoder(decoder)?;
+    picture.apply_orientation(orientation);
+    Ok(picture)
+}

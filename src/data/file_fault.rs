@@ -1,0 +1,297 @@
+//! What is wrong with a file of images that is no IDX file: the field, what was found there, what was expected, what to do.
+
+use super::picture::{ClassesError, MOST_CLASSES, MOST_SIDE};
+
+/// Most examples of a set.
+pub(super) const MOST_EXAMPLES: usize = super::idx::MAX_EXAMPLES as usize;
+/// Most bytes that one file, or one entry of an archive, may have, packed or not: 500,000 images of 28×28 bytes, and a header.
+pub(super) const MOST_OF_ONE: u64 = MOST_EXAMPLES as u64 * 784 + 16;
+/// Most bytes of all files together, both as they come and unpacked.
+pub(super) const MOST_OF_ALL: u64 = 512_000_000;
+/// Longest side of a coded picture, in pixels.
+pub(super) const LONGEST: u32 = 4096;
+
+/// A file that was refused, by its name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}: {fault}")]
+pub struct FileError {
+    /// The file's name.
+    pub file: String,
+    /// What is wrong with it.
+    pub fault: FileFault,
+}
+
+/// What is wrong with one file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each says what it is")]
+pub enum FileFault {
+    #[error(
+        "bytes {found}: not one of the formats that are read here, which are IDX, CIFAR's binary files, NumPy's .npz, and a ZIP with a folder of PNG or JPEG \
+         files for each class"
+    )]
+    Unknown { found: String },
+    #[error("a picture by itself; put pictures into a ZIP, a folder for each class, and give that")]
+    OnePicture,
+    #[error("one NumPy array by itself; put images and labels into one file, by numpy.savez(…, x=…, y=…)")]
+    OneArray,
+    #[error("there is no memory left for the {bytes} bytes of “{entry}”; close other programs, or give fewer examples")]
+    NoMemory { entry: String, bytes: u64 },
+    #[error("“{entry}” has {bytes} bytes; expected at most {most}: give fewer examples, or smaller ones")]
+    EntryTooLarge { entry: String, bytes: u64, most: u64 },
+    #[error("unpacked it comes to more than {most} bytes at “{entry}”; give fewer examples, or smaller ones")]
+    TooMuch { entry: String, most: u64 },
+    #[error("“{entry}” is in it twice; keep one of the two")]
+    Twice { entry: String },
+    #[error("{found} examples; expected at most {MOST_EXAMPLES}: give fewer")]
+    TooMany { found: u64 },
+    #[error("it holds no example; expected at least 1")]
+    NoExamples,
+    #[error("its classes: {0}")]
+    Classes(#[from] ClassesError),
+
+    #[error(
+        "length {found}: CIFAR's binary files are records of 3073 bytes (CIFAR-10) or 3074 (CIFAR-100), and this is no multiple of either; it was cut short, \
+         so fetch it again"
+    )]
+    CifarLength { found: u64 },
+    #[error(
+        "{field} {found} in record {record} (counted from 0); expected 0 to {most}: the file is damaged or none of CIFAR's, so fetch it again"
+    )]
+    CifarLabel { field: CifarField, found: u8, record: usize, most: u8 },
+    #[error("{found} names of classes; expected {expected}, one a line")]
+    CifarNames { found: usize, expected: usize },
+    #[error("line {line} is no text (UTF-8); expected a name of a class")]
+    CifarText { line: usize },
+    #[error(
+        "a test batch alone; choose the training batches (data_batch_1.bin … of CIFAR-10, train.bin of CIFAR-100) as well"
+    )]
+    TestAlone,
+    #[error(
+        "the name tells neither training nor test; name it as CIFAR does: data_batch_1.bin …, test_batch.bin, train.bin, test.bin"
+    )]
+    CifarNameless,
+    #[error("names of classes alone; choose the batches that they belong to as well")]
+    NamesAlone,
+    #[error("{file} is not in it; fetch the archive again")]
+    CifarMissing { file: String },
+
+    #[error("gzip: the compressed data ends early, in “{entry}”, so the file was cut short; fetch it again")]
+    GzipTruncated { entry: String },
+    #[error("gzip: the compressed data is damaged in “{entry}” ({detail}); fetch the file again")]
+    GzipDamaged { entry: String, detail: String },
+    #[error("tar: the archive ends within “{entry}”, so it was cut short; fetch it again")]
+    TarTruncated { entry: String },
+    #[error(
+        "tar: the {field} of the header at byte {at} (unpacked) cannot be read; the archive is damaged, so fetch it again"
+    )]
+    TarHeader { field: TarField, at: u64 },
+    #[error(
+        "tar: “{entry}” is a link or something else that is no file; expected CIFAR's own archive, as it is published"
+    )]
+    TarKind { entry: String },
+    #[error(
+        "“{entry}” is none of CIFAR's files; expected cifar-10-binary.tar.gz or cifar-100-binary.tar.gz as they are published, or a ZIP of pictures"
+    )]
+    TarEntry { entry: String },
+
+    #[error("ZIP: {detail}; the archive is damaged or was cut short, so make or fetch it again")]
+    Zip { detail: String },
+    #[error("ZIP: an entry is in it twice; make the archive again")]
+    ZipTwice,
+    #[error("ZIP: {found} entries; expected at most {most}")]
+    ZipEntries { found: usize, most: usize },
+    #[error(
+        "ZIP: “{entry}” cannot be unpacked ({detail}); make the archive again, with deflate or without compression, and without a password"
+    )]
+    ZipEntry { entry: String, detail: String },
+
+    #[error("“{array}” is no NumPy array: it begins with bytes {found}; expected 93 4e 55 4d 50 59")]
+    NpyMagic { array: String, found: String },
+    #[error("“{array}” is of version {found} of NumPy's format; expected 1 to 3")]
+    NpyVersion { array: String, found: u8 },
+    #[error("“{array}”: the header cannot be read at {field}; save the array again, by numpy.savez")]
+    NpyHeader { array: String, field: NpyField },
+    #[error("“{array}” has elements of type “{name}”; expected {expected}: convert it by .astype")]
+    NpyType { array: String, name: String, expected: NpyExpected },
+    #[error("“{array}” is in Fortran's order; save numpy.ascontiguousarray of it")]
+    NpyFortran { array: String },
+    #[error("“{array}” has shape “{found}”; expected {expected}")]
+    NpyShape { array: String, found: String, expected: NpyExpected },
+    #[error(
+        "“{array}”: {expected} bytes of elements were declared and there are {found}; it was cut short, so save it again"
+    )]
+    NpyLength { array: String, found: u64, expected: u64 },
+    #[error("“{array}”: {field} {found}; expected 1 to {MOST_SIDE}: scale the images first")]
+    NpySide { array: String, field: NpySide, found: u64 },
+    #[error(
+        "“{array}”: the value {found} in image {image} (counted from 0) at place {place}; expected numbers from 0 to 1 in all images, or from 0 to 255"
+    )]
+    NpyPixel { array: String, image: usize, place: usize, found: String },
+    #[error("“{array}”: label {found} at example {index} (counted from 0); expected 0 to {}", MOST_CLASSES - 1)]
+    NpyLabel { array: String, index: usize, found: String },
+    #[error(
+        "the arrays are “{found}”; expected images and labels as x and y, images and labels, x_train, y_train, x_test and y_test, train_images, train_labels, \
+         test_images and test_labels, or arr_0 and arr_1: save the file again with these names, and with no other array"
+    )]
+    NpyNames { found: String },
+    #[error("“{images}” has {found} images and “{labels}” has {other} labels; the counts must be equal")]
+    NpyCounts { images: String, found: u64, labels: String, other: u64 },
+    #[error("“{first}” and “{second}” hold images of different sizes; they must be of one")]
+    NpySizes { first: String, second: String },
+
+    #[error("it holds no picture; expected a folder for each class, with PNG or JPEG files in it")]
+    NoPictures,
+    #[error(
+        "“{entry}” lies in no folder of a class; expected class/name.png, or train/class/name.png and test/class/name.png"
+    )]
+    NoFolder { entry: String },
+    #[error("“{entry}” lies too deep; expected class/name.png, or train/class/name.png and test/class/name.png")]
+    TooDeep { entry: String },
+    #[error("“{entry}” is neither called .png, .jpg nor .jpeg; leave it out, or convert it")]
+    NoPicture { entry: String },
+    #[error(
+        "“{entry}”: the class “{class}” is not among those to train on; give pictures of it to train on, too, or leave it out"
+    )]
+    OnlyTested { entry: String, class: String },
+    #[error("pictures to test with alone; give some to train on, in train/class/name.png")]
+    OnlyTests,
+    #[error("“{entry}” begins with bytes {found}; expected PNG (89 50 4e 47) or JPEG (ff d8 ff)")]
+    PictureMagic { entry: String, found: String },
+    #[error("“{entry}”: the size of the picture cannot be read; it is damaged or was cut short")]
+    PictureHeader { entry: String },
+    #[error("“{entry}” has {width}×{height} pixels; expected 1 to {LONGEST} either way: scale it first")]
+    PictureSize { entry: String, width: u32, height: u32 },
+    #[error("“{entry}” cannot be decoded ({detail}); leave it out, or save it again")]
+    Undecodable { entry: String, detail: String },
+    #[error("“{entry}” says {width}×{height} pixels and decodes to another size; save it again")]
+    OtherSize { entry: String, width: u32, height: u32 },
+    #[error("“{entry}” cannot be read ({detail})")]
+    Unreadable { entry: String, detail: String },
+}
+
+impl FileFault {
+    /// The fault of this file.
+    pub(super) fn of(self, file: &str) -> FileError {
+        FileError { file: file.to_owned(), fault: self }
+    }
+}
+
+/// A label of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CifarField {
+    /// CIFAR-10's.
+    Label,
+    /// CIFAR-100's first byte.
+    Coarse,
+    /// CIFAR-100's second.
+    Fine,
+}
+
+impl std::fmt::Display for CifarField {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Label => "label",
+            Self::Coarse => "coarse label",
+            Self::Fine => "fine label",
+        })
+    }
+}
+
+/// A field of a tar header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TarField {
+    /// The entry's name.
+    Name,
+    /// Its length.
+    Size,
+    /// The sum of the header's bytes.
+    Checksum,
+}
+
+impl std::fmt::Display for TarField {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Name => "name",
+            Self::Size => "size",
+            Self::Checksum => "checksum",
+        })
+    }
+}
+
+/// A field of an array's header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NpyField {
+    /// How long the header is.
+    Length,
+    /// The type of the elements.
+    Descr,
+    /// Which index runs fastest.
+    FortranOrder,
+    /// The lengths of the dimensions.
+    Shape,
+}
+
+impl std::fmt::Display for NpyField {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Length => "its length",
+            Self::Descr => "“descr”",
+            Self::FortranOrder => "“fortran_order”",
+            Self::Shape => "“shape”",
+        })
+    }
+}
+
+/// What an array should have been.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NpyExpected {
+    /// Types of images.
+    ImageType,
+    /// Types of labels.
+    LabelType,
+    /// Shapes of images.
+    ImageShape,
+    /// Shapes of labels.
+    LabelShape,
+}
+
+impl std::fmt::Display for NpyExpected {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::ImageType => "unsigned bytes (u1) or floats (f4, f8)",
+            Self::LabelType => "whole numbers (u1, u2, u4, u8, i1, i2, i4, i8)",
+            Self::ImageShape => {
+                "(count, rows, columns), with 1 or 3 channels behind or before rows and columns, or (count, side×side)"
+            }
+            Self::LabelShape => "(count,) or (count, 1)",
+        })
+    }
+}
+
+/// A side of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NpySide {
+    /// Pixels from top to bottom.
+    Rows,
+    /// Pixels from left to right.
+    Columns,
+}
+
+impl std::fmt::Display for NpySide {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Rows => "rows",
+            Self::Columns => "columns",
+        })
+    }
+}
+
+/// A name of an archive's, short enough for a sentence.
+pub(super) fn shown(name: &str) -> String {
+    const MOST: usize = 80;
+    let plain = |letter: char| if letter.is_control() { '\u{fffd}' } else { letter };
+    if name.chars().count() <= MOST {
+        return name.chars().map(plain).collect();
+    }
+    name.chars().take(MOST).map(plain).chain(['…']).collect()
+}

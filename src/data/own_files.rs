@@ -1,0 +1,243 @@
+//! A visitor's own files on this machine: a file that holds a set, or a folder of files. What they may be is what the page reads, too.
+
+use std::path::{Path, PathBuf};
+
+use super::{
+    Digits, Source, cifar, content,
+    file_fault::{FileFault, MOST_EXAMPLES},
+    mnist,
+    mnist_error::FolderError,
+    pictures::{Files, Undecoded},
+    visitor::{self, VisitorError},
+};
+
+/// Folders in folders that are looked into.
+const DEEPEST: usize = 6;
+
+/// Digits, or other labelled images, in a file or a folder: what `--data PATH` reads.
+///
+/// Of a folder its IDX files are read (names with idx1, idx3 or ubyte); else CIFAR's batches (names that end in .bin) and the names of its classes; else the one
+/// archive that is in it (.npz, .zip, .tar.gz); else its folders of pictures, one for each class.
+///
+/// # Errors
+/// [`FolderError`]; files follow the rules of [`visitor::assemble`].
+pub fn load(path: &Path) -> Result<Digits, FolderError> {
+    let digits = if path.is_file() {
+        visitor::assemble(&[named(path)?])?
+    } else {
+        mnist::is_folder(path)?;
+        of_folder(path)?
+    };
+    let shown = path.display().to_string();
+    Ok(titled(digits, &shown))
+}
+
+/// Digits under the name that they are published by, or that of their place.
+fn titled(mut digits: Digits, place: &str) -> Digits {
+    for set in [&mut digits.train, &mut digits.test] {
+        set.name = match digits.source {
+            Source::Mnist | Source::Known => set.name.trim_end_matches(" (your files)").to_owned(),
+            _ => place.to_owned(),
+        };
+    }
+    digits
+}
+
+fn of_folder(folder: &Path) -> Result<Digits, FolderError> {
+    let (mut idx, mut batches, mut texts, mut archives) = (vec![], vec![], vec![], vec![]);
+    let (mut paths, mut has_folders) = (entries(folder)?, false);
+    // A file that lies there plain and packed is one file.
+    paths.sort();
+    paths.dedup_by(|packed, plain| name(packed).strip_suffix(".gz") == Some(name(plain).as_str()));
+    for path in paths {
+        let name = name(&path);
+        let ends = |ending: &str| name.to_lowercase().ends_with(ending);
+        if !path.is_file() {
+            has_folders |= path.is_dir();
+        } else if ["idx1", "idx3", "ubyte"].iter().any(|word| name.contains(word)) {
+            idx.push(path);
+        } else if ends(".bin") {
+            batches.push(path);
+        } else if cifar::is_text(&name) {
+            texts.push(path);
+        } else if [".npz", ".zip", ".tar.gz", ".tgz"].into_iter().any(ends) {
+            archives.push(path);
+        }
+    }
+    let chosen = match (idx.is_empty(), batches.is_empty(), &archives[..]) {
+        (false, ..) => idx,
+        (true, false, _) => [batches, texts].concat(),
+        (true, true, [_]) => archives,
+        (true, true, [first, second, ..]) => {
+            return Err(FolderError::Several { first: name(first), second: name(second) });
+        }
+        (true, true, []) if has_folders => return pictures(folder),
+        (true, true, []) => return Err(FolderError::NoFiles),
+    };
+    let files = chosen.iter().map(|path| named(path)).collect::<Result<Vec<_>, _>>()?;
+    Ok(visitor::assemble(&files)?)
+}
+
+/// A file's name and contents.
+fn named(path: &Path) -> Result<(String, Vec<u8>), FolderError> {
+    let name = name(path);
+    // Before its bytes are read: a file that is none may be large.
+    let bytes = mnist::read(path)?;
+    content::check_start(&name, &bytes[..bytes.len().min(1024)], bytes.len() as u64).map_err(VisitorError::from)?;
+    Ok((name, bytes))
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, FolderError> {
+    let unreadable = |error| FolderError::Read { path: folder.to_owned(), error };
+    std::fs::read_dir(folder).map_err(unreadable)?.map(|entry| Ok(entry.map_err(unreadable)?.path())).collect()
+}
+
+/// The pictures in the folders of `root`.
+fn pictures(root: &Path) -> Result<Digits, FolderError> {
+    let mut found = Vec::new();
+    collect(root, String::new(), DEEPEST, &mut found)?;
+    let (names, paths): (Vec<String>, Vec<PathBuf>) = found.into_iter().unzip();
+    let opened = Undecoded::open(&name(root), &names, Box::new(Folder { paths }));
+    Ok(visitor::decoded(opened.map_err(VisitorError::from)?)?)
+}
+
+/// Files below `folder`, by their names from the root on.
+fn collect(folder: &Path, before: String, deep: usize, found: &mut Vec<(String, PathBuf)>) -> Result<(), FolderError> {
+    for path in entries(folder)? {
+        let name = before.clone() + &name(&path);
+        if path.is_dir() {
+            // What lies deeper is no picture of a class, and says so by its name.
+            if deep > 0 {
+                collect(&path, name + "/", deep - 1, found)?;
+            }
+        } else {
+            if found.len() > 2 * MOST_EXAMPLES {
+                let fault = FileFault::TooMany { found: found.len() as u64 };
+                return Err(FolderError::Files(fault.of(&name).into()));
+            }
+            found.push((name, path));
+        }
+    }
+    Ok(())
+}
+
+/// Pictures on the disk.
+struct Folder {
+    paths: Vec<PathBuf>,
+}
+
+impl Files for Folder {
+    fn read(&mut self, place: usize, most: u64) -> Result<Vec<u8>, FileFault> {
+        let path = &self.paths[place];
+        let entry = || path.display().to_string();
+        let unreadable = |error: std::io::Error| FileFault::Unreadable { entry: entry(), detail: error.to_string() };
+        let bytes = path.metadata().map_err(unreadable)?.len();
+        if bytes > most {
+            return Err(FileFault::EntryTooLarge { entry: entry(), bytes, most });
+        }
+        std::fs::read(path).map_err(unreadable)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{
+        Picture, TestSet,
+        cifar::Variety,
+        tests::{array, png, records, zipped},
+    };
+
+    fn folder(name: &str, files: &[(&str, Vec<u8>)]) -> PathBuf {
+        let root = std::env::temp_dir().join(format!("hushgrad-own-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&root);
+        std::fs::create_dir_all(&root).unwrap();
+        for (name, bytes) in files {
+            let path = root.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, bytes).unwrap();
+        }
+        root
+    }
+
+    fn npz(count: u8) -> Vec<u8> {
+        let images: Vec<u8> = (0..count).flat_map(|i| [i; 9]).collect();
+        let labels: Vec<u8> = (0..count).map(|i| i % 3).collect();
+        let entries = [
+            ("x.npy", array("|u1", &format!("({count}, 3, 3)"), &images)),
+            ("y.npy", array("|u1", &format!("({count},)"), &labels)),
+        ];
+        zipped(&entries, true)
+    }
+
+    fn kinds(digits: &Digits) -> (Picture, usize, usize, TestSet) {
+        (digits.train.picture, digits.train.classes.count(), digits.train.len() + digits.test.len(), digits.test_set)
+    }
+
+    #[test]
+    fn files_and_folders_of_all_kinds_are_read() {
+        let held = TestSet::HeldOut;
+        let root = folder("npz", &[("mine.npz", npz(60)), ("notes.txt", vec![1])]);
+        let small = (Picture::new(1, 3).unwrap(), 3, 60, held);
+        assert_eq!(kinds(&load(&root).unwrap()), small);
+        let digits = load(&root.join("mine.npz")).unwrap();
+        assert_eq!(kinds(&digits), small);
+        assert!(digits.train.name.ends_with("mine.npz") && digits.presumed().is_some());
+        std::fs::remove_dir_all(root).unwrap();
+
+        let batches = [
+            ("data_batch_1.bin", records(Variety::Ten, 30, 1)),
+            ("test_batch.bin", records(Variety::Ten, 9, 2)),
+            ("readme.html", b"<p>".to_vec()),
+        ];
+        let root = folder("bin", &batches);
+        let colour = Picture { channels: 3, side: 32 };
+        assert_eq!(kinds(&load(&root).unwrap()), (colour, 10, 39, TestSet::Visitor));
+        assert_eq!(kinds(&load(&root.join("data_batch_1.bin")).unwrap()), (colour, 10, 30, held));
+        std::fs::remove_dir_all(root).unwrap();
+
+        let pictures: Vec<(String, Vec<u8>)> =
+            (0..40).map(|i| (format!("{}/{i}.png", ["cat", "dog"][i % 2]), png(5, 5, [i as u8; 3]))).collect();
+        let pictures: Vec<(&str, Vec<u8>)> =
+            pictures.iter().map(|(name, bytes)| (name.as_str(), bytes.clone())).collect();
+        let root = folder("pictures", &pictures);
+        let loaded = load(&root).unwrap();
+        assert_eq!(kinds(&loaded), (Picture::new(1, 5).unwrap(), 2, 40, held));
+        // The same in a ZIP.
+        std::fs::write(root.join("all.zip"), zipped(&pictures, true)).unwrap();
+        let zip = load(&root.join("all.zip")).unwrap();
+        assert_eq!((zip.train.images, zip.test.labels), (loaded.train.images, loaded.test.labels));
+        std::fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_said() {
+        let several = folder("several", &[("a.npz", npz(9)), ("b.zip", npz(9))]);
+        let none = folder("none", &[("notes.txt", vec![1])]);
+        let odd = folder("odd", &[("a/1.png", png(2, 2, [0; 3])), ("b/1.txt", vec![])]);
+        let deep = folder("deep", &[("a/1.png", png(2, 2, [0; 3])), ("b/c/d/1.png", vec![])]);
+        let huge = folder("huge", &[("a/1.png", png(5000, 1, [0; 3])), ("b/1.png", vec![])]);
+        let cut = folder("cut", &[("data_batch_1.bin", vec![1; 5000])]);
+        let text = folder("text", &[("notes.txt", b"hello".to_vec())]);
+        for (path, says) in [
+            (several.clone(), "the folder holds a.npz and b.zip, each a set by itself; name the one that is meant"),
+            (none.clone(), "the folder holds no IDX files (names with idx1, idx3 or ubyte), none of CIFAR's"),
+            (odd.clone(), "“b/1.txt” is neither called .png, .jpg nor .jpeg"),
+            (deep.clone(), "“b/c/d/1.png” lies too deep"),
+            (huge.clone(), "“a/1.png” has 5000×1 pixels"),
+            (cut.clone(), "data_batch_1.bin: length 5000: "),
+            (text.join("notes.txt"), "notes.txt: bytes 68 65 6c 6c: not one of the formats"),
+            (text.join("nowhere"), "the folder does not exist"),
+        ] {
+            let error = load(&path).unwrap_err().to_string();
+            assert!(error.contains(says), "{error} / {says}");
+        }
+        for root in [several, none, odd, deep, huge, cut, text] {
+            std::fs::remove_dir_all(root).unwrap();
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! A decoded picture, and what of it a model reads: its middle square, averaged to a size that all images share. All of it is whole numbers, so that every machine makes the same of it.
+
+use super::{
+    file_fault::{FileFault, LONGEST},
+    idx::hex,
+};
+
+/// A decoded picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Raster {
+    /// Pixels from left to right.
+    pub width: u32,
+    /// Pixels from top to bottom.
+    pub height: u32,
+    /// `4 × width × height` bytes, row by row: red, green, blue and how opaque it is, 255 wholly; colours are as if it were.
+    pub rgba: Vec<u8>,
+}
+
+/// Why a decoder refused a picture, in its own words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{detail}")]
+pub struct DecodeError {
+    /// What it said.
+    pub detail: String,
+}
+
+/// Width and height that the header of a PNG or JPEG file says, before any of its pixels is decoded. `entry` is its name.
+///
+/// Sources: PNG (ISO/IEC 15948), 11.2.2; JPEG (ITU-T T.81), B.2.2.
+pub(super) fn size(entry: &str, bytes: &[u8]) -> Result<(u32, u32), FileFault> {
+    let header = || FileFault::PictureHeader { entry: entry.to_owned() };
+    let (width, height) = if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
+        png(bytes).ok_or_else(header)?
+    } else if bytes.starts_with(&[0xff, 0xd8, 0xff]) {
+        jpeg(bytes).ok_or_else(header)?
+    } else {
+        return Err(FileFault::PictureMagic { entry: entry.to_owned(), found: hex(&bytes[..bytes.len().min(4)]) });
+    };
+    if [width, height].iter().all(|length| (1..=LONGEST).contains(length)) {
+        Ok((width, height))
+    } else {
+        Err(FileFault::PictureSize { entry: entry.to_owned(), width, height })
+    }
+}
+
+fn png(bytes: &[u8]) -> Option<(u32, u32)> {
+    let word = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    (word(8)? == 13 && bytes.get(12..16)? == b"IHDR").then_some((word(16)?, word(20)?))
+}
+
+fn jpeg(bytes: &[u8]) -> Option<(u32, u32)> {
+    let short = |at: usize| Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
+    let mut at = 2;
+    loop {
+        if *bytes.get(at)? != 0xff {
+            return None;
+        }
+        // Any number of these may stand before a marker.
+        while *bytes.get(at)? == 0xff {
+            at += 1;
+        }
+        match *bytes.get(at)? {
+            // A frame's header: precision, lines, samples a line.
+            0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf => {
+                return Some((short(at + 6)?.into(), short(at + 4)?.into()));
+            }
+            // Markers without a length.
+            0x01 | 0xd0..=0xd7 => at += 1,
+            // The scan and the end come after the frame.
+            0xd8..=0xda => return None,
+            _ => at += 1 + usize::from(short(at + 1)?.max(2)),
+        }
+    }
+}
+
+impl Raster {
+    /// Whether there are as many bytes as pixels need, and the picture is of this size, or lies on its side.
+    pub(super) fn is_of(&self, (width, height): (u32, u32)) -> bool {
+        let found = (self.width, self.height);
+        let bytes = 4 * u64::from(self.width) * u64::from(self.height);
+        (found == (width, height) || found == (height, width)) && self.rgba.len() as u64 == bytes
+    }
+
+    /// The middle square of the picture, over black, `side` pixels wide: red, green and blue, each row by row.
+    ///
+    /// A value is the mean of what lies below it, parts of pixels by their area, rounded to the nearest. Where the picture is as wide and as high it is
+    /// the picture itself.
+    pub(super) fn square(&self, side: u8) -> Vec<u8> {
+        let (width, height, n) = (self.width as usize, self.height as usize, usize::from(side));
+        let s = width.min(height);
+        let (left, top) = ((width - s) / 2, (height - s) / 2);
+        // In parts of 1/n of a pixel the picture is n·s wide: a value of the result covers s of them, a pixel n.
+        let covered = |i: usize| {
+            let (from, to) = (i * s, (i + 1) * s);
+            (from / n..to.div_ceil(n)).map(move |j| (j, ((j + 1) * n).min(to) - (j * n).max(from)))
+        };
+        let mut out = vec![0; 3 * n * n];
+        for row in 0..n {
+            for column in 0..n {
+                let mut sums = [0_u64; 3];
+                for (y, high) in covered(row) {
+                    for (x, wide) in covered(column) {
+                        let at = 4 * ((top + y) * width + left + x);
+                        let opaque = u64::from(self.rgba[at + 3]);
+                        for (sum, &value) in sums.iter_mut().zip(&self.rgba[at..at + 3]) {
+                            *sum += (high * wide) as u64 * ((u64::from(value) * opaque + 127) / 255);
+                        }
+                    }
+                }
+                let area = (s * s) as u64;
+                for (channel, sum) in sums.into_iter().enumerate() {
+                    out[(channel * n + row) * n + column] = ((sum + area / 2) / area) as u8;
+                }
+            }
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grey(width: u32, height: u32, values: &[u8]) -> Raster {
+        Raster { width, height, rgba: values.iter().flat_map(|&value| [value, value, value, 255]).collect() }
+    }
+
+    #[test]
+    fn a_middle_square_is_taken_and_averaged() {
+        let three = grey(3, 2, &[0, 10, 20, 30, 40, 50]);
+        assert_eq!(three.square(2)[..4], [0, 10, 30, 40], "as it is, from the left where the rest is odd");
+        assert_eq!(three.square(1), [20; 3]);
+        let wide = grey(4, 2, &[9, 10, 20, 9, 9, 30, 40, 9]);
+        assert_eq!(wide.square(2)[..4], [10, 20, 30, 40]);
+        let five = grey(3, 3, &[0, 90, 0, 90, 180, 90, 0, 90, 0]);
+        // Of 1.5 × 1.5 pixels: one whole, two halves, a quarter.
+        assert_eq!(five.square(2)[..4], [60; 4]);
+        assert_eq!(grey(1, 1, &[7]).square(64), [7; 3 * 64 * 64]);
+        let up = grey(2, 2, &[0, 100, 100, 200]).square(3);
+        assert_eq!(up[..9], [0, 50, 100, 50, 100, 150, 100, 150, 200]);
+    }
+
+    #[test]
+    fn what_shines_through_is_black() {
+        let red = Raster { width: 1, height: 1, rgba: vec![200, 100, 0, 128] };
+        assert_eq!(red.square(1), [100, 50, 0]);
+        assert_eq!(Raster { rgba: vec![200, 100, 0, 0], ..red.clone() }.square(1), [0; 3]);
+        assert!(red.is_of((1, 1)) && !red.is_of((1, 2)));
+        assert!(!Raster { rgba: vec![], ..red }.is_of((1, 1)));
+        assert!(grey(2, 1, &[1, 2]).is_of((1, 2)), "a camera's picture on its side");
+    }
+
+    #[test]
+    fn sizes_are_read_off_headers() {
+        let png = |width: u32, height: u32| {
+            let start = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice();
+            [start, &width.to_be_bytes(), &height.to_be_bytes()].concat()
+        };
+        assert_eq!(size("a", &png(3, 4)), Ok((3, 4)));
+        let frame = [0xff, 0xff, 0xc2, 0, 17, 8, 0, 5, 1, 0];
+        let jpeg = [&[0xff, 0xd8, 0xff, 0xe0, 0, 4, 1, 2][..], &frame].concat();
+        assert_eq!(size("a", &jpeg), Ok((256, 5)));
+        for (bytes, says) in [
+            (vec![], "“a” begins with bytes none; expected PNG (89 50 4e 47) or JPEG (ff d8 ff)"),
+            (b"GIF89a".to_vec(), "“a” begins with bytes 47 49 46 38"),
+            (png(3, 4)[..20].to_vec(), "“a”: the size of the picture cannot be read"),
+            (jpeg[..12].to_vec(), "“a”: the size of the picture cannot be read"),
+            ([&jpeg[..8], &[0xff, 0xda, 0, 0]].concat(), "“a”: the size of the picture cannot be read"),
+            ([&jpeg[..8], &[0, 1]].concat(), "“a”: the size of the picture cannot be read"),
+            (png(100_000, 100_000), "“a” has 100000×100000 pixels; expected 1 to 4096 either way"),
+            (png(5, 0), "“a” has 5×0 pixels"),
+        ] {
+            let fault = size("a", &bytes).unwrap_err().to_string();
+            assert!(fault.starts_with(says), "{fault}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! ZIP archives in memory: names of their entries, and one entry at a time, unpacked to no more than is asked for.
+
+use std::io::{Cursor, Read};
+
+use zip::{ZipArchive, result::ZipError};
+
+use super::{
+    file_fault::{FileFault, MOST_EXAMPLES, shown},
+    pictures::Files,
+};
+
+/// What a ZIP begins with; the second where it is empty.
+pub(super) const MAGIC: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
+/// Most entries: as many as there may be examples, and folders and notes among them.
+const MOST_ENTRIES: usize = 2 * MOST_EXAMPLES;
+
+/// An archive whose directory was read.
+pub(super) struct Zipped {
+    archive: ZipArchive<Cursor<Vec<u8>>>,
+}
+
+impl Zipped {
+    /// Reads the directory.
+    ///
+    /// # Errors
+    /// It is damaged, too long, or names an entry twice.
+    pub fn open(bytes: Vec<u8>) -> Result<Self, FileFault> {
+        let archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| FileFault::Zip { detail: said(&error) })?;
+        if archive.len() > MOST_ENTRIES {
+            return Err(FileFault::ZipEntries { found: archive.len(), most: MOST_ENTRIES });
+        }
+        if archive.has_duplicate_names() {
+            return Err(FileFault::ZipTwice);
+        }
+        Ok(Self { archive })
+    }
+
+    /// Names of all entries, in the directory's order; of folders, too, which end in `/`.
+    pub fn names(&self) -> Vec<String> {
+        self.archive.file_names_raw().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
+    }
+
+    /// An entry, unpacked.
+    ///
+    /// # Errors
+    /// It is damaged or packed in another way, or has more than `most` bytes.
+    pub fn unpacked(&mut self, entry: usize, most: u64) -> Result<Vec<u8>, FileFault> {
+        let name = self.archive.file_names_raw().nth(entry).unwrap_or_default();
+        let name = shown(&String::from_utf8_lossy(name));
+        let unreadable = |error: ZipError| FileFault::ZipEntry { entry: name.clone(), detail: said(&error) };
+        let mut found = self.archive.by_index(entry).map_err(unreadable)?;
+        let too_large = |bytes| FileFault::EntryTooLarge { entry: name.clone(), bytes, most };
+        let (size, packed) = (found.size(), found.compressed_size());
+        if size > most {
+            return Err(too_large(size));
+        }
+        // No more room than the packed bytes can fill.
+        let room = size.min(packed.saturating_mul(super::idx::DEFLATE_RATIO as u64)) + 1;
+        let mut bytes = Vec::new();
+        let no_memory = |_| FileFault::NoMemory { entry: name.clone(), bytes: size };
+        bytes.try_reserve_exact(room as usize).map_err(no_memory)?;
+        let read = (&mut found).take(most + 1).read_to_end(&mut bytes);
+        read.map_err(|error| FileFault::ZipEntry { entry: name.clone(), detail: error.to_string() })?;
+        if bytes.len() as u64 > most {
+            return Err(too_large(bytes.len() as u64));
+        }
+        Ok(bytes)
+    }
+}
+
+impl Files for Zipped {
+    fn read(&mut self, place: usize, most: u64) -> Result<Vec<u8>, FileFault> {
+        self.unpacked(place, most)
+    }
+}
+
+fn said(error: &ZipError) -> String {
+    match error {
+        ZipError::Io(error) => error.to_string(),
+        ZipError::InvalidArchive(detail) => detail.to_string(),
+        other => other.to_string(),
+    }
+}

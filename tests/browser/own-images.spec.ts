@@ -1,0 +1,56 @@
+import { expect, hook, open, test } from "./fixtures";
+import { file, type Dropped } from "./idx";
+import { npy, png, records, zip } from "./own-images";
+
+const pictures = (count: number): [string, Buffer][] =>
+  Array.from({ length: count }, (_, i) => [`pets/${i % 2 ? "dog" : "cat"}/${i}.png`, png(12, (i * 5) % 256)]);
+const bytes = (count: number, value: (i: number) => number) => Buffer.from(Array.from({ length: count }, (_, i) => value(i)));
+const arrays = (count: number): [string, Buffer][] => [
+  ["x.npy", npy("|u1", `(${count}, 6, 6)`, bytes(count * 36, (i) => (Math.floor(i / 36) * 3 + i) % 256))],
+  ["y.npy", npy("|u1", `(${count},)`, bytes(count, (i) => i % 4))],
+];
+
+/** What is read, and how many images are in it. */
+const GOOD: { what: string; dropped: Dropped[]; name: string; all: number }[] = [
+  { what: "a ZIP of PNG files", dropped: [file("pets.zip", zip(pictures(90)))], name: "pets.zip", all: 90 },
+  { what: "an .npz", dropped: [file("mine.npz", zip(arrays(120)))], name: "mine.npz", all: 120 },
+  { what: "a batch of CIFAR-10", dropped: [file("data_batch_1.bin", records(150))], name: "data_batch_1.bin", all: 150 },
+];
+
+/** What is refused, and what the sentence says. */
+const BAD: { what: string; dropped: Dropped[]; says: RegExp }[] = [
+  { what: "a picture by itself", dropped: [file("a.png", png(8, 9))], says: /a\.png: a picture by itself/i },
+  { what: "a damaged PNG", dropped: [file("cut.zip", zip([...pictures(3), ["pets/cat/x.png", png(8, 9).subarray(0, 45)]]))], says: /cut\.zip: “pets\/cat\/x\.png” cannot be decoded/i },
+  { what: "a text among pictures", dropped: [file("text.zip", zip([...pictures(3), ["pets/notes.txt", Buffer.from("hello")]]))], says: /“pets\/notes\.txt” is neither called/i },
+  { what: "a PNG that claims to be huge", dropped: [file("huge.zip", zip([...pictures(3), ["pets/cat/x.png", png(5000, 9)]]))], says: /has 5000×5000 pixels/i },
+  { what: "a ZIP that is cut", dropped: [file("half.zip", zip(pictures(9)).subarray(0, 700))], says: /half\.zip: ZIP: /i },
+  { what: "arrays of other names", dropped: [file("odd.npz", zip([["a.npy", npy("|u1", "(1,)", Buffer.alloc(1))]]))], says: /odd\.npz: the arrays are “a”/i },
+  { what: "a batch that is cut", dropped: [file("data_batch_2.bin", records(9).subarray(0, 9000))], says: /data_batch_2\.bin: length 9,?000/i },
+  { what: "a test batch alone", dropped: [file("test_batch.bin", records(9))], says: /test_batch\.bin: a test batch alone/i },
+];
+
+test("images of other sizes and classes are loaded from all kinds of files", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu&dataset=synthetic");
+  const line = page.getByTestId("digits-in-use");
+  for (const { what, dropped, name, all } of GOOD) {
+    await test.step(what, async () => {
+      await page.getByTestId("files").setInputFiles(dropped);
+      await expect(line).toContainText(`your files (${name})`);
+      const [, train, tested] = /(\d+) to train on, (\d+) to test/.exec((await line.textContent()) ?? "") ?? [];
+      expect(Number(train) + Number(tested)).toBe(all);
+      await expect(line).toContainText("One image in six is kept for testing");
+    });
+  }
+});
+
+test("files of images that are not what they say get a sentence each, and the digits stay", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu&dataset=synthetic");
+  const before = await page.getByTestId("digits-in-use").textContent();
+  for (const { what, dropped, says } of BAD) {
+    await test.step(what, async () => {
+      await page.getByTestId("files").setInputFiles(dropped);
+      await expect(hook(page, "error")).toHaveText(says);
+      expect(await page.getByTestId("digits-in-use").textContent()).toBe(before);
+    });
+  }
+});
