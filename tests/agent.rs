@@ -425,8 +425,8 @@ fn files_are_asked_for_piece_by_piece_and_not_at_all_where_they_are_too_many_or_
     assert_eq!(thread.ask_and_settle(Request::Piece { load: thread.loads, bytes: Some(vec![0]) }), vec![]);
 }
 
-/// A ZIP of PNG files, in a folder for each of two classes; the last of them is cut.
-fn pictures(count: u8, cut: bool) -> Vec<u8> {
+/// A ZIP of PNG files, in a folder for each of two classes; the last of them may be damaged.
+fn pictures(count: u8, damaged: bool) -> Vec<u8> {
     let mut zip = zip::ZipWriter::new(std::io::Cursor::new(vec![]));
     let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
     for i in 0..count {
@@ -434,8 +434,8 @@ fn pictures(count: u8, cut: bool) -> Vec<u8> {
         let picture = image::GrayImage::from_fn(8, 8, |x, _| image::Luma([i.wrapping_mul(31) ^ x as u8]));
         picture.write_to(&mut png, image::ImageFormat::Png).unwrap();
         let mut png = png.into_inner();
-        if cut && i + 1 == count {
-            png.truncate(45);
+        if damaged && i + 1 == count {
+            png[41..49].fill(0xff);
         }
         zip.start_file(format!("pets/{}/{i:03}.png", ["cat", "dog"][usize::from(i % 2)]), stored).unwrap();
         std::io::Write::write_all(&mut zip, &png).unwrap();
@@ -456,9 +456,9 @@ fn pictures_are_decoded_beside_the_loop() {
     assert!(events.iter().any(presumed), "{events:?}");
 
     // One that cannot be decoded; what was loaded before stays.
-    let events = thread.load_files(&[("cut.zip".to_owned(), pictures(60, true))]);
+    let events = thread.load_files(&[("damaged.zip".to_owned(), pictures(60, true))]);
     let [Event::NotLoaded { over: true, sentence, .. }] = &events[events.len() - 1..] else { panic!("{events:?}") };
-    assert!(sentence.starts_with("cut.zip: “pets/dog/059.png” cannot be decoded ("), "{sentence}");
+    assert!(sentence.starts_with("damaged.zip: “pets/dog/059.png” cannot be decoded ("), "{sentence}");
     assert!(!events.iter().any(|event| matches!(event, Event::Loaded { .. })), "{events:?}");
 
     // Others take the place of those that are being decoded.

@@ -159,6 +159,8 @@ pub enum FileFault {
     PictureMagic { entry: String, found: String },
     #[error("“{entry}”: the size of the picture cannot be read; it is damaged or was cut short")]
     PictureHeader { entry: String },
+    #[error("“{entry}” has no end: it was cut short; leave it out, or fetch it again")]
+    PictureCut { entry: String },
     #[error("“{entry}” has {width}×{height} pixels; expected 1 to {LONGEST} either way: scale it first")]
     PictureSize { entry: String, width: u32, height: u32 },
     #[error("“{entry}” cannot be decoded ({detail}); leave it out, or save it again")]

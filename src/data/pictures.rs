@@ -375,7 +375,7 @@ mod tests {
             (pair("b/1.png", b"GIF89a".to_vec()), "“b/1.png” begins with bytes 47 49 46 38; expected PNG"),
             (pair("b/1.png", good()[..20].to_vec()), "“b/1.png”: the size of the picture cannot be read"),
             (pair("b/1.png", png(4097, 1, [0; 3])), "“b/1.png” has 4097×1 pixels; expected 1 to 4096"),
-            (pair("b/1.png", cut), "mine.zip: “b/1.png” cannot be decoded ("),
+            (pair("b/1.png", cut), "“b/1.png” has no end: it was cut short"),
             (pair("b/1.png", lies), "mine.zip: “b/1.png” cannot be decoded ("),
             (pair("b\u{7}/1.png", good()), "its classes: class 1 is called"),
         ] {

@@ -36,10 +36,15 @@ pub(super) fn size(entry: &str, bytes: &[u8]) -> Result<(u32, u32), FileFault> {
     } else {
         return Err(FileFault::PictureMagic { entry: entry.to_owned(), found: hex(&bytes[..bytes.len().min(4)]) });
     };
-    if [width, height].iter().all(|length| (1..=LONGEST).contains(length)) {
+    if ![width, height].iter().all(|length| (1..=LONGEST).contains(length)) {
+        return Err(FileFault::PictureSize { entry: entry.to_owned(), width, height });
+    }
+    // Decoders make something of half a picture, and not all of them the same.
+    let end: &[u8] = if bytes[0] == 0xff { &[0xff, 0xd9] } else { b"IEND" };
+    if bytes.windows(end.len()).rev().any(|found| found == end) {
         Ok((width, height))
     } else {
-        Err(FileFault::PictureSize { entry: entry.to_owned(), width, height })
+        Err(FileFault::PictureCut { entry: entry.to_owned() })
     }
 }
 
@@ -154,10 +159,10 @@ mod tests {
     fn sizes_are_read_off_headers() {
         let png = |width: u32, height: u32| {
             let start = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice();
-            [start, &width.to_be_bytes(), &height.to_be_bytes()].concat()
+            [start, &width.to_be_bytes(), &height.to_be_bytes(), b"....IEND"].concat()
         };
         assert_eq!(size("a", &png(3, 4)), Ok((3, 4)));
-        let frame = [0xff, 0xff, 0xc2, 0, 17, 8, 0, 5, 1, 0];
+        let frame = [0xff, 0xff, 0xc2, 0, 17, 8, 0, 5, 1, 0, 0xff, 0xd9];
         let jpeg = [&[0xff, 0xd8, 0xff, 0xe0, 0, 4, 1, 2][..], &frame].concat();
         assert_eq!(size("a", &jpeg), Ok((256, 5)));
         for (bytes, says) in [
@@ -169,6 +174,8 @@ mod tests {
             ([&jpeg[..8], &[0, 1]].concat(), "“a”: the size of the picture cannot be read"),
             (png(100_000, 100_000), "“a” has 100000×100000 pixels; expected 1 to 4096 either way"),
             (png(5, 0), "“a” has 5×0 pixels"),
+            (png(5, 5)[..30].to_vec(), "“a” has no end: it was cut short"),
+            (jpeg[..19].to_vec(), "“a” has no end: it was cut short"),
         ] {
             let fault = size("a", &bytes).unwrap_err().to_string();
             assert!(fault.starts_with(says), "{fault}");

@@ -10,6 +10,10 @@ const arrays = (count: number): [string, Buffer][] => [
   ["y.npy", npy("|u1", `(${count},)`, bytes(count, (i) => i % 4))],
 ];
 
+/** Whose pixels are no pixels. */
+const damaged = png(8, 9);
+damaged.fill(0xff, 41, 49);
+
 /** What is read, and how many images are in it. */
 const GOOD: { what: string; dropped: Dropped[]; name: string; all: number }[] = [
   { what: "a ZIP of PNG files", dropped: [file("pets.zip", zip(pictures(90)))], name: "pets.zip", all: 90 },
@@ -20,7 +24,8 @@ const GOOD: { what: string; dropped: Dropped[]; name: string; all: number }[] = 
 /** What is refused, and what the sentence says. */
 const BAD: { what: string; dropped: Dropped[]; says: RegExp }[] = [
   { what: "a picture by itself", dropped: [file("a.png", png(8, 9))], says: /a\.png: a picture by itself/i },
-  { what: "a damaged PNG", dropped: [file("cut.zip", zip([...pictures(3), ["pets/cat/x.png", png(8, 9).subarray(0, 45)]]))], says: /cut\.zip: “pets\/cat\/x\.png” cannot be decoded/i },
+  { what: "a PNG that is cut", dropped: [file("cut.zip", zip([...pictures(3), ["pets/cat/x.png", png(8, 9).subarray(0, 45)]]))], says: /cut\.zip: “pets\/cat\/x\.png” has no end/i },
+  { what: "a damaged PNG", dropped: [file("bad.zip", zip([...pictures(3), ["pets/cat/x.png", damaged]]))], says: /bad\.zip: “pets\/cat\/x\.png” cannot be decoded/i },
   { what: "a text among pictures", dropped: [file("text.zip", zip([...pictures(3), ["pets/notes.txt", Buffer.from("hello")]]))], says: /“pets\/notes\.txt” is neither called/i },
   { what: "a PNG that claims to be huge", dropped: [file("huge.zip", zip([...pictures(3), ["pets/cat/x.png", png(5000, 9)]]))], says: /has 5000×5000 pixels/i },
   { what: "a ZIP that is cut", dropped: [file("half.zip", zip(pictures(9)).subarray(0, 700))], says: /half\.zip: ZIP: /i },

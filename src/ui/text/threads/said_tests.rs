@@ -204,6 +204,7 @@ fn what_is_wrong_with_files_is_german() {
         FileFault::OnlyTests,
         FileFault::PictureMagic { entry: files(), found: "50 4b".to_owned() },
         FileFault::PictureHeader { entry: files() },
+        FileFault::PictureCut { entry: files() },
         FileFault::PictureSize { entry: files(), width: 5000, height: 1 },
         FileFault::Undecodable { entry: files(), detail: files() },
         FileFault::OtherSize { entry: files(), width: 5, height: 1 },
