@@ -5,6 +5,8 @@ override OUTPUTS: u32;
 override WEIGHTS: u32;
 override DELTA: u32;
 override TARGET: u32;
+// Which activation the inputs went through, whose place the delta takes; 0: that follows by itself.
+override ACTIVATION: u32 = 0;
 
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
@@ -16,6 +18,9 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     var delta = 0.0;
     for (var o = 0u; o < OUTPUTS; o++) {
         delta += parameters[WEIGHTS + o * INPUTS + i] * work[base + DELTA + o];
+    }
+    if (ACTIVATION != 0u) {
+        delta *= slope(ACTIVATION, work[base + TARGET + i]);
     }
     work[base + TARGET + i] = delta;
 }

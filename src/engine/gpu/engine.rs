@@ -12,7 +12,7 @@ use super::{
     dispatch::Dispatch,
     examples::{ExampleSet, Examples, bind},
     features::{self, SLICE, Scattering},
-    layout::{COUNTERS, COUNTS, COUNTS_AT, Encoding, FEATURE_WORDS, SCORE_BYTES},
+    layout::{COUNTERS, COUNTS, COUNTS_AT, Encoding, FEATURE_WORDS, score_bytes},
     lowered::{Lowered, Release, Run},
     memory::{OFFSET_ALIGNMENT, storage},
     passes::Passes,
@@ -35,7 +35,7 @@ use crate::{
         denoise::soft,
         exact_sum::SumGrid,
     },
-    model::{Architecture, CLASSES, PIXELS, cnn::CONV1},
+    model::{Architecture, CLASSES, cnn::CONV1},
 };
 
 /// Steps that may be under way at a time: enough to keep the device busy, few enough to answer Pause at once.
@@ -96,7 +96,7 @@ struct Known {
 /// Room for the training set: its images, or its features with what makes them.
 async fn place(gpu: &Gpu, model: Architecture, train: &Dataset) -> Result<(Examples, Option<Known>), EngineError> {
     if model != Architecture::Scattering {
-        return Ok((Examples::upload(gpu, train).await?, None));
+        return Ok((Examples::upload(gpu, train, model.example_words()).await?, None));
     }
     let scattering = Scattering::new(gpu).await?;
     let examples = Examples::room(gpu, train, train.len(), FEATURE_WORDS).await?;
@@ -143,9 +143,8 @@ impl GpuEngine {
         let buffers = Buffers::new(gpu, &sizes).await?;
         write_parameters(gpu, &buffers, initial_parameters, initial_parameters);
         lowered.write(gpu, &buffers);
-        let padded = passes.padded();
         // Dense models take a prediction's pixels behind the last example.
-        let pixels_at = padded.unwrap_or(buffers.chunk as usize * passes.slices.stride);
+        let pixels_at = passes.inputs_at().unwrap_or(buffers.chunk as usize * passes.slices.stride);
         let (programs, release_group, training, prediction_group, shared, planted) = gpu
             .guarded("the kernels", || {
                 let training = ExampleSet::of_training(gpu, examples, &buffers);
@@ -179,7 +178,7 @@ impl GpuEngine {
             programs,
             release_group,
             pixels_at: 4 * pixels_at as u64,
-            padded: padded.is_some(),
+            padded: task.model.is_convolutional(),
             logits_at: 4 * passes.slices.logits as u64,
             in_flight: VecDeque::new(),
             stepped: false,
@@ -284,7 +283,7 @@ impl GpuEngine {
         let words = &set.examples.words;
         let group = scattering.group(&self.gpu, words);
         // Chunks whose scores are read together.
-        let together = (self.buffers.staging.size() / (SCORE_BYTES * chunk as u64)).max(1) as usize;
+        let together = (self.buffers.staging.size() / (score_bytes(self.task.model) * chunk as u64)).max(1) as usize;
         let mut scores: Vec<Scores> = Vec::with_capacity(data.len());
         self.in_flight.clear();
         while scores.len() < data.len() {
@@ -318,7 +317,7 @@ impl GpuEngine {
         at: u64,
     ) -> u64 {
         record_chunk(encoder, &set.group, &self.programs.evaluate, chunk, count);
-        let bytes = SCORE_BYTES * u64::from(count);
+        let bytes = score_bytes(self.task.model) * u64::from(count);
         let Buffers { tallies, staging, .. } = &self.buffers;
         encoder.copy_buffer_to_buffer(tallies, 4 * COUNTERS as u64, staging, at, bytes);
         bytes
@@ -587,7 +586,7 @@ impl Engine for GpuEngine {
         if self.evaluation.as_ref().is_none_or(|set| !set.examples.hold(data)) {
             // The old one goes first, so that both need not fit.
             self.evaluation = None;
-            let examples = Examples::upload(&self.gpu, data).await?;
+            let examples = Examples::upload(&self.gpu, data, self.task.model.example_words()).await?;
             self.evaluation = Some(ExampleSet::of_evaluation(&self.gpu, examples, &self.buffers));
         }
         let Some(set) = &self.evaluation else { return Ok(Vec::new()) };
@@ -595,7 +594,8 @@ impl Engine for GpuEngine {
         let run = Run { count, ..self.run };
         self.gpu.queue().write_buffer(&self.buffers.evaluation_run, 0, bytemuck::bytes_of(&run));
         // Chunks whose scores are read together.
-        let together = (self.buffers.staging.size() / (SCORE_BYTES * u64::from(chunk))).max(1) as usize;
+        let together =
+            (self.buffers.staging.size() / (score_bytes(self.task.model) * u64::from(chunk))).max(1) as usize;
         let chunks: Vec<u32> = (0..count).step_by(chunk as usize).map(|first| (count - first).min(chunk)).collect();
         let mut scores: Vec<Scores> = Vec::with_capacity(count as usize);
         self.in_flight.clear();
@@ -613,7 +613,7 @@ impl Engine for GpuEngine {
     }
 
     async fn predict(&mut self, image: &[f32]) -> Result<Probabilities, EngineError> {
-        check_length("pixels", image.len(), PIXELS)?;
+        check_length("pixels", image.len(), self.task.model.image_pixels())?;
         self.gpu.check()?;
         let queue = self.gpu.queue();
         if self.padded {

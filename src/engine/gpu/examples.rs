@@ -6,7 +6,6 @@ use super::{
     buffers::Buffers,
     device::Gpu,
     kernels::Bindings,
-    layout::EXAMPLE_WORDS,
     memory::{OFFSET_ALIGNMENT, Owned, entries, fits, storage, uniform},
 };
 use crate::{
@@ -26,17 +25,17 @@ pub struct Examples {
 }
 
 impl Examples {
-    /// The images of `data`.
+    /// The images of `data`, of so many words each.
     ///
     /// # Errors
     /// [`EngineError::TooLarge`] or [`EngineError::OutOfMemory`] when the device cannot hold them; [`EngineError::Unsupported`]
     /// when there are none.
-    pub async fn upload(gpu: &Gpu, data: &Dataset) -> Result<Self, EngineError> {
-        let made = Self::room(gpu, data, data.len(), EXAMPLE_WORDS).await?;
+    pub async fn upload(gpu: &Gpu, data: &Dataset, words: usize) -> Result<Self, EngineError> {
+        let made = Self::room(gpu, data, data.len(), words).await?;
         // In slices, so that the host never holds a second copy of the whole.
         for first in (0..data.len()).step_by(1024) {
-            let packed = packed(data, first..data.len().min(first + 1024));
-            gpu.queue().write_buffer(&made.words, (first * EXAMPLE_WORDS * 4) as u64, &packed);
+            let packed = packed(data, first..data.len().min(first + 1024), words);
+            gpu.queue().write_buffer(&made.words, (first * words * 4) as u64, &packed);
         }
         Ok(made)
     }
@@ -69,11 +68,13 @@ impl Examples {
     }
 }
 
-/// Words of images: 196 of pixels and one of label each.
-pub fn packed(data: &Dataset, examples: Range<usize>) -> Vec<u8> {
-    let mut packed = Vec::with_capacity(examples.len() * EXAMPLE_WORDS * 4);
+/// So many words for each image: its pixels, zeros where they do not fill a word, and one of label.
+pub fn packed(data: &Dataset, examples: Range<usize>, words: usize) -> Vec<u8> {
+    let mut packed = Vec::with_capacity(examples.len() * words * 4);
     for i in examples {
+        let start = packed.len();
         packed.extend_from_slice(data.image(i));
+        packed.resize(start + 4 * (words - 1), 0);
         packed.extend_from_slice(&u32::from(data.labels[i]).to_le_bytes());
     }
     packed

@@ -4,7 +4,10 @@ use super::{
     denoising::Denoising,
     device::Gpu,
     dispatch::{Dispatch, Workgroups},
-    kernels::{self, ACCUMULATE_DENSE, ACCUMULATE_STORED, CONV1, CONV2, DENSE, NOISE, NORM, UNPACK, UPDATE},
+    kernels::{
+        self, ACCUMULATE_DENSE, ACCUMULATE_STORED, CONV1, CONV2, CONVOLUTION, DENSE, NOISE, NORM, PIXELS, UNPACK,
+        UPDATE,
+    },
     lowered::Lowered,
     passes::Passes,
 };
@@ -73,7 +76,7 @@ impl Programs {
 
     #[must_use]
     pub fn names(&self) -> KernelNames {
-        const FORWARD: [&str; 4] = [UNPACK.name, CONV1.name, CONV2.name, DENSE.name];
+        const FORWARD: [&str; 6] = [UNPACK.name, CONV1.name, CONV2.name, DENSE.name, PIXELS.name, CONVOLUTION.name];
         let norm = self.step.iter().position(|pass| pass.name == NORM.name).unwrap_or(self.step.len());
         let (alone, encoding) = self.step.split_at(norm);
         let gradients =
