@@ -331,6 +331,8 @@ fn normalised(layer: &Layer, groups: usize, area: usize, beside: [usize; 2]) -> 
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use futures_executor::block_on;
     use proptest::prelude::*;
 
@@ -343,13 +345,12 @@ mod tests {
             gpu::{Gpu, GpuEngine},
             reference::ReferenceEngine,
         },
-        mechanism::{EncoderSpec, EnvelopeShape, LayerClip, envelope::Envelope},
+        mechanism::{Denoiser, EncoderSpec, EnvelopeShape, LayerClip, envelope::Envelope},
         model::{
             initial_parameters,
             layers::{LayerSpec, tests::any_layer},
         },
     };
-    use std::sync::Arc;
 
     /// This process's device. Its absence must be known (`HUSHGRAD_NO_GPU=1`), and is announced.
     fn device() -> Option<Gpu> {
@@ -466,6 +467,43 @@ mod tests {
             "dense 33, groupnorm 11, relu, dense 33, groupnorm 1, dense 10",
         ] {
             agrees(&gpu, list.parse().unwrap());
+        }
+    }
+
+    /// As many parameters as there may be: norms of a million squares keep to the margin of the clip, noise and denoiser reach the last coordinate.
+    #[test]
+    fn a_million_parameters_are_bounded_and_denoised() {
+        let Some(gpu) = device() else { return };
+        let model = Architecture::Built("dense 1256, relu, dense 10".parse().unwrap());
+        let p = model.parameters();
+        assert!((990_000..=1_000_000).contains(&p));
+        let train = synthetic::digits(3, 5, 2).train;
+        let norm = 0.3;
+        let noise = Some(NoiseSpec::Gaussian { sigma: 1e-3 });
+        let clipped = Task { encoder: EncoderSpec::Clip { norm }, noise, ..Task::without_privacy(model) };
+        let denoised = Task { denoiser: Denoiser::KolmogorovSmirnov, ..clipped.clone() };
+        let parameters = initial_parameters(model, 5);
+        let mut engine =
+            block_on(GpuEngine::new(&gpu, &denoised, &train, &parameters, Performance::default())).unwrap();
+        let mut plain = ReferenceEngine::new(&denoised, train.clone(), 5).unwrap();
+        for lot in [&[2][..], &[0, 1, 3]] {
+            let ours = block_on(engine.traced_step(StepInput::alone(lot, [3; 8], 0.0))).unwrap();
+            let theirs = block_on(plain.traced_step(StepInput::alone(lot, [3; 8], 0.0))).unwrap();
+            let length = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
+            if lot.len() == 1 {
+                let reached = length(&mut ours.encoded.iter().map(|&v| v.into()));
+                assert!(reached <= norm && reached > 0.98 * norm, "{reached}");
+            }
+            for (ours, theirs) in
+                [(&ours.raw, &theirs.raw), (&ours.encoded, &theirs.encoded), (&ours.noisy, &theirs.noisy)]
+            {
+                let apart = length(&mut ours.iter().zip(theirs).map(|(&a, &b)| f64::from(a - b)));
+                // Coordinates are a few steps of the grid: some are rounded to the next.
+                assert!(apart < 1e-3 * length(&mut theirs.iter().map(|&v| v.into())), "{apart:e}");
+            }
+            let factors =
+                [block_on(engine.metrics()), block_on(plain.metrics())].map(|found| found.unwrap().denoise_factor);
+            assert!((factors[0] - factors[1]).abs() < 2e-6, "{factors:?}");
         }
     }
 
