@@ -43,7 +43,7 @@ fn main(
     let source = e * STRIDE + SOURCE + at % EACH;
     let target_value = e * STRIDE + TARGET + at % EACH;
     if (BACK) {
-        put_delta(target_value, work[source] * steep(work[target_value]));
+        put_delta(target_value, work[source] * steep(value(target_value)));
     } else {
         put(target_value, curve(work[source]));
     }

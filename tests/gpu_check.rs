@@ -174,13 +174,17 @@ fn grouped() -> Task {
     built("conv 4 5x5/3 same, groupnorm 2, relu, dense 10")
 }
 fn curved() -> Task {
-    built("dense 9, sigmoid, dense 10")
+    built("maxpool 2, dense 9, sigmoid, dense 12, sigmoid, dense 10")
 }
 fn narrow() -> Task {
     built("dense 20, elu, dense 10")
 }
-fn narrow_ranked() -> Task {
-    envelope(narrow().model, 3)
+/// More stored squares than are added up at a time.
+fn wide() -> Task {
+    built("conv 24 20x20/2, relu, dense 10")
+}
+fn wide_ranked() -> Task {
+    envelope(wide().model, 3)
 }
 /// As many layers with parameters as there may be, each with a factor and a unit of its own.
 fn many_layers() -> Task {
@@ -373,14 +377,14 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("LOSS", "k == label", "k == (label + 1u) % CLASSES", narrow),
     sabotage("LOSS", "select(0.0, 1.0, all_finite)", "0.0", narrow),
     // Beyond the first block of squares.
-    sabotage("NORM", "i < min(length, first + 64u * BLOCK)", "i < min(length, 64u * BLOCK)", narrow),
+    sabotage("NORM", "i < min(length, first + 64u * BLOCK)", "i < min(length, 64u * BLOCK)", wide),
     sabotage("NORM", "slice(base + STORED + SIXTH_STORED", "2.0 * slice(base + STORED + SIXTH_STORED", many_layers),
     sabotage("NORM", "STATUS + 6u] = behind.y", "STATUS + 6u] = behind.x", many_layers),
     sabotage("NORM", "sqrt(more) * run.weight[1]", "sqrt(more)", many_layers),
     sabotage("NORM", "length(norms_more)", "0.0", many_layers_together),
     sabotage("ACCUMULATE_STORED", "select(0u, 1u, i >= SIXTH_STORED)", "0u", many_layers),
     sabotage("NOISE", "layer < 7u", "layer < 3u", many_layers),
-    sabotage("HISTOGRAM_STORED", "i < STORED_LENGTH", "i < STORED_LENGTH / 2u", narrow_ranked),
+    sabotage("HISTOGRAM_STORED", "i < STORED_LENGTH", "i < STORED_LENGTH / 2u", wide_ranked),
     sabotage("GATHER", "work[base + STORED + i]", "work[base + STORED]", shared_built),
 ];
 
@@ -458,7 +462,7 @@ fn a_right_adapter_passes_once_for_each_kind_of_run() {
     tasks.extend([shared(), shared_perceptron(), shared_cnn(), shared_ranked()]);
     tasks.extend([counting(), counting_cnn(), counting_units()]);
     tasks.extend([audited(), audited_layers(), audited_ranked(), audited_counting()]);
-    tasks.extend([convolved(), strided(), grouped(), curved(), narrow_ranked(), shared_built(), counting_built()]);
+    tasks.extend([convolved(), strided(), grouped(), curved(), wide_ranked(), shared_built(), counting_built()]);
     tasks.extend([many_layers(), many_layers_together(), with_canaries(many_layers()), with_canaries(convolved())]);
     tasks.extend([shared(), shared_ranked(), cnn_ranked(), perceptron()].map(with_canaries));
     for task in tasks {

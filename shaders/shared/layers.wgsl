@@ -1,9 +1,11 @@
-// What kernels of built networks see (model::layers): sizes of one layer, and slots of `work` that hold the values of each image, which its ∂ℓ/∂values take the
-// place of on the way back.
+// What kernels of built networks see (model::layers): sizes of one layer, and slots of `work` that hold the values of each image, which ∂ℓ/∂values
+// mostly take the place of on the way back.
 
 // First value of the slot that is read, and of the one that is written.
 override SOURCE: u32 = 0;
 override TARGET: u32 = 0;
+// On the way back, where the values are that TARGET is the delta of: they are kept where a dense layer's gradient is a product of them.
+override VALUES: u32 = TARGET;
 // Which activation what is written went through: model::reference::activated on the way forward, model::reference::slope on the way back.
 override ACTIVATION: u32 = 0;
 // Invocations an example.
@@ -18,11 +20,15 @@ fn put(at: u32, value: f32) {
     work[at] = activate(ACTIVATION, value);
 }
 
-// The value that went through is read where its delta goes.
+// What the delta of a place of TARGET is of.
+fn value(at: u32) -> f32 {
+    return work[at - TARGET + VALUES];
+}
+
 fn put_delta(at: u32, delta: f32) {
     if (ACTIVATION == 0u) {
         work[at] = delta;
     } else {
-        work[at] = delta * slope(ACTIVATION, work[at]);
+        work[at] = delta * slope(ACTIVATION, value(at));
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Each layer's values have a slot; on the way back ∂ℓ/∂values takes their place, once the layer behind has made its gradient of them. An activation goes
 //! with the slot: whoever writes it applies the activation, or its slope. One that no slot's values tell the slope of, or a second one, has a slot of its own.
-//! An example's gradient is written out whole, and goes the way of the convolutions' stored ones.
+//! Gradients are written out, and go the way of the convolutions' stored ones; but for those of up to two dense layers ([`Product`]), which are products of two slots and never written: norm.wgsl
+//! takes two.
 
 use super::{
     dispatch::{Constants, Dispatch, Workgroups},
@@ -16,6 +17,8 @@ use crate::model::{
     reference::Stage,
 };
 
+/// Dense layers that norm.wgsl takes as products.
+const MOST_PRODUCTS: usize = 2;
 /// Filters or channels that an invocation of a convolution has.
 const TOGETHER: usize = 8;
 /// Largest stride whose places a convolution's way back sorts by their rests.
@@ -29,6 +32,15 @@ pub struct Built {
     first: usize,
     image: Slot,
     pub slices: Slices,
+}
+
+/// A dense layer with the slots that its gradient is the product of.
+#[derive(Clone, Copy, Debug)]
+pub struct Product {
+    pub layer: Layer,
+    /// `None`: the example's bytes.
+    pub source: Option<usize>,
+    pub delta: usize,
 }
 
 /// Values between two stages.
@@ -48,6 +60,8 @@ struct Placement {
     stage: Stage,
     input: Slot,
     output: Slot,
+    /// Whether its gradient is written out.
+    stored: bool,
     /// Which cell won, of a pool; values before factors and summands, and each group's inverse deviation, of what is normalised.
     beside: [usize; 2],
 }
@@ -89,9 +103,32 @@ const fn rows(invocations: usize) -> Workgroups {
     Workgroups::Rows(invocations.div_ceil(64) as u32)
 }
 
+/// The parameters of a stage, where it has some, and whether it is dense.
+const fn parameters(stage: Stage) -> Option<(Layer, bool)> {
+    match stage {
+        Stage::Dense(layer) => Some((layer, true)),
+        Stage::Convolution(layer, _) | Stage::GroupNorm { layer, .. } => Some((layer, false)),
+        Stage::Activation(_) | Stage::Pool { .. } => None,
+    }
+}
+
+/// Which layers with parameters are written out, `from..to`: all but dense ones before and after, two at most, so that as few parameters as may be are.
+fn written_out(layers: &[(Layer, bool)]) -> (usize, usize) {
+    let n = layers.len();
+    let length =
+        |layers: &[(Layer, bool)]| layers.iter().map(|(layer, _)| layer.biases().end - layer.offset).sum::<usize>();
+    let ways = (0..=MOST_PRODUCTS).flat_map(|before| (0..=MOST_PRODUCTS - before).map(move |after| (before, after)));
+    let fits = |&(before, after): &(usize, usize)| {
+        before + after <= n && layers[..before].iter().chain(&layers[n - after..]).all(|(_, dense)| *dense)
+    };
+    let least = ways.filter(fits).min_by_key(|&(before, after)| length(&layers[before..n - after]));
+    least.map_or((0, n), |(before, after)| (before, n - after))
+}
+
 impl Built {
+    /// With all gradients written out, where layers are clipped by themselves.
     #[must_use]
-    pub fn new(list: LayerList) -> Self {
+    pub fn new(list: LayerList, all_written_out: bool) -> Self {
         let model = Architecture::Built(list);
         let mut next = 0;
         // Four values are read at a time: behind the last of a slot there are zeros, which nobody writes.
@@ -119,24 +156,69 @@ impl Built {
                 Stage::GroupNorm { groups, .. } => [take(values), take(groups)],
                 _ => [0; 2],
             };
-            stages.push(Placement { stage, input: last, output, beside });
+            stages.push(Placement { stage, input: last, output, stored: true, beside });
             last = output;
+        }
+        let with: Vec<(Layer, bool)> = stages.iter().filter_map(|placement| parameters(placement.stage)).collect();
+        let (from, to) = if all_written_out { (0, with.len()) } else { written_out(&with) };
+        let first = stages.iter().position(|placement| parameters(placement.stage).is_some()).unwrap_or_default();
+        let mut number = 0;
+        for at in 0..stages.len() {
+            if parameters(stages[at].stage).is_none() {
+                continue;
+            }
+            stages[at].stored = (from..to).contains(&number);
+            number += 1;
+            if !stages[at].stored && at > first {
+                // What it takes is read after the way back, too.
+                let delta = take(stages[at].input.values);
+                stages[at].input.delta = delta;
+                stages[at - 1].output.delta = delta;
+            }
         }
         let delta = take(classes(model));
         if let Some(placement) = stages.last_mut() {
             // Logits are read after the way back, too.
             placement.output.delta = delta;
         }
-        let stored_length = model.parameters();
+        let written = &with[from..to];
+        let stored_from = written.first().map_or(0, |(layer, _)| layer.offset);
+        let stored_length = written.last().map_or(0, |(layer, _)| layer.biases().end) - stored_from;
         let stored = take(stored_length);
+        let scaled = std::array::from_fn(|product| {
+            let products: Vec<&(Layer, bool)> = with[..from].iter().chain(&with[to..]).collect();
+            products.get(product).map_or(0, |(layer, _)| take(layer.outputs))
+        });
         let status = take(status_words(model));
-        let slices =
-            Slices { logits: last.at, delta, status, stored, stored_length, stride: next, ..Slices::default() };
-        let with = |placement: &Placement| {
-            matches!(placement.stage, Stage::Dense(_) | Stage::Convolution(..) | Stage::GroupNorm { .. })
+        let slices = Slices {
+            logits: last.at,
+            delta,
+            scaled,
+            status,
+            stored,
+            stored_from,
+            stored_length,
+            stride: next,
+            ..Slices::default()
         };
-        let first = stages.iter().position(with).unwrap_or_default();
         Self { stages, first, image, slices }
+    }
+
+    /// Dense layers whose gradients are not written out, in order.
+    pub fn products(&self) -> impl Iterator<Item = Product> + '_ {
+        let product = |(at, placement): (usize, &Placement)| match placement.stage {
+            Stage::Dense(layer) if !placement.stored => {
+                let source = (at > 0).then_some(placement.input.at);
+                Some(Product { layer, source, delta: placement.output.delta })
+            }
+            _ => None,
+        };
+        self.stages.iter().enumerate().filter_map(product)
+    }
+
+    /// Whether nothing but the first layer reads an image, and as bytes.
+    fn reads_bytes(&self) -> bool {
+        self.products().next().is_some_and(|product| product.source.is_none())
     }
 
     /// Where an example's pixels lie.
@@ -149,13 +231,15 @@ impl Built {
     #[must_use]
     pub fn forward(&self, make: Make<'_>, pixels_are_there: bool) -> Vec<Dispatch> {
         let mut passes = Vec::new();
-        if !pixels_are_there {
+        let bytes = self.reads_bytes() && !pixels_are_there;
+        if !bytes && !pixels_are_there {
             let Slot { at, values, .. } = self.image;
             let each = values.div_ceil(4);
             let constants = numbers(&[("TARGET", at), ("INPUTS", values), ("EACH", each)]);
             passes.push(make(&kernels::PIXELS, constants, spread(each, 1)));
         }
-        passes.extend(self.stages.iter().map(|placement| placement.forward(make)));
+        let reads = |at: usize| bytes && at == 0;
+        passes.extend(self.stages.iter().enumerate().map(|(at, placement)| placement.forward(make, reads(at))));
         passes
     }
 
@@ -171,9 +255,9 @@ impl Built {
     pub fn backward(&self, make: Make<'_>) -> Vec<Dispatch> {
         let mut passes = Vec::new();
         for (at, placement) in self.stages.iter().enumerate().skip(self.first).rev() {
-            passes.extend(placement.gradient(make, self.slices.stored));
+            passes.extend(placement.gradient(make, &self.slices));
             if at > self.first {
-                passes.push(placement.backward(make, self.slices.stored));
+                passes.push(placement.backward(make, &self.slices));
             }
         }
         passes
@@ -181,13 +265,14 @@ impl Built {
 }
 
 impl Placement {
-    fn forward(&self, make: Make<'_>) -> Dispatch {
-        let Self { stage, input, output, beside } = *self;
+    fn forward(&self, make: Make<'_>, bytes: bool) -> Dispatch {
+        let Self { stage, input, output, beside, .. } = *self;
         let ends = [("SOURCE", input.at), ("TARGET", output.at), ("ACTIVATION", output.activation as usize)];
         let with = |constants: &[(&'static str, usize)]| numbers(&[&ends, constants].concat());
         match stage {
             Stage::Dense(Layer { fan_in, outputs, offset, .. }) => {
-                let constants = [("INPUTS", fan_in), ("OUTPUTS", outputs), ("WEIGHTS", offset), ("BYTES", 0)];
+                let constants =
+                    [("INPUTS", fan_in), ("OUTPUTS", outputs), ("WEIGHTS", offset), ("BYTES", bytes.into())];
                 make(&kernels::DENSE, with(&constants), Workgroups::Tiles { outputs: outputs as u32 })
             }
             Stage::Convolution(layer, geometry) => {
@@ -214,15 +299,17 @@ impl Placement {
         }
     }
 
-    /// The gradient of its parameters, to their place behind `stored`.
-    fn gradient(&self, make: Make<'_>, stored: usize) -> Option<Dispatch> {
-        let Self { stage, input, output, beside } = *self;
+    /// The gradient of its parameters, to its place.
+    fn gradient(&self, make: Make<'_>, slices: &Slices) -> Option<Dispatch> {
+        let Self { stage, input, output, stored, beside } = *self;
+        let place = |layer: Layer| slices.stored + layer.offset - slices.stored_from;
         Some(match stage {
-            Stage::Dense(Layer { fan_in, outputs, offset, .. }) => {
+            Stage::Dense(_) if !stored => return None,
+            Stage::Dense(layer @ Layer { fan_in, outputs, .. }) => {
                 let constants = numbers(&[
                     ("SOURCE", input.at),
                     ("DELTA", output.delta),
-                    ("TARGET", stored + offset),
+                    ("TARGET", place(layer)),
                     ("INPUTS", fan_in),
                     ("OUTPUTS", outputs),
                 ]);
@@ -233,7 +320,7 @@ impl Placement {
                 constants.extend(numbers(&[
                     ("SOURCE", input.at),
                     ("DELTA", output.delta),
-                    ("TARGET", stored + layer.offset),
+                    ("TARGET", place(layer)),
                     ("FILTERS", layer.outputs),
                 ]));
                 let blocks = (layer.fan_in + 1).div_ceil(64) * layer.outputs.div_ceil(TOGETHER);
@@ -242,7 +329,7 @@ impl Placement {
             Stage::GroupNorm { layer, area, .. } => {
                 let constants = numbers(&[
                     ("SOURCE", output.delta),
-                    ("TARGET", stored + layer.offset),
+                    ("TARGET", place(layer)),
                     ("AREA", area),
                     ("UNIT_SLOT", beside[0]),
                     ("EACH", layer.outputs),
@@ -254,20 +341,16 @@ impl Placement {
     }
 
     /// The delta of what it takes.
-    fn backward(&self, make: Make<'_>, stored: usize) -> Dispatch {
-        let Self { stage, input, output, beside } = *self;
-        let ends = [("SOURCE", output.delta), ("TARGET", input.delta), ("ACTIVATION", input.activation as usize)];
+    fn backward(&self, make: Make<'_>, slices: &Slices) -> Dispatch {
+        let Self { stage, input, output, beside, .. } = *self;
+        let to = [("TARGET", input.delta), ("VALUES", input.at), ("ACTIVATION", input.activation as usize)];
+        let ends = [&[("SOURCE", output.delta)], &to[..]].concat();
         let with = |constants: &[(&'static str, usize)]| numbers(&[&ends, constants].concat());
         match stage {
             Stage::Dense(Layer { fan_in, outputs, offset, .. }) => {
-                let constants = numbers(&[
-                    ("INPUTS", fan_in),
-                    ("OUTPUTS", outputs),
-                    ("WEIGHTS", offset),
-                    ("DELTA", output.delta),
-                    ("TARGET", input.delta),
-                    ("ACTIVATION", input.activation as usize),
-                ]);
+                let mut constants =
+                    numbers(&[("INPUTS", fan_in), ("OUTPUTS", outputs), ("WEIGHTS", offset), ("DELTA", output.delta)]);
+                constants.extend(numbers(&to));
                 make(&kernels::DENSE_INPUT_GRADIENT, constants, rows(fan_in))
             }
             Stage::Convolution(layer, geometry) => {
@@ -296,7 +379,7 @@ impl Placement {
             }
             Stage::GroupNorm { layer, groups, area } => {
                 let mut constants = with(&normalised(&layer, groups, area, beside));
-                constants.push(("SUMS", (stored + layer.offset) as f64));
+                constants.push(("SUMS", (slices.stored + layer.offset - slices.stored_from) as f64));
                 make(&kernels::GROUP_NORM_BACKWARD, constants, Workgroups::Rows(groups as u32))
             }
         }
@@ -445,6 +528,24 @@ mod tests {
     }
 
     #[test]
+    fn as_few_parameters_as_may_be_are_written_out() {
+        for (list, range) in [
+            ("dense 10", 0..0),
+            ("dense 20, relu, dense 10", 0..0),
+            ("dense 64, relu, dense 63, relu, dense 10", 54_335..54_975),
+            ("dense 9, relu, dense 99, relu, dense 98, relu, dense 97, relu, dense 10", 0..17_855),
+            ("conv 4 5x5/3 same, groupnorm 2, relu, dense 10", 0..112),
+            ("dense 5, groupnorm 1, dense 10", 3_925..3_935),
+        ] {
+            let list = list.parse().unwrap();
+            let slices = Built::new(list, false).slices;
+            assert_eq!(slices.stored_from..slices.stored_from + slices.stored_length, range, "{list}");
+            let slices = Built::new(list, true).slices;
+            assert_eq!((slices.stored_from, slices.stored_length), (0, Architecture::Built(list).parameters()));
+        }
+    }
+
+    #[test]
     fn named_models_as_lists_are_what_they_are() {
         let Some(gpu) = device() else { return };
         for model in [Architecture::Mlp, Architecture::CnnTanh, Architecture::CnnRelu, Architecture::Linear] {
@@ -474,7 +575,8 @@ mod tests {
     #[test]
     fn a_million_parameters_are_bounded_and_denoised() {
         let Some(gpu) = device() else { return };
-        let model = Architecture::Built("dense 1256, relu, dense 10".parse().unwrap());
+        let model =
+            Architecture::Built("conv 1024 28x28, groupnorm 4, relu, conv 180 1x1, tanh, dense 10".parse().unwrap());
         let p = model.parameters();
         assert!((990_000..=1_000_000).contains(&p));
         let train = synthetic::digits(3, 5, 2).train;

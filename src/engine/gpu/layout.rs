@@ -80,7 +80,8 @@ pub struct Slices {
     /// Whether an example is finite, and the factors of as many layers as there may be.
     pub status: usize,
     pub stored: usize,
-    /// Gradients of the convolutions; they are the first `stored_length` coordinates.
+    /// Gradients that are written out: coordinates of one range, which begins at `stored_from`. The convolutions' are the first.
+    pub stored_from: usize,
     pub stored_length: usize,
     /// Floats of an example.
     pub stride: usize,

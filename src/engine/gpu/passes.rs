@@ -2,7 +2,7 @@
 
 use super::{
     buffers::LARGEST_CHUNK,
-    built::Built,
+    built::{Built, Product},
     device::Gpu,
     dispatch::{Constants, Dispatch, Workgroups},
     kernels::{self, Kernel},
@@ -92,7 +92,11 @@ impl<'a> Passes<'a> {
     pub fn new(gpu: &'a Gpu, task: &Task, encoding: Encoding, exact: bool) -> Self {
         let (model, counting) = (task.model, task.counting);
         let vectors = task.sharing.is_shared().then(|| Slices::of_vectors(model));
-        let built = if let Architecture::Built(list) = model { Some(Built::new(list)) } else { None };
+        let built = if let Architecture::Built(list) = model {
+            Some(Built::new(list, encoding == Encoding::Layers))
+        } else {
+            None
+        };
         let slices = built.as_ref().map_or_else(|| Slices::new(model), |built| built.slices);
         Self { gpu, model, encoding, exact, counting, built, slices, vectors }
     }
@@ -104,19 +108,14 @@ impl<'a> Passes<'a> {
     }
 
     fn bounded(&self) -> Bounded {
-        // A whole gradient, stored.
-        let whole = self.vectors.or_else(|| self.built.as_ref().map(|built| built.slices));
-        match whole {
-            // One bound for the whole vector takes it for one layer.
-            Some(slices) if self.encoding != Encoding::Layers => {
-                Bounded { slices, dense: Vec::new(), ends: [slices.stored_length; _], many: false }
-            }
-            Some(slices) => {
-                let many = self.model.layers().len() > FEW_LAYERS;
-                Bounded { slices, dense: Vec::new(), ends: self.ends(&slices), many }
-            }
-            None => Bounded { slices: self.slices, dense: self.dense(), ends: self.ends(&self.slices), many: false },
-        }
+        let dense = if self.vectors.is_some() { Vec::new() } else { self.dense() };
+        let slices = self.vectors.unwrap_or(self.slices);
+        let by_layers = self.encoding == Encoding::Layers;
+        let many = by_layers && self.model.layers().len() > FEW_LAYERS;
+        // One bound for all of a vector, or of a built network's gradient, takes what is stored for one layer.
+        let one = !by_layers && (self.vectors.is_some() || self.built.is_some());
+        let ends = if one { [slices.stored_length; _] } else { self.ends(&slices) };
+        Bounded { slices, dense, ends, many }
     }
 
     /// Where the model's first layers end in what is stored, at its end at the latest.
@@ -169,11 +168,15 @@ impl<'a> Passes<'a> {
 
     fn dense(&self) -> Vec<Dense> {
         let s = &self.slices;
+        if let Some(built) = &self.built {
+            let place = |(Product { layer, source, delta }, scaled)| Dense { layer, source, delta, scaled };
+            return built.products().zip(s.scaled).map(place).collect();
+        }
         // Sources and deltas.
         let slices = match self.model {
             Architecture::Linear | Architecture::Scattering => vec![(None, s.delta)],
             Architecture::Mlp => vec![(None, s.hidden_delta), (Some(s.hidden), s.delta)],
-            // Its gradients are stored.
+            // Laid out above.
             Architecture::Built(_) => vec![],
             Architecture::CnnTanh | Architecture::CnnRelu => {
                 vec![(Some(s.pool2), s.hidden_delta), (Some(s.hidden), s.delta)]
@@ -356,7 +359,7 @@ impl<'a> Passes<'a> {
         };
         let mut passes = vec![];
         if s.stored_length > 0 {
-            passes.push(part(0, s.stored_length, &[("DENSE", 0.0), ("STORED", s.stored as f64)]));
+            passes.push(part(s.stored_from, s.stored_length, &[("DENSE", 0.0), ("STORED", s.stored as f64)]));
         }
         for dense in self.dense() {
             let Layer { fan_in, outputs, offset, .. } = dense.layer;
@@ -465,8 +468,11 @@ impl<'a> Passes<'a> {
         ];
         let mut passes = vec![];
         if s.stored_length > 0 {
-            let mut constants: Constants =
-                vec![("STORED", s.stored as f64), ("STORED_LENGTH", s.stored_length as f64), ("TARGET", offset as f64)];
+            let mut constants: Constants = vec![
+                ("STORED", s.stored as f64),
+                ("STORED_LENGTH", s.stored_length as f64),
+                ("TARGET", (offset + s.stored_from) as f64),
+            ];
             constants.extend(stored_ends(ends));
             constants.push(("MANY", f64::from(u8::from(many))));
             constants.extend(how);
