@@ -355,7 +355,7 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("CONVOLUTION_GRADIENT", "vec4<u32>(0u, 1u, 2u, 3u)", "vec4<u32>(0u, 1u, 2u, 2u)", grouped),
     sabotage("CONVOLUTION_INPUT_GRADIENT", "phase % PHASES + PADDING", "phase % PHASES", convolved),
     sabotage("CONVOLUTION_INPUT_GRADIENT", "f < FILTERS", "f + 1u < FILTERS", convolved),
-    sabotage("CONVOLUTION_INPUT_GRADIENT", "slope(ACTIVATION, work[at])", "1.0", convolved),
+    sabotage("CONVOLUTION_INPUT_GRADIENT", "slope(ACTIVATION, value(at))", "1.0", convolved),
     sabotage("CONVOLUTION_INPUT_GRADIENT", "right % STEP != 0u ||", "", strided),
     sabotage("POOL_WINDOWS", "v > best", "v > best + 0.1", convolved),
     // Only the way back reads which one won.

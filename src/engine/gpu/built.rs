@@ -605,7 +605,8 @@ mod tests {
             }
             let factors =
                 [block_on(engine.metrics()), block_on(plain.metrics())].map(|found| found.unwrap().denoise_factor);
-            assert!((factors[0] - factors[1]).abs() < 2e-6, "{factors:?}");
+            // Of noise in f32, whose ranks are others here and there.
+            assert!((factors[0] - factors[1]).abs() < 5e-6, "{factors:?}");
         }
     }
 

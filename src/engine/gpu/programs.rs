@@ -117,7 +117,8 @@ fn finish(gpu: &Gpu, lowered: &Lowered<'_>) -> Vec<Dispatch> {
         Denoising::Distance => {
             passes.push(dispatch(&kernels::KS_SCATTER, &[], coordinates.min(64)));
             passes.push(dispatch(&kernels::KS_DISTANCE, &[], coordinates));
-            passes.push(dispatch(&kernels::KS_FULL, &[], 8));
+            // Of a million coordinates nearly all bins are full, and software ends a kernel's loops after 65,535 rounds in all.
+            passes.push(dispatch(&kernels::KS_FULL, &[], (dimension as u32 / 16_384).max(8)));
             &[("SCALED", 1.0)]
         }
         Denoising::Shrunk => {
