@@ -4,10 +4,15 @@
 
 override STORED: u32;
 override STORED_LENGTH: u32;
-// Where the first three layers of what is stored end.
+// Where the first layers of what is stored end; and whether there are more than four.
 override FIRST_STORED: u32;
 override SECOND_STORED: u32;
 override THIRD_STORED: u32;
+override MANY: bool = false;
+override FOURTH_STORED: u32 = 0;
+override FIFTH_STORED: u32 = 0;
+override SIXTH_STORED: u32 = 0;
+override SEVENTH_STORED: u32 = 0;
 // First coordinate of the sum.
 override TARGET: u32;
 // Clamp into the example's envelope, what histogram_stored.wgsl has scaled; else multiply by its factor.
@@ -36,7 +41,11 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     if (i >= STORED_LENGTH) {
         return;
     }
-    let layer = select(0u, 1u, i >= FIRST_STORED) + select(0u, 1u, i >= SECOND_STORED) + select(0u, 1u, i >= THIRD_STORED);
+    var layer = select(0u, 1u, i >= FIRST_STORED) + select(0u, 1u, i >= SECOND_STORED) + select(0u, 1u, i >= THIRD_STORED);
+    if (MANY) {
+        layer += select(0u, 1u, i >= FOURTH_STORED) + select(0u, 1u, i >= FIFTH_STORED);
+        layer += select(0u, 1u, i >= SIXTH_STORED) + select(0u, 1u, i >= SEVENTH_STORED);
+    }
     let end = min((id.y + 1u) * SLICE, chunk_count());
     for (var slot = id.y * SLICE; slot < end; slot += SLOT) {
         var sum = 0.0;

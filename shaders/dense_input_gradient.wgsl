@@ -5,6 +5,9 @@ override OUTPUTS: u32;
 override WEIGHTS: u32;
 override DELTA: u32;
 override TARGET: u32;
+// Which activation the inputs went through, and where they are; 0: its slope follows by itself.
+override ACTIVATION: u32 = 0;
+override VALUES: u32 = TARGET;
 
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
@@ -16,6 +19,9 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     var delta = 0.0;
     for (var o = 0u; o < OUTPUTS; o++) {
         delta += parameters[WEIGHTS + o * INPUTS + i] * work[base + DELTA + o];
+    }
+    if (ACTIVATION != 0u) {
+        delta *= slope(ACTIVATION, work[base + VALUES + i]);
     }
     work[base + TARGET + i] = delta;
 }

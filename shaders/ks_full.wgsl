@@ -1,10 +1,9 @@
 // Fourth pass of mechanism::denoise::kolmogorov_smirnov, for the bins of more than FEW values, if there are any: they
 // are cut into 2^14 cells of 2^-24, in eight rounds, and the values of a cell count as equal. That is what f32 resolves,
-// and the work stays bounded if all values fall into one bin. A workgroup takes every eighth full bin.
+// and the work stays bounded if all values fall into one bin. Each workgroup takes its share of the full bins.
 
 const CELLS: u32 = 2048;
 const ROUNDS: u32 = 8;
-const GROUPS: u32 = 8;
 // A cell in units of 2^-32: 2^22 units a bin, 2^14 cells.
 const CELL: u32 = 256;
 
@@ -13,13 +12,17 @@ var<workgroup> totals: array<u32, 64>;
 var<workgroup> full_count: u32;
 
 @compute @workgroup_size(64)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) t: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) t: u32,
+) {
     if (t == 0u) {
         full_count = atomicLoad(&bins[FULL_COUNT]);
     }
     let full = workgroupUniformLoad(&full_count);
     var farthest = 0u;
-    for (var k = group.x; k < full; k += GROUPS) {
+    for (var k = group.x; k < full; k += groups.x) {
         let bin = atomicLoad(&bins[FULL + k]);
         let m = atomicLoad(&bins[COUNTS + bin]);
         var rank = atomicLoad(&bins[STARTS + bin]);

@@ -3,16 +3,22 @@
 //
 // Dense layers by products of norms, ‖δ aᵀ‖² + ‖δ‖² = ‖δ‖²(‖a‖² + 1); convolutions' gradients by their entries.
 // One workgroup an example; 64 partial sums and a tree, so that rounding stays far below the clip's margin of
-// 2^-14.
+// 2^-14; sums of as many squares as built networks may have are of sums of BLOCK.
 
 override ENCODER: u32;
 // Stored gradients (convolutions), then up to two dense layers: (source, inputs) and (delta, outputs).
 override STORED: u32 = 0;
 override STORED_LENGTH: u32 = 0;
-// Where the first three layers of what is stored end.
+override BLOCK: u32 = 4096;
+// Where the first layers of what is stored end; and whether there are more than four.
 override FIRST_STORED: u32 = 0;
 override SECOND_STORED: u32 = 0;
 override THIRD_STORED: u32 = 0;
+override MANY: bool = false;
+override FOURTH_STORED: u32 = 0;
+override FIFTH_STORED: u32 = 0;
+override SIXTH_STORED: u32 = 0;
+override SEVENTH_STORED: u32 = 0;
 override BYTES: bool;
 override SOURCE_1: u32 = 0;
 override INPUTS_1: u32 = 0;
@@ -36,15 +42,21 @@ const LAYERS: u32 = 3;
 
 // Stored gradients, a layer after the other; inputs and deltas of the first dense layer; of the second.
 var<workgroup> partial_stored: array<vec4<f32>, 64>;
+// Layers from the fifth on.
+var<workgroup> partial_more: array<vec4<f32>, 64>;
 var<workgroup> partial: array<vec4<f32>, 64>;
 // Factors of the layers in order; of a model of two, the last two are of no layer.
 var<workgroup> chosen: vec4<f32>;
 
 fn slice(start: u32, length: u32, t: u32) -> f32 {
     var sum = 0.0;
-    for (var i = t; i < length; i += 64u) {
-        let v = work[start + i];
-        sum += v * v;
+    for (var first = 0u; first < length; first += 64u * BLOCK) {
+        var part = 0.0;
+        for (var i = first + t; i < min(length, first + 64u * BLOCK); i += 64u) {
+            let v = work[start + i];
+            part += v * v;
+        }
+        sum += part;
     }
     return sum;
 }
@@ -56,16 +68,12 @@ fn scale(delta: u32, scaled: u32, length: u32, factor: f32, t: u32) {
     }
 }
 
-// mechanism::layers::LayerFactors::of.
-fn factors(squares: vec4<f32>) -> vec4<f32> {
-    var norms = sqrt(squares) * run.weight;
-    if (run.joint == 1u) {
-        norms = vec4<f32>(length(norms));
-    }
-    var result = run.layer_scale;
+// mechanism::layers::LayerFactors::of, of the first four layers or of those behind them.
+fn factors(norms: vec4<f32>, behind: u32) -> vec4<f32> {
+    var result = run.layer_scale[behind];
     for (var layer = 0u; layer < 4u; layer++) {
-        if (norms[layer] > run.layer_target[layer]) {
-            result[layer] *= run.layer_target[layer] / norms[layer];
+        if (norms[layer] > run.layer_target[behind][layer]) {
+            result[layer] *= run.layer_target[behind][layer] / norms[layer];
         }
     }
     return result;
@@ -79,7 +87,7 @@ fn count(e: u32, square: f32) {
     }
     let logits = e * STRIDE + LOGITS;
     var best = 0u;
-    for (var k = 1u; k < 10u; k++) {
+    for (var k = 1u; k < CLASSES; k++) {
         if (work[logits + k] > work[logits + best]) {
             best = k;
         }
@@ -96,8 +104,16 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         slice(base + STORED, FIRST_STORED, t),
         slice(base + STORED + FIRST_STORED, SECOND_STORED - FIRST_STORED, t),
         slice(base + STORED + SECOND_STORED, THIRD_STORED - SECOND_STORED, t),
-        slice(base + STORED + THIRD_STORED, STORED_LENGTH - THIRD_STORED, t),
+        slice(base + STORED + THIRD_STORED, select(STORED_LENGTH, FOURTH_STORED, MANY) - THIRD_STORED, t),
     );
+    if (MANY) {
+        partial_more[t] = vec4<f32>(
+            slice(base + STORED + FOURTH_STORED, FIFTH_STORED - FOURTH_STORED, t),
+            slice(base + STORED + FIFTH_STORED, SIXTH_STORED - FIFTH_STORED, t),
+            slice(base + STORED + SIXTH_STORED, SEVENTH_STORED - SIXTH_STORED, t),
+            slice(base + STORED + SEVENTH_STORED, STORED_LENGTH - SEVENTH_STORED, t),
+        );
+    }
     var a = 0.0;
     if (BYTES) {
         let bytes = example(group.y);
@@ -119,15 +135,24 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         if (t < half) {
             partial[t] += partial[t + half];
             partial_stored[t] += partial_stored[t + half];
+            if (MANY) {
+                partial_more[t] += partial_more[t + half];
+            }
         }
     }
     if (t == 0u) {
         let p = partial[0];
         let stored = partial_stored[0];
         let dense = vec2<f32>((p.x + 1.0) * p.y, (p.z + 1.0) * p.w);
-        let square = stored.x + stored.y + stored.z + stored.w + dense.x + dense.y;
+        var square = stored.x + stored.y + stored.z + stored.w + dense.x + dense.y;
+        var more = vec4<f32>();
+        if (MANY) {
+            more = partial_more[0];
+            square += more.x + more.y + more.z + more.w;
+        }
         var factor = 0.0;
         var layers = vec4<f32>(1.0);
+        var layers_more = layers;
         if (finite(square) && work[base + STATUS] == 1.0) {
             factor = 1.0;
             if (ENCODER == CLIP && square > run.clip * run.clip) {
@@ -139,7 +164,22 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             if (ENCODER == LAYERS) {
                 // What is stored is of the first layers, or of all.
                 let rest = stored + vec4<f32>(0.0, 0.0, dense);
-                layers = factors(select(vec4<f32>(dense, 0.0, 0.0), rest, STORED_LENGTH > 0u));
+                var norms = sqrt(select(vec4<f32>(dense, 0.0, 0.0), rest, STORED_LENGTH > 0u)) * run.weight[0];
+                var norms_more = vec4<f32>();
+                if (MANY) {
+                    norms_more = sqrt(more) * run.weight[1];
+                }
+                if (run.joint == 1u) {
+                    norms = vec4<f32>(length(norms));
+                    if (MANY) {
+                        norms = vec4<f32>(length(vec2<f32>(norms.x, length(norms_more))));
+                        norms_more = norms;
+                    }
+                }
+                layers = factors(norms, 0u);
+                if (MANY) {
+                    layers_more = factors(norms_more, 1u);
+                }
             }
             if (COUNTED) {
                 count(group.y, square);
@@ -152,6 +192,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         work[base + STATUS + 2u] = chosen.y;
         work[base + STATUS + 3u] = chosen.z;
         work[base + STATUS + 4u] = chosen.w;
+        if (MANY) {
+            let behind = factor * layers_more * run.steps;
+            work[base + STATUS + 5u] = behind.x;
+            work[base + STATUS + 6u] = behind.y;
+            work[base + STATUS + 7u] = behind.z;
+            work[base + STATUS + 8u] = behind.w;
+        }
     }
     workgroupBarrier();
     // What is not finite is left out of the sum, whatever stands here.

@@ -1,4 +1,4 @@
-// model::reference::logits of the chunk's examples, ten words each, one after the other: what the host reads.
+// model::reference::logits of the chunk's examples, CLASSES words each, one after the other: what the host reads.
 
 override LOGITS: u32;
 
@@ -9,7 +9,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
         return;
     }
     let logits = e * STRIDE + LOGITS;
-    for (var k = 0u; k < 10u; k++) {
-        table[HISTOGRAMS + 10u * e + k] = bitcast<u32>(work[logits + k]);
+    for (var k = 0u; k < CLASSES; k++) {
+        table[HISTOGRAMS + CLASSES * e + k] = bitcast<u32>(work[logits + k]);
     }
 }

@@ -9,7 +9,7 @@ use hushgrad::{
     data::Dataset,
     engine::{Engine, EngineError, Performance, Task, cpu::CpuEngine, reference::ReferenceEngine},
     mechanism::{EncoderSpec, EnvelopeShape},
-    model::{Architecture, initial_parameters, layers::LayerList},
+    model::{Architecture, initial_parameters},
 };
 #[cfg(feature = "gpu")]
 use hushgrad::{
@@ -18,7 +18,7 @@ use hushgrad::{
         EngineFactory, LocalSteps, Unsupported,
         gpu::{Gpu, GpuEngine},
     },
-    mechanism::{AdaptiveClip, PaidMetrics},
+    mechanism::{AdaptiveClip, Denoiser, PaidMetrics},
     train::{config::RunConfig, plan::Plan, session::Session},
 };
 use pollster::block_on;
@@ -179,19 +179,25 @@ fn the_gpu_leaves_sums_on_a_grid_to_the_cpu() {
     }
 }
 
-/// Parameters of a user's own have no kernels, nor has a network of one's own.
+/// Parameters of a user's own have no kernels, and planes larger than an image of digits no room.
 #[cfg(feature = "gpu")]
 #[test]
-fn the_gpu_leaves_local_steps_and_built_networks_to_the_cpu() {
+fn the_gpu_leaves_local_steps_and_large_planes_to_the_cpu() {
     if !with_adapter() {
         return;
     }
     let shared = Task { sharing: Sharing::Users { users: 5, skew: 1.0, seed: 0 }, ..clip(Architecture::Linear) };
-    let built = clip(Architecture::Built(LayerList::FIRST));
-    for task in [Task { local: LocalSteps { steps: 2, rate: 0.3 }, ..shared }, built] {
+    let smoothed = Task {
+        denoiser: Denoiser::LaplacianSmoothing { strength: 1.0 },
+        ..clip(built("conv 2 29x29 pad 1, dense 10"))
+    };
+    for task in [Task { local: LocalSteps { steps: 2, rate: 0.3 }, ..shared }, smoothed] {
         let start = initial_parameters(task.model, SEED);
         let refused = on_gpu(task, examples(), &start, Performance::default());
-        assert!(matches!(refused, Err(EngineError::Unsupported(Unsupported::SharingOnGpu | Unsupported::BuiltOnGpu))));
+        assert!(matches!(
+            refused,
+            Err(EngineError::Unsupported(Unsupported::SharingOnGpu | Unsupported::SmoothingOnGpu { side: 29, .. }))
+        ));
     }
 }
 
@@ -202,6 +208,12 @@ fn always() -> bool {
 #[cfg(feature = "gpu")]
 fn on_gpu(task: Task, data: Dataset, start: &[f32], performance: Performance) -> Result<GpuEngine, EngineError> {
     block_on(async { GpuEngine::new(&Gpu::acquire().await?, &task, &data, start, performance).await })
+}
+
+/// Of networks that somebody has built alone.
+#[cfg(feature = "gpu")]
+fn built_on_gpu(task: Task, data: Dataset, start: &[f32], performance: Performance) -> Result<GpuEngine, EngineError> {
+    if task.model.is_named() { Err(Unsupported::OtherTask.into()) } else { on_gpu(task, data, start, performance) }
 }
 
 #[cfg(feature = "gpu")]
@@ -266,6 +278,63 @@ fn canaries_take_the_same_step_on_the_gpu() {
 
 #[cfg(feature = "gpu")]
 suite!(gpu, super::on_gpu, super::with_adapter);
+
+#[cfg(feature = "gpu")]
+suite!(gpu_built, super::built_on_gpu, super::with_adapter;
+    every_combination_takes_the_same_step
+    lots_of_any_size_take_the_same_step
+    several_steps_stay_together
+    layers_keep_their_norms
+    denoisers_do_the_same
+    correlated_noise_is_the_references
+    a_traced_step_is_a_step
+    one_broken_example_counts_and_adds_nothing
+    broken_parameters_release_noise_alone
+    performance_flags_change_nothing
+    predictions_equal_the_references
+    training_learns
+    state_is_kept_and_replaced
+    a_task_that_changes_is_the_next_one
+    images_are_read_with_the_mean);
+
+#[cfg(feature = "gpu")]
+#[test]
+fn built_networks_count_as_the_reference_does() {
+    if with_adapter() {
+        counts::counts_are_the_references(built_on_gpu);
+        counts::counts_follow_the_clip(built_on_gpu);
+        counts::what_is_not_finite_is_not_counted(built_on_gpu);
+    }
+}
+
+#[cfg(feature = "gpu")]
+#[test]
+fn units_of_built_networks_take_the_same_step() {
+    if with_adapter() {
+        units::units_take_the_same_step(built_on_gpu);
+        units::layers_of_units_are_clipped(built_on_gpu, 1);
+    }
+}
+
+/// What no layer may hide: a parameter of any layer that is no number breaks every example.
+#[cfg(feature = "gpu")]
+#[test]
+fn a_broken_parameter_of_any_layer_shows() {
+    if !with_adapter() {
+        return;
+    }
+    for list in BUILT {
+        let model = built(list);
+        for layer in model.layers() {
+            let mut start = initial_parameters(model, SEED);
+            start[layer.biases()].fill(f32::NAN);
+            let mut engine = on_gpu(clip(model), examples(), &start, Performance::default()).unwrap();
+            let trace = traced(&mut engine, &[0, 1, 2], 1);
+            assert_eq!(metrics(&mut engine).non_finite, 3, "{list}, {}", layer.name);
+            assert!(trace.encoded.iter().all(|&v| v == 0.0), "{list}, {}", layer.name);
+        }
+    }
+}
 
 #[cfg(feature = "gpu")]
 #[test]

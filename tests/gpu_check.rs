@@ -159,6 +159,47 @@ fn audited_ranked() -> Task {
 fn audited_counting() -> Task {
     with_canaries(Task { counting: Counting { within: Some(1.0), answers: None }, ..linear() })
 }
+/// Networks that somebody has built.
+fn built(list: &str) -> Task {
+    clip(Architecture::Built(list.parse().unwrap()))
+}
+fn convolved() -> Task {
+    built("conv 9 5x5/3 same, elu, conv 4 3x3/2 pad 1, tanh, maxpool 3/1, avgpool 2/1, dense 10")
+}
+/// A stride beyond those that have phases, and a pool of the image.
+fn strided() -> Task {
+    built("avgpool 2, conv 3 2x2, conv 2 6x6/5 pad 2, dense 10")
+}
+fn grouped() -> Task {
+    built("conv 4 5x5/3 same, groupnorm 2, relu, dense 10")
+}
+fn curved() -> Task {
+    built("maxpool 2, dense 9, sigmoid, dense 12, sigmoid, dense 10")
+}
+fn narrow() -> Task {
+    built("dense 20, elu, dense 10")
+}
+/// More stored squares than are added up at a time.
+fn wide() -> Task {
+    built("conv 24 20x20/2, relu, dense 10")
+}
+fn wide_ranked() -> Task {
+    envelope(wide().model, 3)
+}
+/// As many layers with parameters as there may be, each with a factor and a unit of its own.
+fn many_layers() -> Task {
+    let list = "dense 9, tanh, dense 7, tanh, dense 9, elu, dense 6, tanh, dense 8, tanh, dense 9, tanh, dense 12, tanh, dense 10";
+    Task { encoder: layered().encoder, ..built(list) }
+}
+fn many_layers_together() -> Task {
+    Task { encoder: joint().encoder, ..many_layers() }
+}
+fn shared_built() -> Task {
+    Task { sharing: Sharing::MicroBatches { size: 4 }, ..convolved() }
+}
+fn counting_built() -> Task {
+    Task { counting: counting().counting, ..narrow() }
+}
 fn family(noise: NoiseSpec) -> Task {
     Task { noise: Some(noise), ..linear() }
 }
@@ -302,6 +343,49 @@ const SABOTAGE: &[Sabotage] = &[
         linear_ranked,
     ),
     sabotage("NOISE", "release.momentum * momentum[i]", "release.momentum", linear),
+    // Networks that somebody has built.
+    sabotage("PIXELS", "four[k]", "four[0]", convolved),
+    sabotage("PIXELS", "min(4u, INPUTS - i)", "min(3u, INPUTS - i)", curved),
+    sabotage("CONVOLUTION", "row + y, column + x", "row + y, column + y", convolved),
+    sabotage("CONVOLUTION", "vec4<u32>(4u, 5u, 6u, 7u)", "vec4<u32>(4u, 5u, 6u, 6u)", convolved),
+    sabotage("CONVOLUTION", "y >= SIDE || x >= SIDE", "y >= SIDE", convolved),
+    sabotage("CONVOLUTION", "exp(max(x, -80.0)) - 1.0", "exp(max(x, -80.0)) - 0.99", convolved),
+    sabotage("CONVOLUTION_GRADIENT", "var v = 1.0", "var v = 0.99", convolved),
+    sabotage("CONVOLUTION_GRADIENT", "column * STEP + x", "column * STEP", convolved),
+    sabotage("CONVOLUTION_GRADIENT", "vec4<u32>(0u, 1u, 2u, 3u)", "vec4<u32>(0u, 1u, 2u, 2u)", grouped),
+    sabotage("CONVOLUTION_INPUT_GRADIENT", "phase % PHASES + PADDING", "phase % PHASES", convolved),
+    sabotage("CONVOLUTION_INPUT_GRADIENT", "f < FILTERS", "f + 1u < FILTERS", convolved),
+    sabotage("CONVOLUTION_INPUT_GRADIENT", "slope(ACTIVATION, value(at))", "1.0", convolved),
+    sabotage("CONVOLUTION_INPUT_GRADIENT", "right % STEP != 0u ||", "", strided),
+    sabotage("POOL_WINDOWS", "v > best", "v > best + 0.1", convolved),
+    // Only the way back reads which one won.
+    sabotage("POOL_WINDOWS", "winner = y * KERNEL + x", "winner = y * KERNEL", convolved),
+    sabotage("POOL_WINDOWS", "sum / f32(WINDOW)", "sum / f32(KERNEL)", strided),
+    sabotage("POOL_WINDOWS_BACKWARD", "== f32(own)", ">= f32(own)", convolved),
+    sabotage("POOL_WINDOWS_BACKWARD", "min(PLACES, y / STEP + 1u)", "min(PLACES, y / STEP)", convolved),
+    sabotage("POOL_WINDOWS_BACKWARD", "delta /= f32(WINDOW)", "delta /= f32(KERNEL)", convolved),
+    sabotage("CURVE", "select(1.0, z, x < 0.0)", "1.0", curved),
+    sabotage("CURVE", "(z / (1.0 + z)) / (1.0 + z)", "(z / (1.0 + z))", curved),
+    sabotage("GROUP_NORM", "partial[t] += partial[t + half]", "partial[t] += 0.0", grouped),
+    sabotage("GROUP_NORM", "WEIGHTS + CHANNELS + channel", "WEIGHTS + CHANNELS", grouped),
+    sabotage("GROUP_NORM", "INVERSE + group.x] = inverse", "INVERSE + group.x] = 1.0", grouped),
+    sabotage("GROUP_NORM_GRADIENT", "summand += delta", "summand += 0.9 * delta", grouped),
+    sabotage("GROUP_NORM_BACKWARD", "e - means.x", "e", grouped),
+    sabotage("DENSE_GRADIENT", "DELTA + i / INPUTS", "DELTA", curved),
+    sabotage("DENSE_GRADIENT", "DELTA + i - weights", "DELTA", curved),
+    sabotage("DENSE_INPUT_GRADIENT", "delta *= slope(ACTIVATION", "delta *= 1.0 + slope(ACTIVATION", narrow),
+    sabotage("LOSS", "k == label", "k == (label + 1u) % CLASSES", narrow),
+    sabotage("LOSS", "select(0.0, 1.0, all_finite)", "0.0", narrow),
+    // Beyond the first block of squares.
+    sabotage("NORM", "i < min(length, first + 64u * BLOCK)", "i < min(length, 64u * BLOCK)", wide),
+    sabotage("NORM", "slice(base + STORED + SIXTH_STORED", "2.0 * slice(base + STORED + SIXTH_STORED", many_layers),
+    sabotage("NORM", "STATUS + 6u] = behind.y", "STATUS + 6u] = behind.x", many_layers),
+    sabotage("NORM", "sqrt(more) * run.weight[1]", "sqrt(more)", many_layers),
+    sabotage("NORM", "length(norms_more)", "0.0", many_layers_together),
+    sabotage("ACCUMULATE_STORED", "select(0u, 1u, i >= SIXTH_STORED)", "0u", many_layers),
+    sabotage("NOISE", "layer < 7u", "layer < 3u", many_layers),
+    sabotage("HISTOGRAM_STORED", "i < STORED_LENGTH", "i < STORED_LENGTH / 2u", wide_ranked),
+    sabotage("GATHER", "work[base + STORED + i]", "work[base + STORED]", shared_built),
 ];
 
 /// What is said about a device that computes this kernel wrongly.
@@ -378,6 +462,8 @@ fn a_right_adapter_passes_once_for_each_kind_of_run() {
     tasks.extend([shared(), shared_perceptron(), shared_cnn(), shared_ranked()]);
     tasks.extend([counting(), counting_cnn(), counting_units()]);
     tasks.extend([audited(), audited_layers(), audited_ranked(), audited_counting()]);
+    tasks.extend([convolved(), strided(), grouped(), curved(), wide_ranked(), shared_built(), counting_built()]);
+    tasks.extend([many_layers(), many_layers_together(), with_canaries(many_layers()), with_canaries(convolved())]);
     tasks.extend([shared(), shared_ranked(), cnn_ranked(), perceptron()].map(with_canaries));
     for task in tasks {
         let seconds = [0, 1].map(|_| {

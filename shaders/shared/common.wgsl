@@ -20,9 +20,9 @@ struct Run {
     // What is taken from the leading bits of a magnitude, in steps, to have its bucket.
     first_bucket: i32,
     // mechanism::layers::LayerFactors: a layer after the other.
-    weight: vec4<f32>,
-    layer_target: vec4<f32>,
-    layer_scale: vec4<f32>,
+    weight: array<vec4<f32>, 2>,
+    layer_target: array<vec4<f32>, 2>,
+    layer_scale: array<vec4<f32>, 2>,
     joint: u32,
     // engine::task::LocalSteps: η of units that share a vector.
     rate: f32,
@@ -62,6 +62,8 @@ override EXACT: bool = false;
 
 // Words of an example: its bytes, and the label in the last one. 28·28 pixels take 197.
 override EXAMPLE_WORDS: u32 = 197;
+// Numbers that the last layer makes.
+override CLASSES: u32 = 10;
 // The bytes are features (model::scattering), not pixels.
 override FEATURES: bool = false;
 
@@ -70,7 +72,7 @@ const NON_FINITE: u32 = 0;
 const WITHIN: u32 = 1;
 const RIGHT: u32 = 2;
 const DIGITS: u32 = 3;
-const HISTOGRAMS: u32 = 64;
+const HISTOGRAMS: u32 = 128;
 const BUCKETS: u32 = 16384;
 
 fn chunk_count() -> u32 {
@@ -113,6 +115,20 @@ fn activate(kind: u32, x: f32) -> f32 {
     if (kind == 2u) {
         return select(0.0, x, x > 0.0);
     }
+    // ELU, and ReLU of built networks: what is no number stays in sight.
+    if (kind == 3u || kind == 4u) {
+        if (magnitude(x) > 0x7f800000u || x > 0.0) {
+            return x;
+        }
+        if (kind == 4u) {
+            return 0.0;
+        }
+        if (x > -0.25) {
+            return x * (1.0 + x * (0.5 + x * (0.16666667 + x * (4.1666668e-2
+                + x * (8.3333333e-3 + x * (1.3888889e-3 + x * 1.984127e-4))))));
+        }
+        return exp(max(x, -80.0)) - 1.0;
+    }
     return x;
 }
 
@@ -122,6 +138,12 @@ fn slope(kind: u32, y: f32) -> f32 {
         return 1.0 - y * y;
     }
     if (kind == 2u) {
+        return select(0.0, 1.0, y > 0.0);
+    }
+    if (kind == 3u) {
+        return select(y + 1.0, 1.0, y > 0.0);
+    }
+    if (kind == 4u) {
         return select(0.0, 1.0, y > 0.0);
     }
     return 1.0;

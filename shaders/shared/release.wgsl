@@ -29,8 +29,8 @@ struct Release {
     // Where noise is correlated over c + 1 steps: those of the sequence so far; from c on, c + their number modulo c.
     position: u32,
     // First coordinate after each layer, and what its coordinates are in units of.
-    ends: vec4<u32>,
-    units: vec4<f32>,
+    ends: array<vec4<u32>, 2>,
+    units: array<vec4<f32>, 2>,
 }
 
 @group(0) @binding(0) var<storage, read_write> parameters: array<f32>;
@@ -62,12 +62,12 @@ const FEW: u32 = 512;
 
 // mechanism::layers::Layers::restore: 1 where there is one bound for all layers.
 fn unit_of(i: u32) -> f32 {
-    for (var layer = 0u; layer < 3u; layer++) {
-        if (i < release.ends[layer]) {
-            return release.units[layer];
+    for (var layer = 0u; layer < 7u; layer++) {
+        if (i < release.ends[layer / 4u][layer % 4u]) {
+            return release.units[layer / 4u][layer % 4u];
         }
     }
-    return release.units[3];
+    return release.units[1].w;
 }
 
 // m ← μ m + takes·ĝ / lot; θ ← θ − η m; and the mean follows θ, or gradients go ahead of it.

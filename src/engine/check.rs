@@ -19,11 +19,12 @@ use super::{
     Engine, EngineError, LocalSteps, Performance, StepInput, StepTrace, Task,
     cpu::CpuEngine,
     gpu::{Gpu, GpuEngine, Kind, VECTORS, known_pre_scale},
+    made_up::made_up,
     scores::{Scores, best},
 };
 use crate::{
     accounting::noise::{Noise, NoiseSpec},
-    data::{Dataset, sharing::Sharing, synthetic},
+    data::{Dataset, Picture, sharing::Sharing, synthetic},
     mechanism::{
         Denoiser, Encoder, EncoderSpec, State,
         canaries::{Canaries, DrawnCanary, Witness},
@@ -33,7 +34,7 @@ use crate::{
         exact_sum::SumGrid,
         noise::add_noise,
     },
-    model::{self, Architecture, CLASSES, PIXELS},
+    model::{self, Architecture, CLASSES},
 };
 
 /// Examples of the known lot. The first is blank, so that a gradient is shorter than its clip.
@@ -128,8 +129,14 @@ impl Known {
         }
         let encoder = known.prepared_encoder(p)?;
 
-        let mut data = synthetic::dataset(1, 0, EXAMPLES as usize);
-        data.images = data.images.iter().enumerate().map(|(i, &byte)| if i < PIXELS { 0 } else { byte }).collect();
+        let model = known.model;
+        let mut data = if model.fits(Picture::DIGIT, CLASSES) {
+            synthetic::dataset(1, 0, EXAMPLES as usize)
+        } else {
+            made_up(model, EXAMPLES as usize)
+        };
+        let first = data.pixels();
+        data.images = data.images.iter().enumerate().map(|(i, &byte)| if i < first { 0 } else { byte }).collect();
         // Biases of zero would say nothing about who reads them.
         let mut start = model::initial_parameters(known.model, 1);
         for i in known.model.layers().iter().flat_map(|layer| layer.biases()) {

@@ -36,8 +36,9 @@ pub enum Unsupported {
     /// Parameters of a user's own, and norms of each layer of a shared vector, have no kernels.
     #[error("several local steps of a user, on the graphics device: they are computed on the CPU")]
     SharingOnGpu,
-    #[error("a network of one's own, on the graphics device: it has kernels for the models that have names")]
-    BuiltOnGpu,
+    /// A plane is held in a workgroup's memory, twice.
+    #[error("smoothing planes of {side}×{side} on the graphics device: it takes {most}×{most} at most, the CPU all")]
+    SmoothingOnGpu { side: usize, most: usize },
     /// Measured: 7 ms an image on lavapipe, 0.08 ms on one thread of the same processor.
     #[error(
         "scattering features on this adapter: it is software, and the CPU finds them a hundred times sooner by itself"

@@ -48,6 +48,8 @@ fn audited() -> Vec<Task> {
         }
     }
     tasks.extend(Architecture::ALL.map(clip));
+    tasks.push(clip(built(BUILT[1])));
+    tasks.push(task(built(BUILT[0]), encoders().remove(6), Some(gaussian)));
     let local = LocalSteps { steps: 1, rate: 0.3 };
     tasks.push(Task { sharing: Sharing::Users { users: 12, skew: 0.3, seed: 1 }, local, ..clip(Architecture::Linear) });
     tasks.push(Task { momentum: 0.9, averaging: true, copies: 1, ..clip(Architecture::Mlp) });

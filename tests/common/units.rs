@@ -66,7 +66,8 @@ pub fn units_take_the_same_step<E: Engine>(make: Make<E>) {
 
 /// A clip for each layer of what a user or a micro-batch adds, in one local step or in so many.
 pub fn layers_of_units_are_clipped<E: Engine>(make: Make<E>, local_steps: u32) {
-    for model in [Architecture::Mlp, Architecture::CnnTanh] {
+    let named = [Architecture::Mlp, Architecture::CnnTanh];
+    for model in models(make).into_iter().filter(|model| !model.is_named() || named.contains(model)) {
         for encoder in encoders().into_iter().filter(|encoder| matches!(encoder, EncoderSpec::Layers(_))) {
             for (sharing, steps) in [
                 (Sharing::MicroBatches { size: 4 }, 1),

@@ -4,7 +4,7 @@ use super::{
     denoising::Denoising,
     device::Gpu,
     kernels::Bindings,
-    layout::{BUCKETS, COUNTERS, Encoding, RELEASE_BYTES, RUN_BYTES, SCORE_BYTES, Slices},
+    layout::{BUCKETS, COUNTERS, Encoding, RELEASE_BYTES, RUN_BYTES, Slices, score_bytes},
     memory::{OFFSET_ALIGNMENT, Owned, buffer, entries, fits, storage, uniform},
 };
 use crate::{engine::EngineError, mechanism::envelope::Envelope, model::Architecture};
@@ -13,8 +13,8 @@ use crate::{engine::EngineError, mechanism::envelope::Envelope, model::Architect
 const BUDGET: u64 = 240 << 20;
 /// Larger chunks gain nothing, and flat grids would exceed a dimension's 65,535 workgroups.
 pub const LARGEST_CHUNK: u32 = 1024;
-/// Up to the end of `FULL` in release.wgsl: at most P/512 bins are full.
-pub const BINS_WORDS: u64 = 64 + 2 * 1024 + 256;
+/// Up to the end of `FULL` in release.wgsl: of half a million coordinates all bins may be full.
+pub const BINS_WORDS: u64 = 64 + 3 * 1024;
 /// Cleared before each step: the distance and the counts.
 pub const BINS_CLEARED: u64 = 4 * (64 + 1024);
 
@@ -87,6 +87,7 @@ impl Buffers {
         let envelope = sizes.envelope.map_or(4, |e| 4 * (e.values().len() + e.block_sums().len()) as u64);
         fits(gpu, "the envelope Ψ", envelope)?;
         let example = 4 * sizes.model.example_words() as u64;
+        let score = score_bytes(sizes.model);
         // A chunk's features, of an evaluation.
         let row = if sizes.model == Architecture::Scattering { example } else { 0 };
         let noisy = 4 * p * u64::from(sizes.bands.max(1));
@@ -94,24 +95,24 @@ impl Buffers {
         // Scores are where histograms were, and read.
         let tally = match sizes.encoding {
             Encoding::Envelope => 4 * BUCKETS as u64,
-            Encoding::Plain | Encoding::Clip | Encoding::Layers => SCORE_BYTES,
+            Encoding::Plain | Encoding::Clip | Encoding::Layers => score,
         };
         let apart = sizes.vectors.is_some() || sizes.canaries;
-        let vector = if apart { 4 * Slices::of_vectors(sizes.model.parameters()).stride as u64 } else { 4 };
+        let vector = if apart { 4 * Slices::of_vectors(sizes.model).stride as u64 } else { 4 };
         let units = block_size(gpu, sizes, vector + tally);
         let canaries = if sizes.canaries { canaries_at_a_time(gpu, vector + tally) } else { 0 };
         let vectors = u64::from(units.max(canaries));
         // What the examples added is kept, too.
         let shared = vectors * (vector + tally) + if sizes.canaries { 8 * p } else { 0 };
         let fixed = envelope + 4 * p * 15 + noisy + u64::from(sizes.examples) * example + sizes.features + shared;
-        let kept = 4 * sizes.slices.stride as u64 + if units > 0 { SCORE_BYTES } else { tally };
-        let per_example = kept + SCORE_BYTES + row;
+        let kept = 4 * sizes.slices.stride as u64 + if units > 0 { score } else { tally };
+        let per_example = kept + score + row;
         let chunk = chunk_size(gpu, sizes, fixed, per_example)?;
 
         // A prediction's inputs follow the last example's.
         let inputs = sizes.model.inputs().next_multiple_of(4);
         let work = 4 * (u64::from(chunk) * sizes.slices.stride as u64 + inputs as u64);
-        let scores = SCORE_BYTES * u64::from(chunk);
+        let scores = score * u64::from(chunk);
         let tallies = scores.max(tally * u64::from(if units > 0 { units } else { chunk }.max(canaries)));
         let values = match sizes.denoising {
             Denoising::Distance => 12 * p,

@@ -2,12 +2,15 @@
 
 use crate::{
     accounting::noise::NoiseSpec,
-    engine::{EngineError, Task},
+    engine::{EngineError, Task, Unsupported},
     mechanism::{
         Denoiser,
         denoise::{Planes, threshold},
     },
 };
+
+/// Of the planes that smooth.wgsl has room for.
+const LARGEST_SIDE: usize = 28;
 
 /// What kernels do with a noisy sum before the update.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,7 +30,7 @@ impl Denoising {
     /// With the number that its kernels take.
     ///
     /// # Errors
-    /// As [`Task::check_denoiser`]; noise out of range.
+    /// As [`Task::check_denoiser`]; noise out of range; [`Unsupported::SmoothingOnGpu`].
     pub fn of(task: &Task) -> Result<(Self, f64), EngineError> {
         task.check_denoiser()?;
         let d = task.model.parameters();
@@ -38,6 +41,9 @@ impl Denoising {
             (Denoiser::JamesStein, _) => (Self::Shrunk, (d as f64 - 2.0).max(0.0) * sigma * sigma),
             (Denoiser::Linear, _) => (Self::Shrunk, d as f64 * sigma * sigma),
             (Denoiser::SoftThreshold, _) => (Self::Soft, threshold(d, sigma).into()),
+            (Denoiser::LaplacianSmoothing { .. }, Some(Planes { side, .. })) if side > LARGEST_SIDE => {
+                return Err(Unsupported::SmoothingOnGpu { side, most: LARGEST_SIDE }.into());
+            }
             (Denoiser::LaplacianSmoothing { strength }, Some(planes)) => (Self::Smoothed(planes), strength),
             _ => (Self::None, 0.0),
         })

@@ -147,6 +147,9 @@ pub struct Gpu {
     shared: Arc<Shared>,
 }
 
+/// Kernels that are kept compiled for runs to come, at most: each network that somebody builds has some of its own.
+const MOST_PIPELINES: usize = 512;
+
 /// A kernel's name and the bits of its constants.
 type Specialisation = (&'static str, Vec<(&'static str, u64)>);
 
@@ -339,6 +342,10 @@ impl Gpu {
     pub fn pipeline(&self, kernel: &Kernel, constants: &[(&'static str, f64)]) -> wgpu::ComputePipeline {
         let key = (kernel.name, constants.iter().map(|&(name, value)| (name, value.to_bits())).collect());
         let mut pipelines = lock(&self.shared.pipelines);
+        if pipelines.len() >= MOST_PIPELINES {
+            // Runs hold their own.
+            pipelines.clear();
+        }
         pipelines.entry(key).or_insert_with(|| self.compile(kernel, constants)).clone()
     }
 

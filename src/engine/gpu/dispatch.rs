@@ -5,6 +5,9 @@ use super::{device::Gpu, kernels::Kernel};
 /// Values of a kernel's `override` declarations, by name.
 pub type Constants = Vec<(&'static str, f64)>;
 
+/// Workgroups of a row; every device takes 65,535.
+const LONGEST_ROW: u32 = 32_768;
+
 /// How many workgroups a kernel takes for `count` examples.
 #[derive(Clone, Copy, Debug)]
 pub enum Workgroups {
@@ -16,18 +19,25 @@ pub enum Workgroups {
     Tiles { outputs: u32 },
     /// The same for any number of examples.
     Fixed(u32),
+    /// `each` invocations an example, 64 at a time, across examples, in rows that no device's limit cuts; all of them for each of `parts`.
+    Spread { each: u32, parts: u32 },
     /// So many for each slice of the examples.
     Slices { groups: u32, examples: u32 },
 }
 
 impl Workgroups {
-    fn size(self, count: u32) -> (u32, u32) {
+    fn size(self, count: u32) -> (u32, u32, u32) {
         match self {
-            Self::Rows(groups) => (groups, count),
-            Self::Flat { per_example, workgroup } => ((per_example * count).div_ceil(workgroup), 1),
-            Self::Tiles { outputs } => ((outputs.div_ceil(4) * count.div_ceil(4)).div_ceil(32), 1),
-            Self::Fixed(groups) => (groups, 1),
-            Self::Slices { groups, examples } => (groups, count.div_ceil(examples)),
+            Self::Rows(groups) => (groups, count, 1),
+            Self::Flat { per_example, workgroup } => ((per_example * count).div_ceil(workgroup), 1, 1),
+            Self::Tiles { outputs } => ((outputs.div_ceil(4) * count.div_ceil(4)).div_ceil(32), 1, 1),
+            Self::Fixed(groups) => (groups, 1, 1),
+            Self::Spread { each, parts } => {
+                let groups = (each * count).div_ceil(64);
+                let row = groups.clamp(1, LONGEST_ROW);
+                (row, groups.div_ceil(row), parts)
+            }
+            Self::Slices { groups, examples } => (groups, count.div_ceil(examples), 1),
         }
     }
 }
@@ -48,8 +58,8 @@ impl Dispatch {
 
     /// Records itself for `count` examples.
     pub fn record(&self, pass: &mut wgpu::ComputePass<'_>, count: u32) {
-        let (x, y) = self.workgroups.size(count);
+        let (x, y, z) = self.workgroups.size(count);
         pass.set_pipeline(&self.pipeline);
-        pass.dispatch_workgroups(x, y, 1);
+        pass.dispatch_workgroups(x, y, z);
     }
 }

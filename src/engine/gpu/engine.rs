@@ -12,7 +12,7 @@ use super::{
     dispatch::Dispatch,
     examples::{ExampleSet, Examples, bind},
     features::{self, SLICE, Scattering},
-    layout::{COUNTERS, COUNTS, COUNTS_AT, Encoding, FEATURE_WORDS, SCORE_BYTES},
+    layout::{COUNTERS, COUNTS, COUNTS_AT, Encoding, score_bytes},
     lowered::{Lowered, Release, Run},
     memory::{OFFSET_ALIGNMENT, storage},
     passes::Passes,
@@ -35,7 +35,7 @@ use crate::{
         denoise::soft,
         exact_sum::SumGrid,
     },
-    model::{Architecture, CLASSES, PIXELS, cnn::CONV1},
+    model::{Architecture, cnn::CONV1},
 };
 
 /// Steps that may be under way at a time: enough to keep the device busy, few enough to answer Pause at once.
@@ -96,10 +96,10 @@ struct Known {
 /// Room for the training set: its images, or its features with what makes them.
 async fn place(gpu: &Gpu, model: Architecture, train: &Dataset) -> Result<(Examples, Option<Known>), EngineError> {
     if model != Architecture::Scattering {
-        return Ok((Examples::upload(gpu, train).await?, None));
+        return Ok((Examples::upload(gpu, train, model).await?, None));
     }
     let scattering = Scattering::new(gpu).await?;
-    let examples = Examples::room(gpu, train, train.len(), FEATURE_WORDS).await?;
+    let examples = Examples::room(gpu, train, train.len(), model).await?;
     let group = scattering.group(gpu, &examples.words);
     Ok((examples, Some(Known { group, scattering, train: train.clone(), known: 0 })))
 }
@@ -143,9 +143,8 @@ impl GpuEngine {
         let buffers = Buffers::new(gpu, &sizes).await?;
         write_parameters(gpu, &buffers, initial_parameters, initial_parameters);
         lowered.write(gpu, &buffers);
-        let padded = passes.padded();
         // Dense models take a prediction's pixels behind the last example.
-        let pixels_at = padded.unwrap_or(buffers.chunk as usize * passes.slices.stride);
+        let pixels_at = passes.inputs_at().unwrap_or(buffers.chunk as usize * passes.slices.stride);
         let (programs, release_group, training, prediction_group, shared, planted) = gpu
             .guarded("the kernels", || {
                 let training = ExampleSet::of_training(gpu, examples, &buffers);
@@ -179,7 +178,7 @@ impl GpuEngine {
             programs,
             release_group,
             pixels_at: 4 * pixels_at as u64,
-            padded: padded.is_some(),
+            padded: task.model.is_convolutional(),
             logits_at: 4 * passes.slices.logits as u64,
             in_flight: VecDeque::new(),
             stepped: false,
@@ -275,21 +274,22 @@ impl GpuEngine {
     async fn scores_of_features(&mut self, data: &Dataset) -> Result<Scores, EngineError> {
         let chunk = self.buffers.chunk as usize;
         if self.evaluation.is_none() {
-            let rows = Examples::room(&self.gpu, data, chunk, FEATURE_WORDS).await?;
+            let rows = Examples::room(&self.gpu, data, chunk, self.task.model).await?;
             self.evaluation = Some(ExampleSet::of_evaluation(&self.gpu, rows, &self.buffers));
         }
         let (Some(Known { scattering, .. }), Some(set)) = (&self.features, &self.evaluation) else {
-            return Ok(Scores::new(CLASSES, Vec::new()));
+            return Ok(Scores::new(self.task.model.classes(), Vec::new()));
         };
         let words = &set.examples.words;
         let group = scattering.group(&self.gpu, words);
         // Chunks whose scores are read together.
-        let together = (self.buffers.staging.size() / (SCORE_BYTES * chunk as u64)).max(1) as usize;
-        let mut scores: Vec<f32> = Vec::with_capacity(data.len() * CLASSES);
+        let together = (self.buffers.staging.size() / (score_bytes(self.task.model) * chunk as u64)).max(1) as usize;
+        let classes = self.task.model.classes();
+        let mut scores: Vec<f32> = Vec::with_capacity(data.len() * classes);
         self.in_flight.clear();
-        while scores.len() < data.len() * CLASSES {
+        while scores.len() < data.len() * classes {
             let mut total = 0;
-            for first in (scores.len() / CLASSES..data.len()).step_by(chunk).take(together) {
+            for first in (scores.len() / classes..data.len()).step_by(chunk).take(together) {
                 let end = data.len().min(first + chunk);
                 for start in (first..end).step_by(SLICE) {
                     let slice = start..end.min(start + SLICE);
@@ -305,7 +305,7 @@ impl GpuEngine {
             let bytes = wait::read(&self.gpu, &self.buffers.staging, total).await?;
             scores.extend_from_slice(&floats(&bytes));
         }
-        Ok(Scores::new(CLASSES, scores))
+        Ok(Scores::new(self.task.model.classes(), scores))
     }
 
     /// One chunk of an evaluation, whose scores go to `at` of what is read back. Returns how many bytes they are.
@@ -318,7 +318,7 @@ impl GpuEngine {
         at: u64,
     ) -> u64 {
         record_chunk(encoder, &set.group, &self.programs.evaluate, chunk, count);
-        let bytes = SCORE_BYTES * u64::from(count);
+        let bytes = score_bytes(self.task.model) * u64::from(count);
         let Buffers { tallies, staging, .. } = &self.buffers;
         encoder.copy_buffer_to_buffer(tallies, 4 * COUNTERS as u64, staging, at, bytes);
         bytes
@@ -578,7 +578,7 @@ impl Engine for GpuEngine {
 
     async fn scores(&mut self, data: &Dataset) -> Result<Scores, EngineError> {
         if data.is_empty() {
-            return Ok(Scores::new(CLASSES, Vec::new()));
+            return Ok(Scores::new(self.task.model.classes(), Vec::new()));
         }
         self.gpu.check()?;
         if self.features.is_some() {
@@ -587,17 +587,18 @@ impl Engine for GpuEngine {
         if self.evaluation.as_ref().is_none_or(|set| !set.examples.hold(data)) {
             // The old one goes first, so that both need not fit.
             self.evaluation = None;
-            let examples = Examples::upload(&self.gpu, data).await?;
+            let examples = Examples::upload(&self.gpu, data, self.task.model).await?;
             self.evaluation = Some(ExampleSet::of_evaluation(&self.gpu, examples, &self.buffers));
         }
-        let Some(set) = &self.evaluation else { return Ok(Scores::new(CLASSES, Vec::new())) };
+        let Some(set) = &self.evaluation else { return Ok(Scores::new(self.task.model.classes(), Vec::new())) };
         let (count, chunk) = (set.examples.len, self.buffers.chunk);
         let run = Run { count, ..self.run };
         self.gpu.queue().write_buffer(&self.buffers.evaluation_run, 0, bytemuck::bytes_of(&run));
         // Chunks whose scores are read together.
-        let together = (self.buffers.staging.size() / (SCORE_BYTES * u64::from(chunk))).max(1) as usize;
+        let together =
+            (self.buffers.staging.size() / (score_bytes(self.task.model) * u64::from(chunk))).max(1) as usize;
         let chunks: Vec<u32> = (0..count).step_by(chunk as usize).map(|first| (count - first).min(chunk)).collect();
-        let mut scores: Vec<f32> = Vec::with_capacity(count as usize * CLASSES);
+        let mut scores: Vec<f32> = Vec::with_capacity(count as usize * self.task.model.classes());
         self.in_flight.clear();
         for (part, chunks) in chunks.chunks(together).enumerate() {
             let mut encoder = self.gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
@@ -609,11 +610,11 @@ impl Engine for GpuEngine {
             let bytes = wait::read(&self.gpu, &self.buffers.staging, total).await?;
             scores.extend_from_slice(&floats(&bytes));
         }
-        Ok(Scores::new(CLASSES, scores))
+        Ok(Scores::new(self.task.model.classes(), scores))
     }
 
     async fn predict(&mut self, image: &[f32]) -> Result<Probabilities, EngineError> {
-        check_length("pixels", image.len(), PIXELS)?;
+        check_length("pixels", image.len(), self.task.model.picture().pixels())?;
         self.gpu.check()?;
         let queue = self.gpu.queue();
         if self.padded {
@@ -636,7 +637,7 @@ impl Engine for GpuEngine {
         self.record_chunks(&mut encoder, &self.prediction_group, &self.programs.predict, 1, false);
         queue.submit([encoder.finish()]);
         let work = self.buffers.work.clone();
-        let [logits] = self.read([(&work, self.logits_at, 4 * CLASSES as u64)]).await?;
+        let [logits] = self.read([(&work, self.logits_at, score_bytes(self.task.model))]).await?;
         Ok(softmax(&floats(&logits)))
     }
 

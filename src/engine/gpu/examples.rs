@@ -6,12 +6,12 @@ use super::{
     buffers::Buffers,
     device::Gpu,
     kernels::Bindings,
-    layout::EXAMPLE_WORDS,
     memory::{OFFSET_ALIGNMENT, Owned, entries, fits, storage, uniform},
 };
 use crate::{
     data::Dataset,
     engine::{EngineError, Unsupported, check_dataset},
+    model::Architecture,
 };
 
 /// A dataset on the device: words of each example, and the indices of the examples in hand.
@@ -26,33 +26,33 @@ pub struct Examples {
 }
 
 impl Examples {
-    /// The images of `data`.
+    /// The images of `data`, as `model` reads them.
     ///
     /// # Errors
     /// [`EngineError::TooLarge`] or [`EngineError::OutOfMemory`] when the device cannot hold them; [`EngineError::Unsupported`]
     /// when there are none.
-    pub async fn upload(gpu: &Gpu, data: &Dataset) -> Result<Self, EngineError> {
-        let made = Self::room(gpu, data, data.len(), EXAMPLE_WORDS).await?;
+    pub async fn upload(gpu: &Gpu, data: &Dataset, model: Architecture) -> Result<Self, EngineError> {
+        let words = model.example_words();
+        let made = Self::room(gpu, data, data.len(), model).await?;
         // In slices, so that the host never holds a second copy of the whole.
         for first in (0..data.len()).step_by(1024) {
-            let packed = packed(data, first..data.len().min(first + 1024));
-            gpu.queue().write_buffer(&made.words, (first * EXAMPLE_WORDS * 4) as u64, &packed);
+            let packed = packed(data, first..data.len().min(first + 1024), words);
+            gpu.queue().write_buffer(&made.words, (first * words * 4) as u64, &packed);
         }
         Ok(made)
     }
 
-    /// Room for `len` examples of `data` at a time, of so many words each: all of them for training, some for an evaluation.
+    /// Room for `len` examples of `data` at a time, as `model` reads them: all of them for training, some for an evaluation.
     ///
     /// # Errors
     /// As [`Self::upload`].
-    pub async fn room(gpu: &Gpu, data: &Dataset, len: usize, words: usize) -> Result<Self, EngineError> {
+    pub async fn room(gpu: &Gpu, data: &Dataset, len: usize, model: Architecture) -> Result<Self, EngineError> {
         const WHAT: &str = "the examples";
         if data.is_empty() {
             return Err(Unsupported::NoExamples.into());
         }
-        // Models here read digits alone; the features of one are made of digits.
-        check_dataset(crate::model::Architecture::Linear, data)?;
-        let bytes = len as u64 * words as u64 * 4;
+        check_dataset(model, data)?;
+        let bytes = len as u64 * model.example_words() as u64 * 4;
         fits(gpu, WHAT, bytes)?;
         let indices_bytes = len as u64 * 4;
         let (words, indices) =
@@ -70,11 +70,13 @@ impl Examples {
     }
 }
 
-/// Words of images: 196 of pixels and one of label each.
-pub fn packed(data: &Dataset, examples: Range<usize>) -> Vec<u8> {
-    let mut packed = Vec::with_capacity(examples.len() * EXAMPLE_WORDS * 4);
+/// So many words for each image: its pixels, zeros where they do not fill a word, and one of label.
+pub fn packed(data: &Dataset, examples: Range<usize>, words: usize) -> Vec<u8> {
+    let mut packed = Vec::with_capacity(examples.len() * words * 4);
     for i in examples {
+        let start = packed.len();
         packed.extend_from_slice(data.image(i));
+        packed.resize(start + 4 * (words - 1), 0);
         packed.extend_from_slice(&u32::from(data.labels[i]).to_le_bytes());
     }
     packed

@@ -100,7 +100,7 @@ impl Scattering {
             return;
         }
         let count = examples.len() as u32;
-        queue.write_buffer(&self.images, 0, &packed(data, examples));
+        queue.write_buffer(&self.images, 0, &packed(data, examples, EXAMPLE_WORDS));
         queue.write_buffer(&self.place, 0, bytemuck::cast_slice(&[first as u32, 0, 0, 0]));
         let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());

@@ -117,6 +117,22 @@ kernels! {
     CONV2_GRADIENT: Examples ["shared/common.wgsl", "shared/cnn.wgsl", "conv2_gradient.wgsl"];
     CONV2_INPUT_GRADIENT: Examples ["shared/common.wgsl", "shared/cnn.wgsl", "conv2_input_gradient.wgsl"];
     CONV1_GRADIENT: Examples ["shared/common.wgsl", "shared/cnn.wgsl", "conv1_gradient.wgsl"];
+    PIXELS: Examples ["shared/common.wgsl", "shared/layers.wgsl", "pixels.wgsl"];
+    CONVOLUTION: Examples
+        ["shared/common.wgsl", "shared/layers.wgsl", "shared/windows.wgsl", "shared/filters.wgsl", "convolution.wgsl"];
+    CONVOLUTION_GRADIENT: Examples
+        ["shared/common.wgsl", "shared/layers.wgsl", "shared/windows.wgsl", "shared/filters.wgsl", "convolution_gradient.wgsl"];
+    CONVOLUTION_INPUT_GRADIENT: Examples
+        ["shared/common.wgsl", "shared/layers.wgsl", "shared/windows.wgsl", "shared/filters.wgsl", "convolution_input_gradient.wgsl"];
+    POOL_WINDOWS: Examples ["shared/common.wgsl", "shared/layers.wgsl", "shared/windows.wgsl", "pool_windows.wgsl"];
+    POOL_WINDOWS_BACKWARD: Examples
+        ["shared/common.wgsl", "shared/layers.wgsl", "shared/windows.wgsl", "pool_windows_backward.wgsl"];
+    CURVE: Examples ["shared/common.wgsl", "shared/layers.wgsl", "curve.wgsl"];
+    GROUP_NORM: Examples ["shared/common.wgsl", "shared/layers.wgsl", "group_norm.wgsl"];
+    GROUP_NORM_GRADIENT: Examples ["shared/common.wgsl", "shared/layers.wgsl", "group_norm_gradient.wgsl"];
+    GROUP_NORM_BACKWARD: Examples ["shared/common.wgsl", "shared/layers.wgsl", "group_norm_backward.wgsl"];
+    DENSE_GRADIENT: Examples ["shared/common.wgsl", "shared/layers.wgsl", "dense_gradient.wgsl"];
+    LOSS: Examples ["shared/common.wgsl", "shared/layers.wgsl", "loss.wgsl"];
     GATHER: Examples ["shared/common.wgsl", "gather.wgsl"];
     PLANT: Examples ["shared/common.wgsl", "plant.wgsl"];
     NORM: Examples ["shared/common.wgsl", "norm.wgsl"];

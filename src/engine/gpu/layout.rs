@@ -1,31 +1,43 @@
 //! What lies where in the buffers of a run, in words.
 
-use crate::model::{
-    Architecture, CLASSES, Layer, MLP_HIDDEN, PIXELS,
-    cnn::{self, CHANNELS1, CHANNELS2, CONV1, CONV2, FLAT, POOLED1, POOLED2},
-    scattering::FEATURES,
+use crate::{
+    mechanism::layers::MOST_LAYERS,
+    model::{
+        Architecture, CLASSES, Layer, MLP_HIDDEN, PIXELS,
+        cnn::{self, CHANNELS1, CHANNELS2, CONV1, CONV2, FLAT, POOLED1, POOLED2},
+        scattering::FEATURES,
+    },
 };
 
 /// Words of one example's image: 196 of pixels, one of label.
 pub const EXAMPLE_WORDS: usize = PIXELS / 4 + 1;
 /// `HISTOGRAMS` of common.wgsl: counters before the first histogram.
-pub const COUNTERS: usize = 64;
+pub const COUNTERS: usize = 128;
 /// `WITHIN` of common.wgsl and those after it: where the counts of a step begin among the counters, and how many they are.
 pub const COUNTS_AT: usize = 1;
 pub const COUNTS: usize = 2 + CLASSES;
-/// Bytes of an example's logits, of which a chunk's follow the counters when they are read.
-pub const SCORE_BYTES: u64 = 4 * CLASSES as u64;
 /// Of `Run` in common.wgsl, and of `Release` in release.wgsl.
-pub const RUN_BYTES: u64 = 96;
-pub const RELEASE_BYTES: u64 = 128;
+pub const RUN_BYTES: u64 = 144;
+pub const RELEASE_BYTES: u64 = 160;
 /// `BUCKETS` of common.wgsl.
 pub const BUCKETS: usize = crate::mechanism::encode::BUCKETS;
 
-/// Layers of the models that have kernels here, at most.
-pub(super) const LAYERS: usize = 4;
+/// Layers with parameters, at most.
+pub(super) const LAYERS: usize = MOST_LAYERS;
+/// As many as kernels take without more words: named models have no more.
+pub(super) const FEW_LAYERS: usize = 4;
 
 /// Floats of [`Slices::status`].
-const STATUS_WORDS: usize = 1 + LAYERS;
+#[must_use]
+pub fn status_words(model: Architecture) -> usize {
+    1 + if model.layers().len() > FEW_LAYERS { LAYERS } else { FEW_LAYERS }
+}
+
+/// Bytes of an example's logits, of which a chunk's follow the counters when they are read.
+#[must_use]
+pub fn score_bytes(model: Architecture) -> u64 {
+    4 * model.classes() as u64
+}
 
 /// Codes of pool.wgsl in a float.
 const CODES: usize = 7;
@@ -62,7 +74,8 @@ pub struct Slices {
     /// Whether an example is finite, and the factors of as many layers as there may be.
     pub status: usize,
     pub stored: usize,
-    /// Gradients of the convolutions; they are the first `stored_length` coordinates.
+    /// Gradients that are written out: coordinates of one range, which begins at `stored_from`. The convolutions' are the first.
+    pub stored_from: usize,
     pub stored_length: usize,
     /// Floats of an example.
     pub stride: usize,
@@ -100,7 +113,7 @@ impl Slices {
         for (scaled, layer) in slices.scaled.iter_mut().zip(model.dense_layers()) {
             *scaled = take(layer.outputs);
         }
-        slices.status = take(STATUS_WORDS);
+        slices.status = take(status_words(model));
         slices.stride = next.next_multiple_of(4);
         slices
     }
@@ -109,11 +122,12 @@ impl Slices {
 impl Slices {
     /// Of a vector of P coordinates: a unit's, where several examples share one, or a canary's gradient.
     #[must_use]
-    pub fn of_vectors(parameters: usize) -> Self {
+    pub fn of_vectors(model: Architecture) -> Self {
+        let parameters = model.parameters();
         Self {
             stored_length: parameters,
             status: parameters,
-            stride: (parameters + STATUS_WORDS).next_multiple_of(4),
+            stride: (parameters + status_words(model)).next_multiple_of(4),
             ..Self::default()
         }
     }
@@ -126,7 +140,11 @@ impl Architecture {
 
     /// Words of an example, of which the last is its label.
     pub(super) const fn example_words(self) -> usize {
-        if matches!(self, Self::Scattering) { FEATURE_WORDS } else { EXAMPLE_WORDS }
+        match self {
+            Self::Scattering => FEATURE_WORDS,
+            Self::Built(_) => self.inputs().div_ceil(4) + 1,
+            _ => EXAMPLE_WORDS,
+        }
     }
 
     /// Layers whose gradients are products of two slices, at most two.

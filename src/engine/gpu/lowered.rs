@@ -106,9 +106,6 @@ impl<'a> Lowered<'a> {
     /// # Errors
     /// [`EngineError::Unsupported`] for what is left to the CPU, and for an envelope, encoder, noise or denoiser that is refused.
     pub fn new(task: &'a Task) -> Result<Self, EngineError> {
-        if !task.model.is_named() {
-            return Err(Unsupported::BuiltOnGpu.into());
-        }
         if task.grid.is_some() {
             return Err(Unsupported::GridOnGpu.into());
         }

@@ -6,6 +6,7 @@
 //! submits.
 
 mod buffers;
+mod built;
 mod canaries;
 mod denoising;
 mod device;

@@ -2,10 +2,11 @@
 
 use super::{
     buffers::LARGEST_CHUNK,
+    built::{Built, Product},
     device::Gpu,
     dispatch::{Constants, Dispatch, Workgroups},
     kernels::{self, Kernel},
-    layout::{Encoding, LAYERS, Slices},
+    layout::{Encoding, FEW_LAYERS, LAYERS, Slices},
 };
 use crate::{
     engine::Task,
@@ -18,6 +19,9 @@ use crate::{
 
 /// Examples that an invocation of a graphics card sums up.
 const SLICE: u32 = 8;
+
+/// Squares that norm.wgsl adds up at a time, where there may be a million: 2^7 + 2^7 roundings of 2^-24 are below a quarter of the clip's margin.
+const BLOCK: f64 = 128.0;
 
 const fn kind(activation: Activation) -> f64 {
     match activation {
@@ -39,7 +43,15 @@ struct Dense {
 
 /// What kernels on what is stored call the ends of its layers.
 fn stored_ends(ends: [usize; LAYERS - 1]) -> impl Iterator<Item = (&'static str, f64)> {
-    const NAMES: [&str; LAYERS - 1] = ["FIRST_STORED", "SECOND_STORED", "THIRD_STORED"];
+    const NAMES: [&str; LAYERS - 1] = [
+        "FIRST_STORED",
+        "SECOND_STORED",
+        "THIRD_STORED",
+        "FOURTH_STORED",
+        "FIFTH_STORED",
+        "SIXTH_STORED",
+        "SEVENTH_STORED",
+    ];
     NAMES.into_iter().zip(ends.map(|end| end as f64))
 }
 
@@ -50,7 +62,7 @@ impl Dense {
 }
 
 /// Builds the passes of one model.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Passes<'a> {
     gpu: &'a Gpu,
     model: Architecture,
@@ -58,6 +70,8 @@ pub struct Passes<'a> {
     /// Whether encoded coordinates are whole steps of a grid.
     exact: bool,
     counting: Counting,
+    /// Where it is a network that somebody has built.
+    built: Option<Built>,
     pub slices: Slices,
     /// Of vectors of P coordinates, where these are bounded, and not the examples' gradients: of units, where several examples share one, or of canaries.
     pub vectors: Option<Slices>,
@@ -68,33 +82,40 @@ pub struct Passes<'a> {
 struct Bounded {
     slices: Slices,
     dense: Vec<Dense>,
-    /// Where the first three layers of what is stored end.
+    /// Where the first layers of what is stored end, and whether there are more than a few.
     ends: [usize; LAYERS - 1],
+    many: bool,
 }
 
 impl<'a> Passes<'a> {
     #[must_use]
     pub fn new(gpu: &'a Gpu, task: &Task, encoding: Encoding, exact: bool) -> Self {
         let (model, counting) = (task.model, task.counting);
-        let vectors = task.sharing.is_shared().then(|| Slices::of_vectors(model.parameters()));
-        Self { gpu, model, encoding, exact, counting, slices: Slices::new(model), vectors }
+        let vectors = task.sharing.is_shared().then(|| Slices::of_vectors(model));
+        let built = if let Architecture::Built(list) = model {
+            Some(Built::new(list, encoding == Encoding::Layers))
+        } else {
+            None
+        };
+        let slices = built.as_ref().map_or_else(|| Slices::new(model), |built| built.slices);
+        Self { gpu, model, encoding, exact, counting, built, slices, vectors }
     }
 
     /// The same, of canaries' gradients.
     #[must_use]
     pub fn of_canaries(&self) -> Self {
-        Self { vectors: Some(Slices::of_vectors(self.model.parameters())), ..*self }
+        Self { vectors: Some(Slices::of_vectors(self.model)), ..self.clone() }
     }
 
     fn bounded(&self) -> Bounded {
-        match self.vectors {
-            // One bound for the whole vector takes it for one layer.
-            Some(slices) if self.encoding != Encoding::Layers => {
-                Bounded { slices, dense: Vec::new(), ends: [slices.stored_length; _] }
-            }
-            Some(slices) => Bounded { slices, dense: Vec::new(), ends: self.ends(&slices) },
-            None => Bounded { slices: self.slices, dense: self.dense(), ends: self.ends(&self.slices) },
-        }
+        let dense = if self.vectors.is_some() { Vec::new() } else { self.dense() };
+        let slices = self.vectors.unwrap_or(self.slices);
+        let by_layers = self.encoding == Encoding::Layers;
+        let many = by_layers && self.model.layers().len() > FEW_LAYERS;
+        // One bound for all of a vector, or of a built network's gradient, takes what is stored for one layer.
+        let one = !by_layers && (self.vectors.is_some() || self.built.is_some());
+        let ends = if one { [slices.stored_length; _] } else { self.ends(&slices) };
+        Bounded { slices, dense, ends, many }
     }
 
     /// Where the model's first layers end in what is stored, at its end at the latest.
@@ -123,6 +144,7 @@ impl<'a> Passes<'a> {
         constants.push(("STRIDE", slices.stride as f64));
         constants.push(("STATUS", slices.status as f64));
         constants.push(("EXAMPLE_WORDS", self.model.example_words() as f64));
+        constants.push(("CLASSES", self.model.classes() as f64));
         constants.push(("FEATURES", f64::from(u8::from(self.model == Architecture::Scattering))));
         Dispatch::new(self.gpu, kernel, &constants, workgroups)
     }
@@ -146,11 +168,15 @@ impl<'a> Passes<'a> {
 
     fn dense(&self) -> Vec<Dense> {
         let s = &self.slices;
+        if let Some(built) = &self.built {
+            let place = |(Product { layer, source, delta }, scaled)| Dense { layer, source, delta, scaled };
+            return built.products().zip(s.scaled).map(place).collect();
+        }
         // Sources and deltas.
         let slices = match self.model {
             Architecture::Linear | Architecture::Scattering => vec![(None, s.delta)],
             Architecture::Mlp => vec![(None, s.hidden_delta), (Some(s.hidden), s.delta)],
-            // Left to the CPU.
+            // Laid out above.
             Architecture::Built(_) => vec![],
             Architecture::CnnTanh | Architecture::CnnRelu => {
                 vec![(Some(s.pool2), s.hidden_delta), (Some(s.hidden), s.delta)]
@@ -173,9 +199,13 @@ impl<'a> Passes<'a> {
     }
 
     /// From pixels to what the last layer needs. With `floats_at` the inputs are floats in `work` (28×28 pixels or the features there for dense
-    /// models; on the padded field, already in its place, for convolutions).
+    /// models; on the padded field, already in its place, for convolutions; in their own place for built networks).
     #[must_use]
     pub fn forward(&self, floats_at: Option<usize>) -> Vec<Dispatch> {
+        if let Some(built) = &self.built {
+            return built
+                .forward(&|kernel, constants, size| self.dispatch_with(kernel, constants, size), floats_at.is_some());
+        }
         let s = &self.slices;
         let act = kind(self.model.activation());
         let Some(mut first) = self.dense().first().copied() else { return vec![] };
@@ -245,6 +275,9 @@ impl<'a> Passes<'a> {
     /// Logits (where a hidden layer makes them), softmax and the last deltas.
     #[must_use]
     pub fn head(&self) -> Dispatch {
+        if let Some(built) = &self.built {
+            return built.head(&|kernel, constants, size| self.dispatch_with(kernel, constants, size));
+        }
         let s = &self.slices;
         let last = *self.dense().last().expect("every model ends in a dense layer");
         let hidden = if self.model.is_linear() { 0 } else { last.layer.fan_in };
@@ -266,6 +299,9 @@ impl<'a> Passes<'a> {
     /// From the last deltas to all others and the stored gradients.
     #[must_use]
     pub fn backward(&self) -> Vec<Dispatch> {
+        if let Some(built) = &self.built {
+            return built.backward(&|kernel, constants, size| self.dispatch_with(kernel, constants, size));
+        }
         if !self.model.is_convolutional() {
             return vec![];
         }
@@ -323,7 +359,7 @@ impl<'a> Passes<'a> {
         };
         let mut passes = vec![];
         if s.stored_length > 0 {
-            passes.push(part(0, s.stored_length, &[("DENSE", 0.0), ("STORED", s.stored as f64)]));
+            passes.push(part(s.stored_from, s.stored_length, &[("DENSE", 0.0), ("STORED", s.stored as f64)]));
         }
         for dense in self.dense() {
             let Layer { fan_in, outputs, offset, .. } = dense.layer;
@@ -351,7 +387,7 @@ impl<'a> Passes<'a> {
     /// Norm, finiteness and factor of each example, and what it adds to the counts: of a vector the norm alone.
     #[must_use]
     pub fn norm(&self) -> Dispatch {
-        let Bounded { slices: s, dense, ends } = self.bounded();
+        let Bounded { slices: s, dense, ends, many } = self.bounded();
         let code = match self.encoding {
             Encoding::Plain => 0.0,
             Encoding::Clip => 1.0,
@@ -368,6 +404,10 @@ impl<'a> Passes<'a> {
             ("LOGITS", s.logits as f64),
         ];
         constants.extend(stored_ends(ends));
+        constants.push(("MANY", f64::from(u8::from(many))));
+        if self.built.is_some() {
+            constants.push(("BLOCK", BLOCK));
+        }
         const NAMES: [[&str; 5]; 2] = [
             ["SOURCE_1", "INPUTS_1", "DELTA_1", "OUTPUTS_1", "SCALED_1"],
             ["SOURCE_2", "INPUTS_2", "DELTA_2", "OUTPUTS_2", "SCALED_2"],
@@ -409,7 +449,7 @@ impl<'a> Passes<'a> {
     /// Adds the chunk up; `raw` behind the encoded sum in `sums`, as the gradients are before [`Self::rank`].
     #[must_use]
     pub fn accumulate(&self, raw: bool) -> Vec<Dispatch> {
-        let Bounded { slices: s, dense, ends } = self.bounded();
+        let Bounded { slices: s, dense, ends, many } = self.bounded();
         let offset = if raw { 2 * self.model.parameters() } else { 0 };
         let exact = self.exact && !raw;
         // Whoever sums whole steps may do so in any order. A graphics card has thousands of threads, a processor few, which would only pay for the slices.
@@ -428,9 +468,13 @@ impl<'a> Passes<'a> {
         ];
         let mut passes = vec![];
         if s.stored_length > 0 {
-            let mut constants: Constants =
-                vec![("STORED", s.stored as f64), ("STORED_LENGTH", s.stored_length as f64), ("TARGET", offset as f64)];
+            let mut constants: Constants = vec![
+                ("STORED", s.stored as f64),
+                ("STORED_LENGTH", s.stored_length as f64),
+                ("TARGET", (offset + s.stored_from) as f64),
+            ];
             constants.extend(stored_ends(ends));
+            constants.push(("MANY", f64::from(u8::from(many))));
             constants.extend(how);
             let groups = (s.stored_length as u32).div_ceil(64);
             passes.push(self.dispatch_on(&s, &kernels::ACCUMULATE_STORED, constants, workgroups(groups)));
@@ -458,9 +502,10 @@ impl<'a> Passes<'a> {
         self.dispatch(&kernels::SCORES, &[("LOGITS", self.slices.logits)], workgroups)
     }
 
-    /// Where an example keeps its padded image, if the model has one.
+    /// Where an example keeps its image, if the model has one there, padded or not.
     #[must_use]
-    pub fn padded(&self) -> Option<usize> {
-        self.model.is_convolutional().then_some(self.slices.padded)
+    pub fn inputs_at(&self) -> Option<usize> {
+        let built = self.built.as_ref().map(Built::image);
+        built.or_else(|| self.model.is_convolutional().then_some(self.slices.padded))
     }
 }

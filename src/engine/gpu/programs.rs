@@ -4,7 +4,10 @@ use super::{
     denoising::Denoising,
     device::Gpu,
     dispatch::{Dispatch, Workgroups},
-    kernels::{self, ACCUMULATE_DENSE, ACCUMULATE_STORED, CONV1, CONV2, DENSE, NOISE, NORM, UNPACK, UPDATE},
+    kernels::{
+        self, ACCUMULATE_DENSE, ACCUMULATE_STORED, CONV1, CONV2, CONVOLUTION, DENSE, NOISE, NORM, PIXELS, UNPACK,
+        UPDATE,
+    },
     lowered::Lowered,
     passes::Passes,
 };
@@ -73,7 +76,7 @@ impl Programs {
 
     #[must_use]
     pub fn names(&self) -> KernelNames {
-        const FORWARD: [&str; 4] = [UNPACK.name, CONV1.name, CONV2.name, DENSE.name];
+        const FORWARD: [&str; 6] = [UNPACK.name, CONV1.name, CONV2.name, DENSE.name, PIXELS.name, CONVOLUTION.name];
         let norm = self.step.iter().position(|pass| pass.name == NORM.name).unwrap_or(self.step.len());
         let (alone, encoding) = self.step.split_at(norm);
         let gradients =
@@ -114,7 +117,8 @@ fn finish(gpu: &Gpu, lowered: &Lowered<'_>) -> Vec<Dispatch> {
         Denoising::Distance => {
             passes.push(dispatch(&kernels::KS_SCATTER, &[], coordinates.min(64)));
             passes.push(dispatch(&kernels::KS_DISTANCE, &[], coordinates));
-            passes.push(dispatch(&kernels::KS_FULL, &[], 8));
+            // Of a million coordinates nearly all bins are full, and software ends a kernel's loops after 65,535 rounds in all.
+            passes.push(dispatch(&kernels::KS_FULL, &[], (dimension as u32 / 16_384).max(8)));
             &[("SCALED", 1.0)]
         }
         Denoising::Shrunk => {

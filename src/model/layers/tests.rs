@@ -1,7 +1,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::Architecture;
+use crate::{
+    data::{Digits, Source, TestSet, synthetic},
+    model::Architecture,
+};
 
 fn list(text: &str) -> LayerList {
     text.parse().unwrap()
@@ -153,6 +156,34 @@ pub(crate) fn any_layer() -> impl Strategy<Value = LayerSpec> {
         (1..9u16).prop_map(|groups| LayerSpec::GroupNorm { groups }),
         Just(LayerSpec::Flatten),
     ]
+}
+
+/// A list of up to five layers with parameters or without, made to end in an answer, of digits or of other images.
+pub(crate) fn any_list() -> impl Strategy<Value = LayerList> {
+    let picture = prop_oneof![
+        2 => Just(Picture::DIGIT),
+        2 => (prop_oneof![Just(1_u8), Just(3)], 1..=64_u8).prop_map(|(channels, side)| Picture { channels, side }),
+    ];
+    let layers = proptest::collection::vec(any_layer(), 0..5);
+    (picture, layers, 2..=100_u16).prop_filter_map("layers that fit together", |(picture, mut specs, classes)| {
+        specs.push(LayerSpec::Dense { outputs: classes });
+        let list = LayerList::on(picture, &specs).ok()?;
+        (Architecture::Built(list).parameters() < 60_000 && list.work() < 2_000_000).then_some(list)
+    })
+}
+
+/// Images of the model's kind; digits where those are.
+pub(crate) fn images(model: Architecture) -> Digits {
+    if model.fits(Picture::DIGIT, 10) {
+        return synthetic::digits(3, 21, 2);
+    }
+    let set = |start: usize, count: usize| {
+        let bytes: Vec<u8> =
+            (start..start + count * model.picture().pixels()).map(|i| (i * 7919 / 13 % 256) as u8).collect();
+        let labels: Vec<u8> = (0..count).map(|i| (i * 3 % model.classes()) as u8).collect();
+        model.dataset(bytes, labels)
+    };
+    Digits { train: set(0, 21), test: set(77, 2), source: Source::Visitor, test_set: TestSet::Public }
 }
 
 proptest! {

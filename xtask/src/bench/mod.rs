@@ -3,6 +3,7 @@
 mod accounting;
 mod browser;
 pub mod build;
+mod built;
 mod gpu;
 mod page;
 mod peers;
@@ -28,6 +29,12 @@ pub enum Bench {
         /// Make the section of what `gpu_bench` printed on another machine
         #[arg(long, value_name = "FILE", conflicts_with = "adapter")]
         said: Option<PathBuf>,
+    },
+    /// Time networks that somebody has built beside the models that have names, on both engines
+    Built {
+        /// Take this adapter: a name, a part of one, or a number
+        #[arg(long, value_name = "NAME")]
+        adapter: Option<String>,
     },
     /// Time the engine in Chromium, beside jax-js
     Browser,
@@ -63,6 +70,7 @@ pub fn run(project: &Project, bench: Option<Bench>) -> Result<()> {
             Bench::Accounting,
             Bench::Speed,
             Bench::Gpu { adapter: None, said: None },
+            Bench::Built { adapter: None },
             Bench::Browser,
             Bench::Page { site: None },
             Bench::Cores { site: None },
@@ -72,6 +80,7 @@ pub fn run(project: &Project, bench: Option<Bench>) -> Result<()> {
         Bench::Accounting => accounting::run(project),
         Bench::Speed => speed::run(project),
         Bench::Gpu { adapter, said } => gpu::run(project, adapter.as_deref(), said.as_deref()),
+        Bench::Built { adapter } => built::run(project, adapter.as_deref()),
         Bench::Browser => browser::run(project),
         Bench::Page { site } => page::run(project, site.as_deref()),
         Bench::Cores { site } => page::cores(project, site.as_deref()),

@@ -426,42 +426,16 @@ mod tests {
 
     use crate::{
         accounting::noise::NoiseSpec,
-        data::{Digits, Picture, Source, TestSet, synthetic},
         engine::{Engine as _, Performance, StepInput, Task, cpu::CpuEngine, reference::ReferenceEngine},
         mechanism::{EncoderSpec, layers::LayerClip},
         model::{
             Architecture, initial_parameters,
-            layers::{LayerList, LayerSpec, tests::any_layer},
+            layers::{
+                LayerList,
+                tests::{any_list, images},
+            },
         },
     };
-
-    /// A list of up to five layers with parameters or without, made to end in an answer, of digits or of other images.
-    fn any_list() -> impl Strategy<Value = LayerList> {
-        let picture = prop_oneof![
-            2 => Just(Picture::DIGIT),
-            2 => (prop_oneof![Just(1_u8), Just(3)], 1..=64_u8).prop_map(|(channels, side)| Picture { channels, side }),
-        ];
-        let layers = proptest::collection::vec(any_layer(), 0..5);
-        (picture, layers, 2..=100_u16).prop_filter_map("layers that fit together", |(picture, mut specs, classes)| {
-            specs.push(LayerSpec::Dense { outputs: classes });
-            let list = LayerList::on(picture, &specs).ok()?;
-            (Architecture::Built(list).parameters() < 60_000 && list.work() < 2_000_000).then_some(list)
-        })
-    }
-
-    /// Images of the model's kind; digits where those are.
-    fn images(model: Architecture) -> Digits {
-        if model.fits(Picture::DIGIT, 10) {
-            return synthetic::digits(3, 21, 2);
-        }
-        let set = |start: usize, count: usize| {
-            let bytes: Vec<u8> =
-                (start..start + count * model.picture().pixels()).map(|i| (i * 7919 / 13 % 256) as u8).collect();
-            let labels: Vec<u8> = (0..count).map(|i| (i * 3 % model.classes()) as u8).collect();
-            model.dataset(bytes, labels)
-        };
-        Digits { train: set(0, 21), test: set(77, 2), source: Source::Visitor, test_set: TestSet::Public }
-    }
 
     fn encoders(layers: usize) -> Vec<EncoderSpec> {
         let clip = LayerClip { norms: vec![0.4; layers], ..LayerClip::even(1.0) };

@@ -1,0 +1,60 @@
+// model::reference::normalised, then a factor and a summand of each channel, and the activation. One workgroup a group of channels of an example.
+
+override CHANNELS: u32;
+override GROUPS: u32;
+// Values of a channel.
+override AREA: u32;
+override WEIGHTS: u32;
+// Values before factors and summands, and each group's inverse deviation.
+override UNIT_SLOT: u32;
+override INVERSE: u32;
+override FLOOR: f32;
+
+var<workgroup> partial: array<f32, 64>;
+
+// The sum over the workgroup, for all of it.
+fn total(t: u32, own: f32) -> f32 {
+    workgroupBarrier();
+    partial[t] = own;
+    for (var half = 32u; half > 0u; half /= 2u) {
+        workgroupBarrier();
+        if (t < half) {
+            partial[t] += partial[t + half];
+        }
+    }
+    workgroupBarrier();
+    return partial[0];
+}
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) t: u32) {
+    let base = group.y * STRIDE;
+    let size = CHANNELS / GROUPS * AREA;
+    let first = group.x * size;
+    var own = 0.0;
+    for (var i = t; i < size; i += 64u) {
+        own += work[base + SOURCE + first + i];
+    }
+    let mean = total(t, own) / f32(size);
+    // What rounding has left of the mean goes with the second.
+    own = 0.0;
+    for (var i = t; i < size; i += 64u) {
+        own += work[base + SOURCE + first + i] - mean;
+    }
+    let rest = total(t, own) / f32(size);
+    own = 0.0;
+    for (var i = t; i < size; i += 64u) {
+        let apart = (work[base + SOURCE + first + i] - mean) - rest;
+        own += apart * apart;
+    }
+    let inverse = 1.0 / sqrt(total(t, own) / f32(size) + FLOOR);
+    if (t == 0u) {
+        work[base + INVERSE + group.x] = inverse;
+    }
+    for (var i = t; i < size; i += 64u) {
+        let unit_value = ((work[base + SOURCE + first + i] - mean) - rest) * inverse;
+        let channel = (first + i) / AREA;
+        work[base + UNIT_SLOT + first + i] = unit_value;
+        put(base + TARGET + first + i, parameters[WEIGHTS + channel] * unit_value + parameters[WEIGHTS + CHANNELS + channel]);
+    }
+}
