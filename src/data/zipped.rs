@@ -45,7 +45,8 @@ impl Zipped {
     /// # Errors
     /// It is damaged or packed in another way, or has more than `most` bytes.
     pub fn unpacked(&mut self, entry: usize, most: u64) -> Result<Vec<u8>, FileFault> {
-        let name = self.archive.name_for_index(entry).map(|name| shown(&name)).unwrap_or_default();
+        let name = self.archive.name_for_index(entry).and_then(Result::ok);
+        let name = name.map(|name| shown(&name)).unwrap_or_default();
         let unreadable = |error: ZipError| FileFault::ZipEntry { entry: name.clone(), detail: said(&error) };
         let mut found = self.archive.by_index(entry).map_err(unreadable)?;
         let too_large = |bytes| FileFault::EntryTooLarge { entry: name.clone(), bytes, most };
