@@ -4,7 +4,7 @@ use std::{error::Error, path::PathBuf};
 
 use hushgrad::{
     data::{Digits, Picture, synthetic::colour},
-    train::config::RunConfig,
+    train::config::{RunConfig, Start},
 };
 
 use crate::train::{self, said::tell};
@@ -99,5 +99,7 @@ pub fn fitted(config: RunConfig, digits: &Digits) -> Result<RunConfig, Box<dyn E
     if model != config.model {
         tell(&format!("on {picture} images of {classes} classes the model is {model}"));
     }
-    Ok(RunConfig { model, ..config })
+    // What was trained beforehand is of the model that it was trained with.
+    let start = if model == config.model { config.start } else { Start::Random };
+    Ok(RunConfig { model, start, ..config })
 }

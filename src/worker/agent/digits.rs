@@ -3,6 +3,7 @@
 use super::state::Agent;
 use crate::{
     data::Digits,
+    train::config::Start,
     worker::{
         host::Host,
         inbox::Message,
@@ -85,7 +86,11 @@ impl<H: Host> Agent<H> {
         {
             let (mut config, broken) = (session.plan().config.clone(), session.broken());
             // Where its windows do not fit these images, the run is refused for what it is.
-            config.model = config.model.fitted(picture, classes).unwrap_or(config.model);
+            let fitted = config.model.fitted(picture, classes).unwrap_or(config.model);
+            // What was trained beforehand is of the model that it was trained with.
+            if fitted != config.model {
+                (config.model, config.start) = (fitted, Start::Random);
+            }
             let was_playing = self.playing;
             self.start(config, broken).await;
             self.set_playing(was_playing && self.session.is_some());
