@@ -26,7 +26,7 @@ use crate::{
 pub struct Batch<'a> {
     /// Example by example, copy by copy: the network's inputs.
     pub inputs: &'a [f32],
-    /// One for each example, below [`CLASSES`].
+    /// One for each example, below the number of classes.
     pub labels: &'a [u8],
     /// Copies of each example that its gradient is the mean of, at least one.
     pub copies: usize,
