@@ -69,6 +69,10 @@ fn form(name: &str, start: &[u8], size: u64) -> Result<Form, FileFault> {
         [0x89, b'P', b'N', b'G', ..] | [0xff, 0xd8, 0xff, ..] => Err(FileFault::OnePicture),
         // Records have no header, so all that they can be known by is their length; the first of them may begin as IDX does.
         _ if cifar::is_length(size) && !idx::declares(start, size) => Ok(Form::Cifar),
+        // The third byte of IDX is a type of elements.
+        [0, 0, kind, ..] if is_bin(name) && !(0x08..=0x0e).contains(kind) => {
+            Err(FileFault::CifarLength { found: size })
+        }
         [0, 0, ..] | [0] => Ok(Form::Idx),
         // A record's first byte is below 20.
         [0..20, ..] if is_bin(name) => Err(FileFault::CifarLength { found: size }),
