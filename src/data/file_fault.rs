@@ -94,16 +94,16 @@ pub enum FileFault {
     )]
     TarEntry { entry: String },
 
-    #[error("ZIP: {detail}; the archive is damaged or was cut short, so make or fetch it again")]
-    Zip { detail: String },
+    #[error("ZIP: the archive is damaged or was cut short; make or fetch it again")]
+    Zip,
     #[error("ZIP: an entry is in it twice; make the archive again")]
     ZipTwice,
     #[error("ZIP: {found} entries; expected at most {most}")]
     ZipEntries { found: usize, most: usize },
     #[error(
-        "ZIP: “{entry}” cannot be unpacked ({detail}); make the archive again, with deflate or without compression, and without a password"
+        "ZIP: “{entry}” cannot be unpacked; make the archive again, with deflate or without compression, and without a password"
     )]
-    ZipEntry { entry: String, detail: String },
+    ZipEntry { entry: String },
 
     #[error("“{array}” is no NumPy array: it begins with bytes {found}; expected 93 4e 55 4d 50 59")]
     NpyMagic { array: String, found: String },

@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Read};
 
-use zip::{ZipArchive, result::ZipError};
+use zip::ZipArchive;
 
 use super::{
     file_fault::{FileFault, MOST_EXAMPLES, shown},
@@ -25,7 +25,7 @@ impl Zipped {
     /// # Errors
     /// It is damaged, too long, or names an entry twice.
     pub fn open(bytes: Vec<u8>) -> Result<Self, FileFault> {
-        let archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| FileFault::Zip { detail: said(&error) })?;
+        let archive = ZipArchive::new(Cursor::new(bytes)).map_err(|_| FileFault::Zip)?;
         if archive.len() > MOST_ENTRIES {
             return Err(FileFault::ZipEntries { found: archive.len(), most: MOST_ENTRIES });
         }
@@ -47,8 +47,8 @@ impl Zipped {
     pub fn unpacked(&mut self, entry: usize, most: u64) -> Result<Vec<u8>, FileFault> {
         let name = self.archive.name_for_index(entry).and_then(Result::ok);
         let name = name.map(|name| shown(&name)).unwrap_or_default();
-        let unreadable = |error: ZipError| FileFault::ZipEntry { entry: name.clone(), detail: said(&error) };
-        let mut found = self.archive.by_index(entry).map_err(unreadable)?;
+        let unreadable = || FileFault::ZipEntry { entry: name.clone() };
+        let mut found = self.archive.by_index(entry).map_err(|_| unreadable())?;
         let too_large = |bytes| FileFault::EntryTooLarge { entry: name.clone(), bytes, most };
         let (size, packed) = (found.size(), found.compressed_size());
         if size > most {
@@ -60,7 +60,7 @@ impl Zipped {
         let no_memory = |_| FileFault::NoMemory { entry: name.clone(), bytes: size };
         bytes.try_reserve_exact(room as usize).map_err(no_memory)?;
         let read = (&mut found).take(most + 1).read_to_end(&mut bytes);
-        read.map_err(|error| FileFault::ZipEntry { entry: name.clone(), detail: error.to_string() })?;
+        read.map_err(|_| unreadable())?;
         if bytes.len() as u64 > most {
             return Err(too_large(bytes.len() as u64));
         }
@@ -71,13 +71,5 @@ impl Zipped {
 impl Files for Zipped {
     fn read(&mut self, place: usize, most: u64) -> Result<Vec<u8>, FileFault> {
         self.unpacked(place, most)
-    }
-}
-
-fn said(error: &ZipError) -> String {
-    match error {
-        ZipError::Io(error) => error.to_string(),
-        ZipError::InvalidArchive(detail) => detail.to_string(),
-        other => other.to_string(),
     }
 }

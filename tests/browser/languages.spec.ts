@@ -64,15 +64,15 @@ test("files that are refused are refused in German, and their names stay as they
   wrong.writeUInt32BE(0x905, 0);
   const pair = (first: ReturnType<typeof file>) => [first, ...small().slice(1)];
   for (const [dropped, says] of [
-    [[file("notes.txt", Buffer.from("hello"))], /^notes\.txt: Bytes 68 65 .*: weder gzip/],
+    [[file("notes.txt", Buffer.from("hello"))], /^notes\.txt: Bytes 68 65 .*: keins der Formate/],
     [[file("empty.gz", Buffer.alloc(0))], /^empty\.gz: die Datei ist leer/],
-    [[file("labels_and the images", Buffer.from("PK\x03\x04"))], /^labels_and the images: .*\(ein ZIP-Archiv: entpacke es zuerst\)/],
+    [[file("labels_and the images", Buffer.from("PK\x03\x04"))], /^labels_and the images: ZIP: Das Archiv ist beschädigt/],
     [pair(file("train-images-idx3-ubyte", images20.subarray(0, 9000))), /^train-images-idx3-ubyte: Länge: 15696 Bytes waren angekündigt/],
     [pair(file("train-images-idx3-ubyte", wrong)), /^train-images-idx3-ubyte: .*erwartet/],
     [[small()[0], file("train-labels-idx1-ubyte", labels(300)), ...small().slice(2)], /300 Labels: Beide Zahlen müssen gleich sein/],
     [[file("a-images", images20)], /^a-images: Bilder ohne Labels/],
     [[file("a", images20), file("b", images20), file("c", labels(20)), file("d", labels(20))], /gleich viele Bilder/],
-    [Array.from({ length: 6 }, (_, i) => file(`${i}`, images20)), /^6 Dateien wurden gegeben/],
+    [Array.from({ length: 6 }, (_, i) => file(`${i}`, images20)), /^6 IDX-Dateien wurden gegeben/],
   ] as const) {
     await page.getByTestId("files").setInputFiles([...dropped]);
     await expect(hook(page, "error")).toHaveText(says);

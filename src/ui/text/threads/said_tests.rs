@@ -179,7 +179,7 @@ fn what_is_wrong_with_files_is_german() {
         FileFault::TarKind { entry: files() },
         FileFault::TarEntry { entry: files() },
         FileFault::ZipEntries { found: 5, most: 4 },
-        FileFault::ZipEntry { entry: files(), detail: files() },
+        FileFault::ZipEntry { entry: files() },
         FileFault::NpyMagic { array: files(), found: "50 4b".to_owned() },
         FileFault::NpyVersion { array: files(), found: 4 },
         FileFault::NpyHeader { array: files(), field: NpyField::Length },
