@@ -178,8 +178,9 @@ pub(crate) fn images(model: Architecture) -> Digits {
         return synthetic::digits(3, 21, 2);
     }
     let set = |start: usize, count: usize| {
-        let bytes: Vec<u8> =
-            (start..start + count * model.picture().pixels()).map(|i| (i * 7919 / 13 % 256) as u8).collect();
+        let bytes: Vec<u8> = (start..start + count * model.picture().pixels())
+            .map(|i| ((i as u32).wrapping_mul(2_654_435_761) >> 24) as u8)
+            .collect();
         let labels: Vec<u8> = (0..count).map(|i| (i * 3 % model.classes()) as u8).collect();
         model.dataset(bytes, labels)
     };
