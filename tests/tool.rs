@@ -466,7 +466,10 @@ fn what_is_wrong_gets_a_sentence_and_a_failure() {
     std::fs::write(files.0.join("ledger.json"), "{}").unwrap();
     for (words, sentence) in [
         ("train --data @nowhere --steps 1", "nowhere: the folder does not exist"),
-        ("train --data @t10k-images-idx3-ubyte --steps 1", "t10k-images-idx3-ubyte: that is a file; name the folder"),
+        (
+            "train --data @t10k-images-idx3-ubyte --steps 1",
+            "images without labels; choose the labels file that belongs to it as well",
+        ),
         ("train --data @ --sigma -1 --steps 1", "sigma is -1; it must be"),
         ("train --data @ --clip -0.5 --steps 1", "encoder.norm is -0.5"),
         ("train --data @ --lr -1e-3 --steps 1", "learning-rate is -0.001"),
