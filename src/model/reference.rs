@@ -26,13 +26,17 @@ pub fn gradient_through(stages: Vec<Stage>, parameters: &[f32], image: &[f32], l
 }
 
 fn backward(forward: &Forward, parameters: &[f32], label: u8, out: &mut [f32]) -> f64 {
-    let label = usize::from(label);
-    let probabilities = softmax(&forward.logits);
-    // ∂ℓ/∂logits = softmax − one-hot.
-    let mut delta = probabilities;
-    delta[label] -= 1.0;
-    forward.backward(parameters, delta, out);
-    cross_entropy(&forward.logits, label)
+    let mut delta = loss_gradient(softmax(&forward.logits), label);
+    for (stage, input) in forward.stages.iter().zip(&forward.inputs).rev() {
+        delta = stage.backward(parameters, input, &delta, out);
+    }
+    cross_entropy(&forward.logits, usize::from(label))
+}
+
+/// ∂ℓ/∂logits = softmax − one-hot.
+fn loss_gradient(mut probabilities: Vec<f64>, label: u8) -> Vec<f64> {
+    probabilities[usize::from(label)] -= 1.0;
+    probabilities
 }
 
 /// What the last layer says about an image, before softmax.
@@ -60,6 +64,8 @@ pub struct Passage {
     pub outputs: Vec<Vec<f64>>,
     /// The loss's gradient at each of these places.
     pub deltas: Vec<Vec<f64>>,
+    /// What the model says, class by class.
+    pub probabilities: Vec<f64>,
 }
 
 /// Follows an image through the [`stages`] of a model, and the gradient of its loss back.
@@ -70,9 +76,8 @@ pub struct Passage {
 pub fn follow(architecture: Architecture, parameters: &[f32], image: &[f32], label: u8) -> Passage {
     let mut forward = Forward::new(architecture, parameters, image);
     let mut unused = vec![0.0; parameters.len()];
-    let mut delta = softmax(&forward.logits);
-    delta[usize::from(label)] -= 1.0;
-    let mut deltas = vec![delta];
+    let probabilities = softmax(&forward.logits);
+    let mut deltas = vec![loss_gradient(probabilities.clone(), label)];
     for (stage, input) in forward.stages.iter().zip(&forward.inputs).skip(1).rev() {
         let behind = &deltas[deltas.len() - 1];
         let before = stage.backward(parameters, input, behind, &mut unused);
@@ -81,7 +86,7 @@ pub fn follow(architecture: Architecture, parameters: &[f32], image: &[f32], lab
     deltas.reverse();
     let mut outputs = forward.inputs.split_off(1.min(forward.inputs.len()));
     outputs.push(forward.logits);
-    Passage { outputs, deltas }
+    Passage { outputs, deltas, probabilities }
 }
 
 /// The class with the largest logit, the lowest of equals.
@@ -221,13 +226,6 @@ impl Forward {
             values = outputs;
         }
         Self { stages, inputs, logits: values }
-    }
-
-    /// Sends ∂ℓ/∂logits back through the stages and collects ∂ℓ/∂parameters.
-    fn backward(&self, parameters: &[f32], mut delta: Vec<f64>, gradient: &mut [f32]) {
-        for (stage, input) in self.stages.iter().zip(&self.inputs).rev() {
-            delta = stage.backward(parameters, input, &delta, gradient);
-        }
     }
 }
 

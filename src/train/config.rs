@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::phases::Phases;
 use crate::{
     accounting::{noise::NoiseSpec, sampling::Sampling},
-    data::{Dataset, Shift, sharing::Sharing},
+    data::{Dataset, Picture, Shift, sharing::Sharing},
     engine::{LocalSteps, Reading},
     mechanism::{AdaptiveClip, Denoiser, EncoderSpec, PaidMetrics},
-    model::Architecture,
+    model::{Architecture, layers::LayersError},
     rng::RandomSource,
 };
 
@@ -233,6 +233,19 @@ impl Averaging {
             Self::None => 0.0,
             Self::Exponential => ((1.0 + step) / (10.0 + step)).min(0.999),
         }
+    }
+}
+
+impl RunConfig {
+    /// The same run on images of this size and of so many classes: the model's layers stay, and their shapes follow ([`Architecture::fitted`]). What was trained
+    /// beforehand is of the model that it was trained with, so another one starts at random.
+    ///
+    /// # Errors
+    /// Where the model's windows do not fit such images, or it would be too large.
+    pub fn fitted(self, picture: Picture, classes: usize) -> Result<Self, LayersError> {
+        let model = self.model.fitted(picture, classes)?;
+        let start = if model == self.model { self.start } else { Start::Random };
+        Ok(Self { model, start, ..self })
     }
 }
 

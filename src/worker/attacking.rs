@@ -99,8 +99,8 @@ impl Attack {
             let (Asked { config, own }, factory) = (&self.asked, EngineFactory::cpu());
             let sought = Sought { seed, ..sought };
             // The town is of digits, whatever images the run is of.
-            let model = config.model.fitted(digits.picture, digits.classes.count()).unwrap_or(config.model);
-            let config = RunConfig { model, ..config.clone() };
+            let config =
+                config.clone().fitted(digits.picture, digits.classes.count()).unwrap_or_else(|_| config.clone());
             let begun = Membership::new(&factory, digits, config, &sought, own.as_ref()).await?;
             self.membership = Some(begun);
             return Ok(None);

@@ -80,10 +80,6 @@ impl LookedAt {
         let label = self.train.labels[example];
         let input = inputs(model, &image);
         let passage = reference::follow(model, &self.before, &input, label);
-        let logits = passage.outputs.last()?;
-        let largest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let total: f64 = logits.iter().map(|z| (z - largest).exp()).sum();
-        let probabilities = logits.iter().map(|z| ((z - largest).exp() / total) as f32).collect();
         let noise = self.task.noise.as_ref().and_then(|noise| noise.build().ok());
         let length = |deviation: f64| deviation * (self.before.len() as f64).sqrt();
         Some(Followed {
@@ -93,7 +89,7 @@ impl LookedAt {
             picture: self.train.picture,
             pixels: image,
             layers: layers(model, &input, &passage)?,
-            probabilities,
+            probabilities: passage.probabilities.iter().map(|&p| p as f32).collect(),
             norm: person.norm,
             bounded: person.bounded,
             noise: noise

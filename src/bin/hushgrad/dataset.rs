@@ -4,7 +4,7 @@ use std::{error::Error, path::PathBuf};
 
 use hushgrad::{
     data::{Digits, Picture, synthetic::colour},
-    train::config::{RunConfig, Start},
+    train::config::RunConfig,
 };
 
 use crate::train::{self, said::tell};
@@ -95,11 +95,9 @@ impl Images {
 /// Where its windows do not fit such images.
 pub fn fitted(config: RunConfig, digits: &Digits) -> Result<RunConfig, Box<dyn Error>> {
     let (picture, classes) = (digits.train.picture, digits.train.classes.count());
-    let model = config.model.fitted(picture, classes)?;
-    if model != config.model {
-        tell(&format!("on {picture} images of {classes} classes the model is {model}"));
+    let (before, fitted) = (config.model, config.fitted(picture, classes)?);
+    if fitted.model != before {
+        tell(&format!("on {picture} images of {classes} classes the model is {}", fitted.model));
     }
-    // What was trained beforehand is of the model that it was trained with.
-    let start = if model == config.model { config.start } else { Start::Random };
-    Ok(RunConfig { model, start, ..config })
+    Ok(fitted)
 }

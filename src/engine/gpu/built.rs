@@ -426,13 +426,11 @@ mod tests {
         engine::{
             Engine, Performance, StepInput, StepTrace, Task,
             gpu::{Gpu, GpuEngine},
+            made_up::tests::images,
             reference::ReferenceEngine,
         },
         mechanism::{Denoiser, EncoderSpec, EnvelopeShape, LayerClip, envelope::Envelope},
-        model::{
-            initial_parameters,
-            layers::tests::{any_list, images},
-        },
+        model::{initial_parameters, layers::tests::any_list},
     };
 
     /// This process's device. Its absence must be known (`HUSHGRAD_NO_GPU=1`), and is announced.
@@ -485,7 +483,7 @@ mod tests {
     /// Sums of gradients, raw and bounded by each encoder, of examples by themselves and of several to a vector, and scores: as the reference has them.
     fn agrees(gpu: &Gpu, list: LayerList) {
         let model = Architecture::Built(list);
-        let train = images(model).train;
+        let (train, _) = images(model);
         for task in tasks(model) {
             let shared = task.sharing.is_shared();
             let lot: Vec<u32> = (0..if shared { 5 } else { 19 }).collect();

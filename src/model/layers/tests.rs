@@ -1,10 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{
-    data::{Digits, Source, TestSet, synthetic},
-    model::Architecture,
-};
+use crate::model::Architecture;
 
 fn list(text: &str) -> LayerList {
     text.parse().unwrap()
@@ -170,21 +167,6 @@ pub(crate) fn any_list() -> impl Strategy<Value = LayerList> {
         let list = LayerList::on(picture, &specs).ok()?;
         (Architecture::Built(list).parameters() < 60_000 && list.work() < 2_000_000).then_some(list)
     })
-}
-
-/// Images of the model's kind; digits where those are.
-pub(crate) fn images(model: Architecture) -> Digits {
-    if model.fits(Picture::DIGIT, 10) {
-        return synthetic::digits(3, 21, 2);
-    }
-    let set = |start: usize, count: usize| {
-        let bytes: Vec<u8> = (start..start + count * model.picture().pixels())
-            .map(|i| ((i as u32).wrapping_mul(2_654_435_761) >> 24) as u8)
-            .collect();
-        let labels: Vec<u8> = (0..count).map(|i| (i * 3 % model.classes()) as u8).collect();
-        model.dataset(bytes, labels)
-    };
-    Digits { train: set(0, 21), test: set(77, 2), source: Source::Visitor, test_set: TestSet::Public }
 }
 
 proptest! {

@@ -3,7 +3,6 @@
 use super::state::Agent;
 use crate::{
     data::Digits,
-    train::config::Start,
     worker::{
         host::Host,
         inbox::Message,
@@ -84,13 +83,9 @@ impl<H: Host> Agent<H> {
             && session.step_count() == 0
             && (!self.playing || awaited)
         {
-            let (mut config, broken) = (session.plan().config.clone(), session.broken());
+            let (config, broken) = (session.plan().config.clone(), session.broken());
             // Where its windows do not fit these images, the run is refused for what it is.
-            let fitted = config.model.fitted(picture, classes).unwrap_or(config.model);
-            // What was trained beforehand is of the model that it was trained with.
-            if fitted != config.model {
-                (config.model, config.start) = (fitted, Start::Random);
-            }
+            let config = config.clone().fitted(picture, classes).unwrap_or(config);
             let was_playing = self.playing;
             self.start(config, broken).await;
             self.set_playing(was_playing && self.session.is_some());

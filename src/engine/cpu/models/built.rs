@@ -426,14 +426,14 @@ mod tests {
 
     use crate::{
         accounting::noise::NoiseSpec,
-        engine::{Engine as _, Performance, StepInput, Task, cpu::CpuEngine, reference::ReferenceEngine},
+        engine::{
+            Engine as _, Performance, StepInput, Task, cpu::CpuEngine, made_up::tests::images,
+            reference::ReferenceEngine,
+        },
         mechanism::{EncoderSpec, layers::LayerClip},
         model::{
             Architecture, initial_parameters,
-            layers::{
-                LayerList,
-                tests::{any_list, images},
-            },
+            layers::{LayerList, tests::any_list},
         },
     };
 
@@ -445,16 +445,15 @@ mod tests {
     /// Sums of gradients, raw and bounded, with copies or without, and scores: as the reference has them.
     fn agrees(list: LayerList, copies: u32, noise: bool) {
         let model = Architecture::Built(list);
-        let train = images(model);
+        let (train, test) = images(model);
         let parameters = initial_parameters(model, 5);
         for encoder in encoders(model.layers().len()) {
             let noise = noise.then_some(NoiseSpec::Gaussian { sigma: 1e-4 });
             let task = Task { encoder, noise, copies, ..Task::without_privacy(model) };
             // Where sums stand on a grid, a coordinate that lies between two of its places may be rounded to either.
             let steps = task.sum_grid().map_or(0.0, |grid| 3.0 * grid.step());
-            let mut cpu =
-                CpuEngine::new(task.clone(), train.train.clone(), &parameters, Performance::default()).unwrap();
-            let mut plain = ReferenceEngine::new(&task, train.train.clone(), 5).unwrap();
+            let mut cpu = CpuEngine::new(task.clone(), train.clone(), &parameters, Performance::default()).unwrap();
+            let mut plain = ReferenceEngine::new(&task, train.clone(), 5).unwrap();
             block_on(plain.set_state(&block_on(cpu.state()).unwrap())).unwrap();
             let lot: Vec<u32> = (0..19).collect();
             let shifts: Vec<_> = (0..copies as i8).map(|right| crate::data::Shift { right, down: 0 }).collect();
@@ -467,7 +466,7 @@ mod tests {
                     assert!((a - b).abs() < 1e-4 * size + steps, "{model}: coordinate {at}: {a} {b}");
                 }
             }
-            let [fast, slow] = [block_on(cpu.scores(&train.test)), block_on(plain.scores(&train.test))];
+            let [fast, slow] = [block_on(cpu.scores(&test)), block_on(plain.scores(&test))];
             for (a, b) in fast.unwrap().iter().flatten().zip(slow.unwrap().iter().flatten()) {
                 assert!((a - b).abs() < 1e-3 * (1.0 + b.abs()), "{model}: {a} {b}");
             }
