@@ -39,13 +39,15 @@ pub fn stage(page: Page) -> impl IntoView {
     });
     let person = Memo::new(move |_| people.with(|people| people.as_ref()?.person.clone()));
     let own = move || page.snapshots.people.with(Option::is_some);
+    let digits = move || page.digits.images().0 == Picture::DIGIT;
     let title = move || match people.with(|people| people.as_ref().map(|people| people.step)) {
-        Some(step) if own() && page.digits.images().0 == Picture::DIGIT => {
+        Some(step) if own() && digits() => {
             t!("Step {step}. Is this person's digit in it?", step = format::integer(step))
         }
         Some(step) if own() => t!("Step {step}. Is this person's image in it?", step = format::integer(step)),
         Some(_) => t!("A recorded step, of digits that the program drew. Is this person's digit in it?").to_owned(),
-        None => t!("Is this person's digit in it?").to_owned(),
+        None if digits() => t!("Is this person's digit in it?").to_owned(),
+        None => t!("Is this person's image in it?").to_owned(),
     };
     view! {
         <div class="stage-head">
