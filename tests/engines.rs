@@ -6,14 +6,17 @@
 
 use hushgrad::{
     accounting::{noise::NoiseSpec, rounding::GridRounding},
-    data::Dataset,
+    data::{Dataset, FeatureKind},
     engine::{Engine, EngineError, Performance, Task, cpu::CpuEngine, reference::ReferenceEngine},
     mechanism::{EncoderSpec, EnvelopeShape},
     model::{Architecture, initial_parameters},
 };
 #[cfg(feature = "gpu")]
 use hushgrad::{
-    data::{sharing::Sharing, synthetic},
+    data::{
+        sharing::Sharing,
+        synthetic::{self, colour},
+    },
     engine::{
         EngineFactory, LocalSteps, Unsupported,
         gpu::{Gpu, GpuEngine},
@@ -69,7 +72,7 @@ fn a_device_computes_features_itself() {
         step(&mut there, &lot, number);
     }
     assert_eq!(block_on(here.prepare(0)).unwrap(), 0);
-    assert!(data.features().of(&data).is_empty(), "nothing was computed on the CPU");
+    assert!(data.features().of(&data, FeatureKind::Scattering).is_empty(), "nothing was computed on the CPU");
     let (ours, theirs) = (parameters(&mut here), parameters(&mut there));
     assert!(relative_difference(&minus(&ours, &start), &minus(&theirs, &start)) < 1e-3);
     let (ours, theirs) = (block_on(here.scores(&data)).unwrap(), block_on(there.scores(&data)).unwrap());
@@ -87,22 +90,76 @@ fn features_are_computed_once_and_belong_to_their_images() {
     let data = examples();
     let mut pieces = engine(&data);
     assert_eq!(block_on(pieces.prepare(7)).unwrap(), EXAMPLES - 7);
-    assert_eq!(data.features().of(&data).len(), 7 * EACH);
+    assert_eq!(data.features().of(&data, FeatureKind::Scattering).len(), 7 * EACH);
     assert_eq!(block_on(pieces.prepare(1000)).unwrap(), 0);
     let at_once = examples();
     step(&mut engine(&at_once), &[1], 1);
-    assert_eq!(at_once.features().of(&at_once), data.features().of(&data));
+    assert_eq!(
+        at_once.features().of(&at_once, FeatureKind::Scattering),
+        data.features().of(&data, FeatureKind::Scattering)
+    );
     assert_eq!(block_on(engine(&data.clone()).prepare(0)).unwrap(), 0, "a clone shares them");
 
     let mut other = data.clone();
     other.images = data.images.iter().rev().copied().collect();
-    assert!(data.features().of(&other).is_empty());
+    assert!(data.features().of(&other, FeatureKind::Scattering).is_empty());
     let mut engine = engine(&other);
     let mut reference = ReferenceEngine::new(&task, other, SEED).unwrap();
     step(&mut engine, &[2, 3, 4], 1);
     step(&mut reference, &[2, 3, 4], 1);
     let (ours, theirs) = (parameters(&mut engine), parameters(&mut reference));
     assert!(relative_difference(&minus(&ours, &start), &minus(&theirs, &start)) < 1e-4);
+}
+
+/// Layers on fixed features, of digits and of colours, moved and at rest: each engine that takes them steps as the reference does.
+#[test]
+fn layers_on_features_take_the_same_step() {
+    let colours = colour::dataset(4, 0, 12);
+    for (list, data) in [
+        ("scattering, dense 10", &examples()),
+        ("extractor, dense 9, tanh, dense 10", &examples()),
+        ("input 3x32x32, scattering, dense 10", &colours),
+        ("input 3x32x32, scattering, groupnorm 3, conv 4 3x3, tanh, dense 10", &colours),
+        ("input 3x32x32, extractor, conv 3 2x2, relu, dense 10", &colours),
+    ] {
+        for copies in [1, 2] {
+            let task = Task { copies, ..clip(built(list)) };
+            let start = initial_parameters(task.model, SEED);
+            let mut engine = CpuEngine::new(task.clone(), data.clone(), &start, Performance::default()).unwrap();
+            let mut reference = ReferenceEngine::new(&task, data.clone(), SEED).unwrap();
+            for number in 1..3 {
+                step(&mut engine, &[0, 3, 4, 7, 11], number);
+                step(&mut reference, &[0, 3, 4, 7, 11], number);
+            }
+            let (ours, theirs) = (parameters(&mut engine), parameters(&mut reference));
+            let difference = relative_difference(&minus(&ours, &start), &minus(&theirs, &start));
+            assert!(difference < 1e-4, "{list}, {copies} copies: {difference:e}");
+            let (ours, theirs) = (block_on(engine.scores(data)).unwrap(), block_on(reference.scores(data)).unwrap());
+            assert!(relative_difference(ours.values(), theirs.values()) < 1e-4, "{list}");
+            let image: Vec<f32> = data.image(5).iter().map(|&byte| f32::from(byte) / 255.0).collect();
+            let (ours, theirs) =
+                (block_on(engine.predict(&image)).unwrap(), block_on(reference.predict(&image)).unwrap());
+            assert!(ours.iter().zip(&theirs).all(|(a, b)| (a - b).abs() < 1e-4), "{list}");
+        }
+        #[cfg(feature = "gpu")]
+        if with_adapter() {
+            let start = initial_parameters(built(list), SEED);
+            let refused = on_gpu(clip(built(list)), data.clone(), &start, Performance::default()).map(drop);
+            assert!(refused.unwrap_err().to_string().contains("fixed features"), "{list}");
+        }
+    }
+    // Features of another kind take the place of those that are there.
+    let data = examples();
+    let known = |kind| data.features().of(&data, kind).len();
+    for (list, there, gone) in [
+        ("scattering, dense 10", FeatureKind::Scattering, FeatureKind::Learned),
+        ("extractor, dense 10", FeatureKind::Learned, FeatureKind::Scattering),
+    ] {
+        let start = initial_parameters(built(list), SEED);
+        let mut engine = CpuEngine::new(clip(built(list)), data.clone(), &start, Performance::default()).unwrap();
+        assert_eq!(block_on(engine.prepare(EXAMPLES)).unwrap(), 0);
+        assert_eq!((known(there), known(gone)), (EXAMPLES * built(list).inputs(), 0));
+    }
 }
 
 /// Runs beside each other share a set: one that reads its features keeps no other waiting.

@@ -67,22 +67,42 @@ pub struct Dataset {
 #[derive(Clone, Debug, Default)]
 struct Shared(Arc<RwLock<Features>>);
 
+/// Which fixed features an image may have; `model::features` says how many, and of what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FeatureKind {
+    /// Coefficients of the scattering transform.
+    Scattering,
+    /// What a small network finds whose layers were trained on images that the program draws.
+    Learned,
+}
+
+impl FeatureKind {
+    /// How it is written in a list of layers.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Scattering => "scattering",
+            Self::Learned => "extractor",
+        }
+    }
+}
+
 /// A model's fixed features of a set's images, one byte each, image by image: of as many of the first images as were asked for.
 #[derive(Debug, Default)]
 pub struct Features {
-    of: Option<Arc<[u8]>>,
+    of: Option<(Arc<[u8]>, FeatureKind)>,
     pub(crate) bytes: Vec<u8>,
 }
 
 impl Features {
-    /// The features of the first images of `data`, as many as are known; none where these are of another set.
+    /// The features of the first images of `data`, as many as are known; none where these are of another set, or of another kind.
     #[must_use]
-    pub fn of(&self, data: &Dataset) -> &[u8] {
-        if self.belong_to(data) { &self.bytes } else { &[] }
+    pub fn of(&self, data: &Dataset, kind: FeatureKind) -> &[u8] {
+        if self.belong_to(data, kind) { &self.bytes } else { &[] }
     }
 
-    fn belong_to(&self, data: &Dataset) -> bool {
-        self.of.as_ref().is_some_and(|images| Arc::ptr_eq(images, &data.images))
+    fn belong_to(&self, data: &Dataset, kind: FeatureKind) -> bool {
+        self.of.as_ref().is_some_and(|(images, of)| Arc::ptr_eq(images, &data.images) && *of == kind)
     }
 }
 
@@ -155,11 +175,11 @@ impl Dataset {
         self.features.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The images' features for writing. Nobody else reads or writes them until the guard is dropped.
-    pub(crate) fn features_mut(&self) -> RwLockWriteGuard<'_, Features> {
+    /// The images' features of a kind for writing; those of another kind are forgotten. Nobody else reads or writes them until the guard is dropped.
+    pub(crate) fn features_mut(&self, kind: FeatureKind) -> RwLockWriteGuard<'_, Features> {
         let mut features = self.features.0.write().unwrap_or_else(PoisonError::into_inner);
-        if !features.belong_to(self) {
-            *features = Features { of: Some(Arc::clone(&self.images)), bytes: Vec::new() };
+        if !features.belong_to(self, kind) {
+            *features = Features { of: Some((Arc::clone(&self.images), kind)), bytes: Vec::new() };
         }
         features
     }

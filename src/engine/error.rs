@@ -44,6 +44,12 @@ pub enum Unsupported {
         "scattering features on this adapter: it is software, and the CPU finds them a hundred times sooner by itself"
     )]
     ScatteringOnSoftware,
+    /// A browser fetches it as a run begins.
+    #[error("features of a network whose file was not fetched")]
+    NoExtractor,
+    /// The named model's kernels read digits' features; a list's read an image's pixels.
+    #[error("layers on fixed features, on the graphics device: they are computed on the CPU")]
+    LayersOnFeatures,
     /// The CPU draws such a noise from its own density.
     #[error(
         "noise whose density changes this steeply: in 32 bits its quantiles on the graphics device would not follow it"

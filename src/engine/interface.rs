@@ -95,6 +95,9 @@ pub fn check_dataset(model: Architecture, data: &Dataset) -> Result<(), EngineEr
     if data.picture != model.picture() {
         return Err(Unsupported::Images { found: data.picture, expected: model.picture() }.into());
     }
+    if model.features().is_some_and(|map| !map.are_there()) {
+        return Err(Unsupported::NoExtractor.into());
+    }
     check_length("bytes of images", data.images.len(), data.labels.len() * data.pixels())?;
     let classes = model.classes();
     if data.classes.count() > classes {

@@ -1,9 +1,6 @@
 //! Images of no digit, by which engines are timed, and checked where the program draws none of a model's size: kernels take as long for any image, and nothing private has a part in it.
 
-use crate::{
-    data::Dataset,
-    model::{Architecture, scattering::FEATURES},
-};
+use crate::{data::Dataset, model::Architecture};
 
 /// So many images, with features where the model takes some.
 pub fn made_up(model: Architecture, count: usize) -> Dataset {
@@ -12,8 +9,8 @@ pub fn made_up(model: Architecture, count: usize) -> Dataset {
     let bytes = |count: usize| (0..count).map(byte).collect::<Vec<_>>();
     let labels: Vec<u8> = (0..count).map(|i| (i % model.classes()) as u8).collect();
     let data = model.dataset(bytes(count * model.picture().pixels()), labels);
-    if model == Architecture::Scattering {
-        data.features_mut().bytes = bytes(count * FEATURES);
+    if let Some(map) = model.features() {
+        data.features_mut(map.kind).bytes = bytes(count * map.len());
     }
     data
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Backend, Engine, EngineError, EngineInfo, Metrics, Probabilities, Scores, StepInput, StepTrace, Task,
-    check_canaries, check_state, cpu::scattering, scores::best,
+    check_canaries, check_state, cpu, scores::best,
 };
 use crate::{
     data::{Dataset, Shift, sharing::Units},
@@ -167,15 +167,15 @@ pub fn shared_vector(
 /// What `model` takes of an image's bytes.
 #[must_use]
 pub fn inputs(model: Architecture, image: &[u8]) -> Vec<f32> {
-    match model {
-        Architecture::Scattering => features(&pixels(image)),
-        _ => pixels(image),
-    }
+    taken(model, pixels(image))
 }
 
-/// The scattering features of an image of pixels in [0, 1], as a model takes them.
-fn features(image: &[f32]) -> Vec<f32> {
-    scattering::features(image).into_iter().map(model::scattering::value).collect()
+/// The same of an image of pixels in [0, 1].
+fn taken(model: Architecture, image: Vec<f32>) -> Vec<f32> {
+    match model.features() {
+        Some(map) => cpu::features(map, &image).into_iter().map(model::scattering::value).collect(),
+        None => image,
+    }
 }
 
 /// Bytes to grey values in [0, 1].
@@ -227,7 +227,7 @@ impl Engine for ReferenceEngine {
     }
 
     async fn predict(&mut self, image: &[f32]) -> Result<Probabilities, EngineError> {
-        let input = if self.task.model == Architecture::Scattering { features(image) } else { image.to_vec() };
+        let input = taken(self.task.model, image.to_vec());
         Ok(reference::probabilities(self.task.model, self.state.read_with(), &input)
             .iter()
             .map(|&p| p as f32)

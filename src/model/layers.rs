@@ -6,6 +6,8 @@
 //!
 //! | layer | is |
 //! | --- | --- |
+//! | `scattering` | fixed features of an image, which nothing is learned of: maps of scattering coefficients ([`super::scattering`]); before all others |
+//! | `extractor` | what a small fixed network finds in an image ([`super::extractor`]): 64×4×4; before all others |
 //! | `conv F KxK/S same`, `conv F KxK/S pad P` | F kernels of K×K pixels over all channels, with a bias each, every S pixels (1 if left out); P zeros around the image, or as many as leave ⌈side/S⌉ places; none if left out |
 //! | `maxpool K/S`, `avgpool K/S` | the largest value, or the mean, of each window of K×K pixels, every S pixels (K if left out), channel by channel |
 //! | `dense N` | N sums of all values, with a bias each; an image is taken as a vector |
@@ -23,10 +25,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use super::{
     cnn::Geometry,
+    features::FeatureMap,
     parts::{Activation, CLASSES, Layer},
 };
 use crate::{
-    data::picture::{FEWEST_CLASSES, MOST_CLASSES, MOST_SIDE, Picture},
+    data::{
+        FeatureKind,
+        picture::{FEWEST_CLASSES, MOST_CLASSES, MOST_SIDE, Picture},
+    },
     mechanism::{denoise::Planes, layers::MOST_LAYERS},
 };
 
@@ -44,6 +50,8 @@ pub const NORM_FLOOR: f64 = 1e-5;
 /// One layer, without what follows from the layers before it. Images and windows are square.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LayerSpec {
+    /// `scattering`, `extractor`: fixed features of the image, which take its place.
+    Features(FeatureKind),
     /// `conv`.
     Convolution {
         /// Output channels.
@@ -117,7 +125,7 @@ pub enum Shape {
 pub enum LayersError {
     /// A word that names no layer.
     #[error(
-        "layer {layer} is “{found}”; a layer is conv, maxpool, avgpool, dense, tanh, relu, elu, sigmoid, tempered, groupnorm or flatten"
+        "layer {layer} is “{found}”; a layer is conv, maxpool, avgpool, dense, tanh, relu, elu, sigmoid, tempered, groupnorm or flatten, or, before all others, scattering or extractor"
     )]
     Unknown {
         /// Which.
@@ -158,6 +166,14 @@ pub enum LayersError {
     TooManyWithParameters {
         /// How many have.
         found: usize,
+    },
+    /// Features of an image behind a layer.
+    #[error("layer {layer} is “{found}”, features of the image itself; put it before all other layers")]
+    NotFirst {
+        /// Which.
+        layer: usize,
+        /// What stands there.
+        found: &'static str,
     },
     /// An image is asked for where there is none.
     #[error("layer {layer} needs an image, and gets a vector; put it before flatten and dense")]
@@ -319,6 +335,8 @@ impl Placed {
                 places * (layer.outputs * layer.fan_in) as u64
             }
             (_, _, Some(geometry)) => out * geometry.taps() as u64,
+            // They are computed once.
+            (LayerSpec::Features(_), ..) => 0,
             _ => out,
         }
     }
@@ -352,6 +370,15 @@ pub fn place(input: Shape, specs: &[LayerSpec]) -> Result<Vec<Placed>, LayersErr
             Some(layer)
         };
         let (output, layer) = match spec {
+            LayerSpec::Features(kind) => {
+                let picture = shape.image(number).ok().and_then(|(channels, side)| Picture::new(channels, side));
+                let Some(picture) = picture.filter(|_| number == 1) else {
+                    let found = kind.name();
+                    return Err(LayersError::NotFirst { layer: number, found });
+                };
+                let (channels, side) = FeatureMap { kind, picture }.shape();
+                (Shape::Image { channels, side }, None)
+            }
             LayerSpec::Convolution { filters, kernel, stride, padding } => {
                 let (channels, side) = shape.image(number)?;
                 let (kernel, stride) = (usize::from(kernel), usize::from(stride));
@@ -499,9 +526,21 @@ impl LayerList {
         &self.layers[..usize::from(self.length)]
     }
 
+    /// The fixed features that its layers take in place of pixels.
+    #[must_use]
+    pub const fn features(&self) -> Option<FeatureMap> {
+        match self.layers[0] {
+            LayerSpec::Features(kind) => Some(FeatureMap { kind, picture: self.picture }),
+            _ => None,
+        }
+    }
+
     /// Coordinates that are pictures: the first layer's weights for an image's pixels, or for those under a kernel, channel by channel.
     #[must_use]
     pub(super) fn planes(&self) -> Option<Planes> {
+        if self.features().is_some() {
+            return None;
+        }
         let first = self.placed().into_iter().find(|placed| placed.layer.is_some())?;
         let layer = first.layer?;
         match (first.spec, first.input, first.geometry) {
@@ -573,6 +612,7 @@ impl fmt::Display for LayerSpec {
                 write!(f, "{window}")?;
                 if stride == window { Ok(()) } else { write!(f, "/{stride}") }
             }
+            Self::Features(kind) => f.write_str(kind.name()),
             Self::Dense { outputs } => write!(f, "dense {outputs}"),
             Self::Activation(Activation::Tanh) => f.write_str("tanh"),
             Self::Activation(Activation::Relu) => f.write_str("relu"),
@@ -649,6 +689,8 @@ fn read_layer(layer: usize, item: &str) -> Result<LayerSpec, LayersError> {
         return Err(LayersError::Input { found });
     }
     let example = match *kind {
+        "scattering" => "scattering",
+        "extractor" => "extractor",
         "conv" => "conv 16 8x8/2 same",
         "maxpool" => "maxpool 2/1",
         "avgpool" => "avgpool 2",
@@ -730,6 +772,8 @@ fn read_layer(layer: usize, item: &str) -> Result<LayerSpec, LayersError> {
             }))
         }
         ("flatten", []) => Ok(LayerSpec::Flatten),
+        ("scattering", []) => Ok(LayerSpec::Features(FeatureKind::Scattering)),
+        ("extractor", []) => Ok(LayerSpec::Features(FeatureKind::Learned)),
         ("tanh", _) => activation(Activation::Tanh),
         ("relu", _) => activation(Activation::Relu),
         ("elu", _) => activation(Activation::Elu),

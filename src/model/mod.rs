@@ -5,7 +5,10 @@
 use serde::{Deserialize, Serialize};
 
 pub mod cnn;
+pub mod extractor;
+pub mod features;
 mod init;
+pub mod kept;
 pub mod layers;
 mod parts;
 pub mod pretrained;
@@ -13,11 +16,14 @@ pub mod reference;
 mod safetensors;
 pub mod scattering;
 
-use self::layers::{LayerList, LayersError};
+use self::{
+    features::FeatureMap,
+    layers::{LayerList, LayersError},
+};
 use std::sync::Arc;
 
 use crate::{
-    data::{Classes, Dataset, Picture, idx::SIDE},
+    data::{Classes, Dataset, Features, Picture, idx::SIDE},
     mechanism::denoise::Planes,
 };
 
@@ -80,10 +86,19 @@ impl Architecture {
     /// Numbers that the first layer takes: pixels in [0, 1], or the values of features ([`scattering::value`]).
     #[must_use]
     pub const fn inputs(self) -> usize {
+        match self.features() {
+            Some(features) => features.len(),
+            None => self.picture().pixels(),
+        }
+    }
+
+    /// The fixed features that it takes in place of pixels.
+    #[must_use]
+    pub const fn features(self) -> Option<FeatureMap> {
         match self {
-            Self::Scattering => scattering::FEATURES,
-            Self::Built(list) => list.picture().pixels(),
-            _ => PIXELS,
+            Self::Scattering => Some(FeatureMap::DIGITS),
+            Self::Built(list) => list.features(),
+            _ => None,
         }
     }
 
@@ -119,8 +134,13 @@ impl Architecture {
         Dataset::of("", self.picture(), classes, images, labels)
     }
 
-    /// The same model for other images: its layers as a list whose shapes follow from the image, or the model that has a name where it is one of those. The features of
-    /// [`scattering`] are of digits' images, and other images are taken by the linear model instead.
+    /// Those that are known of the first images of `data`; nothing where it takes pixels.
+    #[must_use]
+    pub fn known<'a>(self, features: &'a Features, data: &Dataset) -> &'a [u8] {
+        self.features().map_or(&[], |map| features.of(data, map.kind))
+    }
+
+    /// The same model for other images: its layers as a list whose shapes follow from the image, or the model that has a name where it is one of those.
     ///
     /// # Errors
     /// [`LayersError`] where its windows do not fit such images, or it would be too large.
@@ -195,11 +215,12 @@ impl Architecture {
         self.layers().iter().map(|layer| layer.outputs * (layer.fan_in + 1)).collect()
     }
 
-    /// As a list of layers; of the model on scattering features what follows them.
+    /// As a list of layers.
     #[must_use]
     pub fn written(self) -> String {
         match self {
-            Self::Linear | Self::Scattering => "dense 10".to_owned(),
+            Self::Linear => "dense 10".to_owned(),
+            Self::Scattering => "scattering, dense 10".to_owned(),
             Self::Mlp => "dense 128, tanh, dense 10".to_owned(),
             Self::CnnTanh | Self::CnnRelu => {
                 let f = if self == Self::CnnTanh { "tanh" } else { "relu" };

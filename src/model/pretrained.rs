@@ -3,108 +3,60 @@
 //! `hushgrad pretrain` makes the files; they hold one byte a parameter. Layer by layer: the step of the weights and that of
 //! the biases (f32, little-endian), then weights and biases as signed bytes, in multiples of their step.
 //!
-//! The native program carries them. A browser's training thread fetches the one that a run begins with, and hands it to [`bring`].
+//! They are [`KeptFile`]s.
 
-use sha2::{Digest, Sha256};
-
-use super::Architecture;
+use super::{
+    Architecture,
+    kept::{KeptFile, hex, kept_file},
+};
 
 /// A file of parameters.
-struct File {
+struct Start {
     architecture: Architecture,
-    /// In the site's folder.
-    name: &'static str,
-    /// SHA-256 of its bytes, hexadecimal.
-    digest: &'static str,
-    /// SHA-256 of the parameters that they decode to, each as little-endian f32.
+    file: KeptFile,
+    /// SHA-256 of the parameters that it decodes to, each as little-endian f32.
     decoded: &'static str,
 }
 
-const FILES: [File; 2] = [
-    File {
+static STARTS: [Start; 2] = [
+    Start {
         architecture: Architecture::CnnTanh,
-        name: "cnn_tanh.pretrained",
-        digest: "89dbcc7b0a6a4d6876478f16bc37e97ecc6a7a06a14f30ee6a12d3615f181c69",
+        file: kept_file!("cnn_tanh.pretrained", "89dbcc7b0a6a4d6876478f16bc37e97ecc6a7a06a14f30ee6a12d3615f181c69"),
         decoded: "e25fbcbda64200d15999b73ba3c81718af78dbbee69b49dbc0786818d3090087",
     },
-    File {
+    Start {
         architecture: Architecture::Scattering,
-        name: "scattering.pretrained",
-        digest: "5a50ef52a7add75f5da9d08ec2ff7e25ca9de68bd61c14779ceeab8999638b34",
+        file: kept_file!("scattering.pretrained", "5a50ef52a7add75f5da9d08ec2ff7e25ca9de68bd61c14779ceeab8999638b34"),
         decoded: "8eea983b5506b4fe7e2c7202e54d8a3b2a2f11aa1f90183e73f075d86ddbfece",
     },
 ];
 
-#[cfg(not(target_arch = "wasm32"))]
-mod kept {
-    static BYTES: [&[u8]; super::FILES.len()] =
-        [include_bytes!("cnn_tanh.pretrained"), include_bytes!("scattering.pretrained")];
-
-    pub fn bytes(place: usize) -> Option<&'static [u8]> {
-        BYTES.get(place).copied()
-    }
-
-    /// What comes is what the program carries: its digest was compared.
-    pub fn keep(_place: usize, _bytes: Vec<u8>) {}
+fn start(architecture: Architecture) -> Option<&'static Start> {
+    STARTS.iter().find(|start| start.architecture == architecture)
 }
 
-#[cfg(target_arch = "wasm32")]
-mod kept {
-    use std::sync::OnceLock;
-
-    static BYTES: [OnceLock<Vec<u8>>; super::FILES.len()] = [const { OnceLock::new() }; super::FILES.len()];
-
-    pub fn bytes(place: usize) -> Option<&'static [u8]> {
-        Some(BYTES.get(place)?.get()?.as_slice())
-    }
-
-    pub fn keep(place: usize, bytes: Vec<u8>) {
-        if let Some(cell) = BYTES.get(place) {
-            // The same bytes, as their digest says, if two were asked for at once.
-            let _ = cell.set(bytes);
-        }
-    }
-}
-
-fn place(architecture: Architecture) -> Option<usize> {
-    FILES.iter().position(|file| file.architecture == architecture)
+/// The file that a run of this architecture waits for where it begins with its parameters; `None`: there is none.
+#[must_use]
+pub fn file(architecture: Architecture) -> Option<&'static KeptFile> {
+    start(architecture).map(|start| &start.file)
 }
 
 /// The pre-trained parameters, flat; `None` where there are none for this architecture, or where they were not fetched yet.
 #[must_use]
 pub fn parameters(architecture: Architecture) -> Option<Vec<f32>> {
-    decode(architecture, kept::bytes(place(architecture)?)?)
+    decode(architecture, file(architecture)?.bytes()?)
 }
 
 /// Whether there are some for this architecture.
 #[must_use]
 pub fn available(architecture: Architecture) -> bool {
-    place(architecture).is_some()
+    start(architecture).is_some()
 }
 
 /// Whether these are the pre-trained parameters of this architecture, to the last bit.
 #[must_use]
 pub fn are(architecture: Architecture, parameters: &[f32]) -> bool {
-    place(architecture).is_some_and(|place| decoded_digest(parameters) == FILES[place].decoded)
-}
-
-/// Where the file is that a run of this architecture waits for, from the training thread's own address; `None`: none is waited for.
-#[must_use]
-pub fn address(architecture: Architecture) -> Option<String> {
-    let place = place(architecture).filter(|place| kept::bytes(*place).is_none())?;
-    let File { name, digest, .. } = &FILES[place];
-    Some(format!("./{name}?is={}", &digest[..16]))
-}
-
-/// Takes a file that was fetched, if it is the very file.
-pub fn bring(architecture: Architecture, bytes: Vec<u8>) -> bool {
-    let Some(place) = place(architecture).filter(|place| hex(&bytes) == FILES[*place].digest) else { return false };
-    kept::keep(place, bytes);
-    true
-}
-
-fn hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    start(architecture).is_some_and(|start| decoded_digest(parameters) == start.decoded)
 }
 
 fn decoded_digest(parameters: &[f32]) -> String {
@@ -209,17 +161,17 @@ mod tests {
     /// The files are those that `hushgrad pretrain` wrote, and they read digits that they were not trained on.
     #[test]
     fn the_files_are_known_and_read_synthetic_digits() {
-        for (place, File { architecture, digest, decoded, .. }) in FILES.iter().enumerate() {
-            let bytes = kept::bytes(place).expect("the native program carries it");
-            assert_eq!(hex(bytes), *digest, "{architecture}");
+        for Start { architecture, file, decoded } in &STARTS {
+            let bytes = file.bytes().expect("the native program carries it");
+            assert_eq!(hex(bytes), file.digest, "{architecture}");
             let parameters = parameters(*architecture).expect("there is a file");
             assert_eq!(decoded_digest(&parameters), *decoded, "{architecture}");
             assert!(are(*architecture, &parameters));
             let mut other = parameters.clone();
             other[7] = other[7].next_up();
             assert!(!are(*architecture, &other) && !are(Architecture::Linear, &parameters));
-            assert!(bring(*architecture, bytes.to_vec()) && !bring(*architecture, bytes[1..].to_vec()));
-            assert_eq!(address(*architecture), None, "the native program waits for nothing");
+            assert!(file.bring(bytes.to_vec()) && !file.bring(bytes[1..].to_vec()));
+            assert_eq!(file.address(), None, "the native program waits for nothing");
         }
         let digits = synthetic::dataset(9, synthetic::TEST_START, 1000);
         for (architecture, least) in [(Architecture::CnnTanh, 950), (Architecture::Scattering, 900)] {

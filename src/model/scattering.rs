@@ -2,14 +2,18 @@
 //! groups (Tramèr & Boneh 2021) and kept as one byte a feature. No training example has a part in it: a linear model on
 //! features is trained under privacy, and the features cost none.
 //!
+//! Of images with colours each channel is transformed by itself, and its maps are averaged to 4×4 cells: 81·3·16 = 3,888 features, as many as a grey
+//! image has, so that those of 50,000 images fit a tab. Tramèr & Boneh keep 8×8 cells of CIFAR's images.
+//!
 //! This is the definition, in f64 and in space, one loop a sum; `engine::cpu` computes the same by Fourier transforms.
 
 use std::f64::consts::PI;
 
-/// The image stands in the middle of a square of this side, whose opposite edges meet; its outermost pixels are blank in MNIST.
+use crate::data::Picture;
+
+/// The image stands in the middle of a square of this side, whose opposite edges meet; its outermost pixels are blank in MNIST. Of an image that is
+/// larger, every 2×2 pixels are averaged before.
 pub const SIDE: usize = 32;
-/// Blank columns and rows before the image.
-pub const MARGIN: usize = 2;
 /// L, angles of a scale.
 pub const ANGLES: usize = 8;
 /// J, scales.
@@ -20,11 +24,20 @@ pub const GRID: usize = 7;
 pub const SPACING: usize = 4;
 /// The mean, a first-order map for each scale and angle, a second-order map for each pair of angles.
 pub const CHANNELS: usize = 1 + SCALES * ANGLES + ANGLES * ANGLES;
-/// Numbers that describe an image: `[channel][row][column]`. Channels: 0; 1 + 8·scale + angle; 17 + 8·(first angle) + second.
+/// Numbers that describe a grey image: `[channel][row][column]`. Channels: 0; 1 + 8·scale + angle; 17 + 8·(first angle) + second.
 pub const FEATURES: usize = CHANNELS * GRID * GRID;
-
-/// Features that are normalised together, three channels: their mean and variance are one example's own.
-pub const GROUP: usize = 3 * GRID * GRID;
+/// Of each row of 7 averages, what an image with colours keeps: 4, from the averages around every second.
+pub const POOL: [[f32; GRID]; 4] = {
+    const THIRD: f32 = 1.0 / 3.0;
+    [
+        [2.0 * THIRD, THIRD, 0.0, 0.0, 0.0, 0.0, 0.0],
+        [0.0, 0.25, 0.5, 0.25, 0.0, 0.0, 0.0],
+        [0.0, 0.0, 0.0, 0.25, 0.5, 0.25, 0.0],
+        [0.0, 0.0, 0.0, 0.0, 0.0, THIRD, 2.0 * THIRD],
+    ]
+};
+/// Maps that are normalised together: their mean and variance are one example's own.
+const TOGETHER: usize = 3;
 /// Added to a group's variance.
 pub const FLOOR: f64 = 1e-5;
 /// A feature's byte is ⌊24·z + ½⌋ of its normalised value z, less its [`centre`], plus 128.
@@ -36,11 +49,62 @@ const WEIGHT: f32 = 16.0;
 
 /// Each feature's mean over digits that the program draws, which are public, in steps; signed bytes.
 const CENTRES: &[u8; FEATURES] = include_bytes!("scattering.centres");
+/// The same over colour images that the program draws.
+const COLOUR_CENTRES: &[u8; features(Picture { channels: 3, side: SIDE as u8 })] =
+    include_bytes!("scattering_colour.centres");
 
-/// What stands in the middle of a feature's bytes, in steps.
+/// Cells in a row of a map that are kept of such an image.
 #[must_use]
-pub const fn centre(feature: usize) -> i8 {
-    CENTRES[feature] as i8
+pub const fn cells(picture: Picture) -> usize {
+    if picture.channels == 1 { GRID } else { POOL.len() }
+}
+
+/// Numbers that describe such an image: `[map][colour][row][column]`, maps as the channels of [`FEATURES`] are.
+#[must_use]
+pub const fn features(picture: Picture) -> usize {
+    CHANNELS * picture.channels as usize * cells(picture) * cells(picture)
+}
+
+/// Features that are normalised together, three maps of all colours.
+#[must_use]
+pub const fn group(picture: Picture) -> usize {
+    TOGETHER * picture.channels as usize * cells(picture) * cells(picture)
+}
+
+/// What stands in the middle of the bytes of a feature of such an image, in steps.
+///
+/// # Panics
+/// When there are not so many features.
+#[must_use]
+pub const fn centre(picture: Picture, feature: usize) -> i8 {
+    if picture.channels == 1 { CENTRES[feature] as i8 } else { COLOUR_CENTRES[feature] as i8 }
+}
+
+/// Where the pixels of a channel of such an image stand in the square: before how many rows and columns, in how many of each, and how many pixels each
+/// way make one.
+#[must_use]
+pub const fn placed(picture: Picture) -> (usize, usize, usize) {
+    let side = picture.side as usize;
+    let every = if side > SIDE { 2 } else { 1 };
+    let inner = side.div_ceil(every);
+    ((SIDE - inner) / 2, inner, every)
+}
+
+/// The value at a place of a channel that is brought to the square's size; beyond the image's edge there is nothing to average.
+#[inline(always)]
+#[must_use]
+pub fn reduced(channel: &[f32], side: usize, every: usize, row: usize, column: usize) -> f32 {
+    if every == 1 {
+        return channel[row * side + column];
+    }
+    let (mut sum, mut count) = (0.0, 0.0);
+    for y in (row * every..side).take(every) {
+        for x in (column * every..side).take(every) {
+            sum += channel[y * side + x];
+            count += 1.0;
+        }
+    }
+    sum / count
 }
 
 /// Standard deviation of the average's window, pixels.
@@ -125,18 +189,40 @@ fn averages(values: &[f64], step: usize, out: &mut [f64]) {
     }
 }
 
-/// The coefficients before normalisation, `[channel][row][column]`, of an image of 28×28 pixels.
+/// The coefficients before normalisation, `[map][colour][row][column]`, of such an image: its pixels channel by channel, row by row.
 ///
 /// # Panics
-/// When `image` has not 784 pixels.
+/// When `image` has not the picture's number of pixels.
 #[must_use]
-pub fn coefficients(image: &[f32]) -> Vec<f64> {
-    assert_eq!(image.len(), super::PIXELS, "an image of 28×28 pixels");
-    let mut square = vec![0.0; SIDE * SIDE];
-    for (row, pixels) in image.chunks(28).enumerate() {
-        for (column, &pixel) in pixels.iter().enumerate() {
-            square[(row + MARGIN) * SIDE + column + MARGIN] = pixel.into();
+pub fn coefficients(picture: Picture, image: &[f32]) -> Vec<f64> {
+    assert_eq!(image.len(), picture.pixels(), "pixels of such an image");
+    let (colours, cells) = (usize::from(picture.channels), cells(picture).pow(2));
+    let mut out = vec![0.0; features(picture)];
+    for (colour, channel) in image.chunks(image.len() / colours).enumerate() {
+        for (map, averages) in maps(picture, channel).chunks(GRID * GRID).enumerate() {
+            let kept = &mut out[(map * colours + colour) * cells..][..cells];
+            if colours == 1 { kept.copy_from_slice(averages) } else { pool(averages, kept) }
         }
+    }
+    out
+}
+
+/// What is kept of the 7×7 averages of an image with colours.
+fn pool(averages: &[f64], out: &mut [f64]) {
+    for (k, out) in out.iter_mut().enumerate() {
+        let (down, across) = (&POOL[k / POOL.len()], &POOL[k % POOL.len()]);
+        let weight = |i: usize| f64::from(down[i / GRID]) * f64::from(across[i % GRID]);
+        *out = averages.iter().enumerate().map(|(i, average)| average * weight(i)).sum();
+    }
+}
+
+/// The 7×7 averages of each map of a channel.
+fn maps(picture: Picture, channel: &[f32]) -> Vec<f64> {
+    let mut square = vec![0.0; SIDE * SIDE];
+    let (margin, inner, every) = placed(picture);
+    for (row, column) in (0..inner).flat_map(|row| (0..inner).map(move |column| (row, column))) {
+        let value = reduced(channel, picture.side.into(), every, row, column);
+        square[(row + margin) * SIDE + column + margin] = value.into();
     }
     let mut out = vec![0.0; FEATURES];
     let mut channels: Vec<_> = out.chunks_mut(GRID * GRID).collect();
@@ -154,8 +240,8 @@ pub fn coefficients(image: &[f32]) -> Vec<f64> {
 }
 
 /// Each group less its mean, divided by its standard deviation.
-pub fn normalise(coefficients: &mut [f64]) {
-    for group in coefficients.chunks_mut(GROUP) {
+pub fn normalise(picture: Picture, coefficients: &mut [f64]) {
+    for group in coefficients.chunks_mut(group(picture)) {
         let n = group.len() as f64;
         let mean = group.iter().sum::<f64>() / n;
         let variance = group.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n;
@@ -184,6 +270,7 @@ mod tests {
     /// A flat image has no waves; what is normalised has mean 0, and variance 1 where there is anything.
     #[test]
     fn coefficients_of_plain_images() {
+        let coefficients = |image: &[f32]| super::coefficients(Picture::DIGIT, image);
         assert!(coefficients(&[0.0; 784]).iter().all(|&v| v == 0.0));
         let mut stripes: Vec<f32> = (0..784).map(|i| if i % 28 % 4 < 2 { 1.0 } else { 0.0 }).collect();
         stripes[..28].fill(0.0);
@@ -194,15 +281,60 @@ mod tests {
         let best = (0..ANGLES).max_by(|&a, &b| middle(1 + a).total_cmp(&middle(1 + b))).unwrap();
         let (_, cos) = ((3.0 - best as f64) * PI / 8.0).sin_cos();
         assert!(cos.abs() < 0.1, "angle {best}");
-        normalise(&mut found);
-        for group in found.chunks(GROUP) {
-            let mean = group.iter().sum::<f64>() / GROUP as f64;
-            let square = group.iter().map(|v| v * v).sum::<f64>() / GROUP as f64;
-            assert!(mean.abs() < 1e-12 && square <= 1.0, "{mean} {square}");
-        }
+        normalise(Picture::DIGIT, &mut found);
+        standard(Picture::DIGIT, &found);
         let mut blank = vec![0.0; FEATURES];
-        normalise(&mut blank);
+        normalise(Picture::DIGIT, &mut blank);
         assert!(blank.iter().all(|&v| v == 0.0));
         assert_eq!(value(ZERO as u8), 0.0);
+    }
+
+    fn standard(picture: Picture, normalised: &[f64]) {
+        for group in normalised.chunks(group(picture)) {
+            let n = group.len() as f64;
+            let (mean, square) = (group.iter().sum::<f64>() / n, group.iter().map(|v| v * v).sum::<f64>() / n);
+            assert!(mean.abs() < 1e-12 && square <= 1.0, "{mean} {square}");
+        }
+    }
+
+    /// Each colour has the maps of a grey image of it; of 3,969 averages for each 1,296 are kept, whose weights sum to one.
+    #[test]
+    fn colours_are_transformed_one_by_one() {
+        for row in POOL {
+            assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-6);
+        }
+        let picture = Picture { channels: 3, side: 32 };
+        let channel = |colour: usize| -> Vec<f32> {
+            (0..1024).map(|i| ((i * (7 + colour) + i / 32 * 5) % 17) as f32 / 17.0).collect()
+        };
+        let image: Vec<f32> = (0..3).flat_map(channel).collect();
+        let mut found = coefficients(picture, &image);
+        assert_eq!(found.len(), 3_888);
+        for colour in 0..3 {
+            let alone = coefficients(Picture { channels: 1, side: 32 }, &channel(colour));
+            for map in 0..CHANNELS {
+                let averages = &alone[map * 49..][..49];
+                let kept = &found[(map * 3 + colour) * 16..][..16];
+                let corner = (4.0 * averages[0] + 2.0 * (averages[1] + averages[7]) + averages[8]) / 9.0;
+                assert!((kept[0] - corner).abs() < 1e-6, "{map} {colour}");
+            }
+        }
+        normalise(picture, &mut found);
+        standard(picture, &found);
+    }
+
+    /// Images of every size stand in the square; those that are larger are averaged, the last pixels of an odd side by themselves.
+    #[test]
+    fn images_of_every_size_have_features() {
+        for side in 1..=64 {
+            let (margin, inner, every) = placed(Picture { channels: 1, side });
+            assert!(margin + inner <= SIDE && inner * every >= usize::from(side) && (SIDE - inner) / 2 == margin);
+        }
+        let side = 33;
+        let image: Vec<f32> = (0..side * side).map(|i| i as f32).collect();
+        let at = |row, column| reduced(&image, side, 2, row, column);
+        assert_eq!(at(0, 0), (0.0 + 1.0 + 33.0 + 34.0) / 4.0);
+        assert_eq!(at(0, 16), (32.0 + 65.0) / 2.0);
+        assert_eq!(at(16, 16), (side * side - 1) as f32);
     }
 }

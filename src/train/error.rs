@@ -86,4 +86,8 @@ pub enum SessionError {
     Privacy(#[from] PrivacyError),
     #[error("the pre-trained parameters did not arrive ({reason}); try again, or choose a random start")]
     Start { reason: String },
+    #[error(
+        "the network that finds features did not arrive ({reason}); try again, or choose a model that takes pixels or scattering features"
+    )]
+    Extractor { reason: String },
 }

@@ -12,7 +12,6 @@ use crate::{
         Architecture,
         layers::{LayerList, Shape},
         reference::{self, Passage, Stage},
-        scattering,
     },
 };
 
@@ -104,13 +103,12 @@ fn layers(model: Architecture, input: &[f32], passage: &Passage) -> Option<Vec<P
     let list: LayerList = model.written().parse().ok()?;
     let placed: Vec<_> = list.placed().into_iter().filter(|placed| Stage::of(placed).is_some()).collect();
     let mut passed = Vec::with_capacity(placed.len() + 1);
-    if model == Architecture::Scattering {
-        let side = scattering::GRID;
+    if let Some(map) = model.features() {
+        let (channels, side) = map.shape();
         let values: Vec<f64> = input.iter().map(|&v| f64::from(v)).collect();
-        let channels = values.len() / (side * side);
         let shape = Shape::Image { channels, side };
         passed.push(Passed {
-            layer: "scattering".to_owned(),
+            layer: map.kind.name().to_owned(),
             shape: shape.to_string(),
             of: channels as u32,
             values: sheet(shape, &values),

@@ -149,7 +149,7 @@ impl LookedAt {
     /// Of the digits that are shown the one that the model reads worst, so that it pulls hard; 0 where telling takes long.
     fn hardest(&self) -> usize {
         let takes_long = match self.task.model {
-            Architecture::Scattering => true,
+            model if model.features().is_some() => true,
             Architecture::Built(list) => list.work() > MOST_WORK,
             _ => false,
         };

@@ -193,6 +193,11 @@ pub enum Event {
         done: u64,
         total: u64,
     },
+    /// Training images whose features are computed, of so many, while a run waits for them before its first step.
+    Features {
+        done: u32,
+        total: u32,
+    },
     /// Bytes `start..end` of one of the load's files, the first being 0, answered by [`Request::Piece`].
     Wanted {
         load: u32,

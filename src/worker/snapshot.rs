@@ -70,7 +70,17 @@ impl PictureLayout {
                     let images = planes.count.min(most * colours);
                     Self { images, side: planes.side, columns: images.min(columns) }
                 }
-                None => Self { images: 1, side: 16, columns: 1 },
+                None => {
+                    match model.features().filter(|map| model.layers().first().is_some_and(|l| l.fan_in == map.len())) {
+                        // The first output's weights of the maps of features.
+                        Some(map) => {
+                            let (maps, side) = map.shape();
+                            let images = maps.min(81);
+                            Self { images, side, columns: images.min(18) }
+                        }
+                        None => Self { images: 1, side: 16, columns: 1 },
+                    }
+                }
             },
             Architecture::Linear => Self { images: 10, side: 28, columns: 5 },
             Architecture::Scattering => Self { images: 81, side: 7, columns: 18 },

@@ -6,7 +6,7 @@ use hushgrad::{
     data::{Dataset, Shift},
     engine::{
         Backend, Engine, EngineError, EngineInfo, Metrics, Performance, Probabilities, Scores, StepInput, StepTrace,
-        Task, check_state, cpu::scattering::features, softmax,
+        Task, check_state, cpu, softmax,
     },
     mechanism::{Algorithm, EncoderSpec, LotSum, State, correlated::CorrelatedNoise},
     model::{Architecture, pixel, scattering},
@@ -140,9 +140,9 @@ impl BurnEngine {
 
     /// What the network takes of a moved image. Features that are known already are not computed again.
     fn push_inputs(&self, data: &Dataset, example: usize, shift: Shift, inputs: &mut Vec<f32>) {
-        if self.network().input() == Input::Scattering && shift == Shift::NONE {
+        if let (Input::Features(map), true) = (self.network().input(), shift == Shift::NONE) {
             let known = data.features();
-            let known = known.of(data).chunks_exact(scattering::FEATURES).nth(example);
+            let known = known.of(data, map.kind).chunks_exact(map.len()).nth(example);
             if let Some(known) = known {
                 return inputs.extend(known.iter().copied().map(scattering::value));
             }
@@ -155,7 +155,7 @@ impl BurnEngine {
     fn push_image(&self, image: &[f32], inputs: &mut Vec<f32>) {
         match self.network().input() {
             Input::Pixels(_) => inputs.extend_from_slice(image),
-            Input::Scattering => inputs.extend(features(image).into_iter().map(scattering::value)),
+            Input::Features(map) => inputs.extend(cpu::features(map, image).into_iter().map(scattering::value)),
         }
     }
 

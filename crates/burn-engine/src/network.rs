@@ -4,8 +4,8 @@ use hushgrad::data::Picture;
 use hushgrad::model::{
     Architecture, Layer,
     cnn::Geometry,
+    features::FeatureMap,
     layers::{LayerList, LayerSpec, LayersError, Placed, Shape, place},
-    scattering::FEATURES,
 };
 
 /// What a network's first layer takes.
@@ -13,15 +13,18 @@ use hushgrad::model::{
 pub enum Input {
     /// An image's values in [0, 1], channel by channel and row by row.
     Pixels(Picture),
-    /// [`FEATURES`] scattering features: a vector.
-    Scattering,
+    /// The values of fixed features of such an image.
+    Features(FeatureMap),
 }
 
 impl Input {
     const fn shape(self) -> Shape {
         match self {
             Self::Pixels(picture) => Shape::Image { channels: picture.channels as usize, side: picture.side as usize },
-            Self::Scattering => Shape::Vector(FEATURES),
+            Self::Features(map) => {
+                let (channels, side) = map.shape();
+                Shape::Image { channels, side }
+            }
         }
     }
 }
@@ -82,8 +85,10 @@ impl Network {
     /// As [`Self::new`].
     pub fn of(architecture: Architecture) -> Result<Self, LayersError> {
         let list: LayerList = architecture.written().parse()?;
-        let scattering = architecture == Architecture::Scattering;
-        Self::new(if scattering { Input::Scattering } else { Input::Pixels(list.picture()) }, list.specs())
+        match list.features() {
+            Some(map) => Self::new(Input::Features(map), &list.specs()[1..]),
+            None => Self::new(Input::Pixels(list.picture()), list.specs()),
+        }
     }
 
     #[must_use]
@@ -148,6 +153,9 @@ mod tests {
         assert!(matches!(refused(Input::Pixels(Picture::DIGIT), ""), LayersError::Ends { .. }));
         assert!(matches!(refused(Input::Pixels(Picture::DIGIT), "tanh"), LayersError::Ends { .. }));
         assert!(matches!(refused(Input::Pixels(Picture::DIGIT), "tanh, relu"), LayersError::Ends { .. }));
-        assert_eq!(refused(Input::Scattering, "conv 2 3x3"), LayersError::NotAnImage { layer: 1 });
+        assert_eq!(
+            refused(Input::Features(FeatureMap::DIGITS), "flatten, conv 2 3x3"),
+            LayersError::NotAnImage { layer: 2 }
+        );
     }
 }

@@ -6,7 +6,10 @@ use std::{
 };
 
 use hushgrad::{
-    data::synthetic,
+    data::{
+        Dataset, Picture,
+        synthetic::{self, colour},
+    },
     engine::{Engine, EngineError, Performance, StepInput, Task, cpu::CpuEngine},
     mechanism::State,
     model::{Architecture, initial_parameters, pretrained, scattering},
@@ -15,13 +18,15 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::distort::distorted;
 
+mod extractor;
+
 /// What is trained.
 pub const MODEL: Architecture = Architecture::CnnTanh;
 /// Seed of the file in the repository.
 const SEED: u64 = 1;
-/// Passes over digits drawn anew for each.
+/// Passes over images drawn anew for each.
 const EPOCHS: u64 = 12;
-const DIGITS: usize = 60_000;
+const IMAGES: usize = 60_000;
 const LOT: usize = 256;
 /// Falls to zero by half a cosine.
 const LEARNING_RATE: f64 = 0.1;
@@ -49,6 +54,10 @@ enum Made {
     CnnTanh,
     /// The middle of each scattering feature, which a program built anew then holds
     Centres,
+    /// The same of colour images
+    ColourCentres,
+    /// The layers that find features of colour images
+    Extractor,
     /// Parameters of the linear model on scattering features
     Scattering,
 }
@@ -58,6 +67,8 @@ impl Made {
         match self {
             Self::CnnTanh => "src/model/cnn_tanh.pretrained",
             Self::Centres => "src/model/scattering.centres",
+            Self::ColourCentres => "src/model/scattering_colour.centres",
+            Self::Extractor => "src/model/extractor.pretrained",
             Self::Scattering => "src/model/scattering.pretrained",
         }
     }
@@ -65,7 +76,7 @@ impl Made {
 
 /// The numbers of the recipe, for telling two apart.
 pub fn recipe() -> String {
-    format!("{MODEL}, {EPOCHS} × {DIGITS} digits, distorted, lot {LOT}, rate {LEARNING_RATE}, momentum {MOMENTUM}")
+    format!("{MODEL}, {EPOCHS} × {IMAGES} digits, distorted, lot {LOT}, rate {LEARNING_RATE}, momentum {MOMENTUM}")
 }
 
 /// Trains and writes the file. The same seed gives the same file on processors of the same instruction set; others round
@@ -79,7 +90,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let bytes = match arguments.made {
         Made::CnnTanh => trained(MODEL)?,
         Made::Scattering => trained(Architecture::Scattering)?,
-        Made::Centres => centres(seed, threads)?,
+        Made::Centres => centres(Picture::DIGIT, seed, threads)?,
+        Made::ColourCentres => centres(colour::PICTURE, seed, threads)?,
+        Made::Extractor => extractor::made(seed, threads)?,
     };
     let path = arguments.out.as_deref().unwrap_or_else(|| Path::new(arguments.made.file()));
     let out = path.display();
@@ -88,20 +101,28 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The parameters after pre-training on synthetic digits, not yet rounded to the file's bytes.
+/// Images `start..start + len` that a model of this size learns from: digits, distorted, or colour shapes.
+fn drawn(picture: Picture, seed: u64, start: u64, len: usize) -> Dataset {
+    if picture.channels > 1 {
+        return colour::dataset(seed, start, len);
+    }
+    distorted(&synthetic::dataset(seed, start, len), seed << 32 | start / len as u64)
+}
+
+/// The parameters after pre-training on images that the program draws, not yet rounded to the file's bytes.
 ///
 /// # Errors
 /// When the engine does not start.
 pub fn train(model: Architecture, seed: u64, threads: Option<u32>) -> Result<Vec<f32>, Box<dyn Error>> {
     let task = Task { expected_lot: LOT as f32, momentum: MOMENTUM, ..Task::without_privacy(model) };
     let performance = Performance { chunk: None, threads };
-    let steps = DIGITS / LOT;
+    let steps = IMAGES / LOT;
     let bar = ProgressBar::new(EPOCHS * steps as u64);
     bar.set_style(ProgressStyle::with_template("pre-training {bar:40} {pos}/{len} {elapsed}/{duration} {msg}")?);
     let mut state = State::start(initial_parameters(model, seed), false);
     for epoch in 0..EPOCHS {
-        let digits = distorted(&synthetic::dataset(seed, epoch * DIGITS as u64, DIGITS), seed << 32 | epoch);
-        let mut engine = CpuEngine::new(task.clone(), digits, &state.parameters, performance)?;
+        let images = drawn(model.picture(), seed, epoch * IMAGES as u64, IMAGES);
+        let mut engine = CpuEngine::new(task.clone(), images, &state.parameters, performance)?;
         let trained: Result<_, EngineError> = pollster::block_on(async {
             engine.set_state(&state).await?;
             for step in 0..steps {
@@ -121,21 +142,22 @@ pub fn train(model: Architecture, seed: u64, threads: Option<u32>) -> Result<Vec
     Ok(state.parameters)
 }
 
-/// Each feature's mean over digits as they are pre-trained on, in steps of its byte: as far from 0 as its middle now, plus what is found.
-fn centres(seed: u64, threads: Option<u32>) -> Result<Vec<u8>, EngineError> {
-    const DIGITS: usize = 10_000;
-    let digits = distorted(&synthetic::dataset(seed, 0, DIGITS), seed << 32);
-    let model = Architecture::Scattering;
+/// Each feature's mean over images as a model is pre-trained on, in steps of its byte: as far from 0 as its middle now, plus what is found.
+fn centres(picture: Picture, seed: u64, threads: Option<u32>) -> Result<Vec<u8>, Box<dyn Error>> {
+    const IMAGES: usize = 10_000;
+    let images = drawn(picture, seed, 0, IMAGES);
+    let model = Architecture::Scattering.fitted(picture, images.classes.count())?;
+    let Some(map) = model.features() else { return Err("that model takes pixels".into()) };
     let performance = Performance { chunk: None, threads };
     let parameters = initial_parameters(model, seed);
-    let mut engine = CpuEngine::new(Task::without_privacy(model), digits.clone(), &parameters, performance)?;
-    pollster::block_on(engine.prepare(DIGITS))?;
-    let mut sums = vec![0.0; scattering::FEATURES];
-    for bytes in digits.features().of(&digits).chunks_exact(scattering::FEATURES) {
+    let mut engine = CpuEngine::new(Task::without_privacy(model), images.clone(), &parameters, performance)?;
+    pollster::block_on(engine.prepare(IMAGES))?;
+    let mut sums = vec![0.0; map.len()];
+    for bytes in images.features().of(&images, map.kind).chunks_exact(map.len()) {
         sums.iter_mut().zip(bytes).for_each(|(sum, &byte)| *sum += f64::from(byte) - scattering::ZERO);
     }
     let middle = |(k, sum): (usize, &f64)| {
-        (f64::from(scattering::centre(k)) + sum / DIGITS as f64).round().clamp(-128.0, 127.0) as i8 as u8
+        (f64::from(scattering::centre(picture, k)) + sum / IMAGES as f64).round().clamp(-128.0, 127.0) as i8 as u8
     };
     Ok(sums.iter().enumerate().map(middle).collect())
 }

@@ -16,7 +16,8 @@ mod simd;
 mod threads;
 
 use self::helpers::{Assistance, Helpers, Measured, Sought};
-pub use self::kernels::{evidence, scattering};
+pub(in crate::engine) use self::kernels::scattering;
+pub use self::kernels::{evidence, features::features};
 use self::{
     kernels::{
         distance::{Cdf, Distance},
@@ -43,7 +44,7 @@ use crate::{
         grid::GridSum,
         layers::Layers,
     },
-    model::{Architecture, scattering::FEATURES},
+    model::Architecture,
 };
 
 /// Momenta below this are taken as zero, before they become denormal.
@@ -299,7 +300,8 @@ impl CpuEngine {
         {
             let encoding = if bounded { &self.encoding } else { &Encoding::None };
             let (parameters, data) = (&self.parameters[..], &self.train);
-            let sought = Sought { encoding, bounded, parameters, data, lot, shifts };
+            let model = self.task.model;
+            let sought = Sought { model, encoding, bounded, parameters, data, lot, shifts };
             return assistance.sum_anyway(&mut *self.kernels, &sought, &mut self.sum).await;
         }
         self.add_up_alone(lot, shifts, bounded)
@@ -309,7 +311,7 @@ impl CpuEngine {
     fn add_up_alone(&mut self, lot: &[u32], shifts: &[Shift], bounded: bool) -> Seen {
         let Self { task, parameters, sum, kernels, .. } = self;
         let features = self.train.features();
-        let examples = Examples { data: &self.train, features: features.of(&self.train) };
+        let examples = Examples { data: &self.train, features: task.model.known(&features, &self.train) };
         let dimension = task.model.parameters();
         let encoding = if bounded { &self.encoding } else { &Encoding::None };
         let on_grid = self.on_grid.as_mut().filter(|_| bounded);
@@ -593,7 +595,8 @@ impl Engine for CpuEngine {
             return Ok(Scores::new(self.task.model.classes(), scores));
         }
         let features = data.features();
-        let scores = self.kernels.scores(parameters, Examples { data, features: features.of(data) });
+        let examples = Examples { data, features: self.task.model.known(&features, data) };
+        let scores = self.kernels.scores(parameters, examples);
         Ok(Scores::new(self.task.model.classes(), scores))
     }
 
@@ -624,23 +627,22 @@ impl Engine for CpuEngine {
 /// Computes features of the first of `data` that have none, `most` of them, and answers how many are left; 0 where the model
 /// takes pixels.
 fn know(kernels: &mut dyn Kernels, model: Architecture, data: &Dataset, most: usize) -> Result<usize, EngineError> {
-    if model != Architecture::Scattering {
-        return Ok(0);
-    }
+    let Some(map) = model.features() else { return Ok(0) };
+    let length = map.len();
     // All of them, or none: what cannot be counted cannot be kept.
-    let bytes = data.len().saturating_mul(FEATURES);
-    if data.features().of(data).len() == bytes {
+    let bytes = data.len().saturating_mul(length);
+    if data.features().of(data, map.kind).len() == bytes {
         return Ok(0);
     }
-    let features = &mut data.features_mut().bytes;
-    let known = features.len() / FEATURES;
+    let features = &mut data.features_mut(map.kind).bytes;
+    let known = features.len() / length;
     let missing = data.len() - known;
     let count = most.min(missing);
     if count > 0 {
         let reserved = features.try_reserve_exact(bytes - features.len());
         reserved.map_err(|_| Unsupported::Features { images: data.len(), bytes })?;
-        features.resize((known + count) * FEATURES, 0);
-        kernels.features(data, known, &mut features[known * FEATURES..]);
+        features.resize((known + count) * length, 0);
+        kernels.features(data, known, &mut features[known * length..]);
     }
     Ok(missing - count)
 }

@@ -625,7 +625,7 @@ impl Engine for GpuEngine {
             }
             queue.write_buffer(&self.buffers.work, self.pixels_at, bytemuck::cast_slice(&field));
         } else if self.features.is_some() {
-            let bytes = cpu::scattering::features(image);
+            let bytes = cpu::features(crate::model::features::FeatureMap::DIGITS, image);
             let mut inputs: Vec<f32> = bytes.into_iter().map(crate::model::scattering::value).collect();
             inputs.resize(inputs.len().next_multiple_of(4), 0.0);
             queue.write_buffer(&self.buffers.work, self.pixels_at, bytemuck::cast_slice(&inputs));

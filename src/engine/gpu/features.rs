@@ -12,10 +12,10 @@ use super::{
     wait,
 };
 use crate::{
-    data::{Dataset, synthetic},
+    data::{Dataset, FeatureKind, Picture, synthetic},
     engine::{EngineError, cpu},
     model::{
-        PIXELS,
+        features::FeatureMap,
         scattering::{ANGLES, FEATURES, ZERO, centre},
     },
 };
@@ -86,7 +86,9 @@ impl Scattering {
     ) {
         let queue = gpu.queue();
         let known = data.features();
-        if let Some(bytes) = known.of(data).get(examples.start * FEATURES..examples.end * FEATURES) {
+        if let Some(bytes) =
+            known.of(data, FeatureKind::Scattering).get(examples.start * FEATURES..examples.end * FEATURES)
+        {
             let rows: Vec<u8> = bytes
                 .chunks_exact(FEATURES)
                 .zip(examples)
@@ -137,7 +139,7 @@ impl Scattering {
         let digits = synthetic::dataset(1, 0, 2);
         let found = self.features(gpu, &digits).await?;
         let pixels: Vec<f32> = digits.images.iter().map(|&byte| f32::from(byte) / 255.0).collect();
-        let expected: Vec<u8> = pixels.chunks(PIXELS).flat_map(cpu::scattering::features).collect();
+        let expected: Vec<u8> = cpu::features(FeatureMap::DIGITS, &pixels);
         let apart = || found.iter().zip(&expected).map(|(a, b)| a.abs_diff(*b));
         let differing = apart().filter(|&steps| steps > 0).count() as f64 / expected.len() as f64;
         if apart().all(|steps| steps <= 1) && differing < 0.01 {
@@ -152,7 +154,7 @@ impl Scattering {
 /// `bank` of scattering.wgsl.
 fn bank() -> Vec<f32> {
     let cpu::scattering::Bank { turns, waves, taps, half_taps } = cpu::scattering::bank();
-    let middles = (0..FEATURES).map(|k| (ZERO + 0.5) as f32 - f32::from(centre(k)));
+    let middles = (0..FEATURES).map(|k| (ZERO + 0.5) as f32 - f32::from(centre(Picture::DIGIT, k)));
     turns
         .as_flattened()
         .iter()

@@ -115,6 +115,9 @@ impl<'a> Lowered<'a> {
         if task.sharing.is_shared() && task.local.steps > 1 {
             return Err(Unsupported::SharingOnGpu.into());
         }
+        if !task.model.is_named() && task.model.features().is_some() {
+            return Err(Unsupported::LayersOnFeatures.into());
+        }
         task.encoder.validate()?;
         let dimension = task.model.parameters();
         let grid = task.sum_grid();

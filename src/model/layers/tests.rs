@@ -16,7 +16,7 @@ fn the_first_list_is_one() {
 /// The five that have names, as lists: the same layers in the same places.
 #[test]
 fn named_models_are_lists() {
-    for architecture in Architecture::ALL.into_iter().filter(|it| *it != Architecture::Scattering) {
+    for architecture in Architecture::ALL {
         let placed = list(&architecture.written()).placed();
         let layers: Vec<Layer> = placed.iter().filter_map(|placed| placed.layer).collect();
         let shapes = |layer: &Layer| (layer.offset, layer.outputs, layer.fan_in, layer.fan_out, layer.scales);
@@ -97,6 +97,26 @@ fn texts_are_read_as_people_write_them() {
     assert!(serde_json::from_str::<LayerList>("\"dense 1\"").is_err());
 }
 
+/// Features are of the image: they stand before all, and follow its size.
+#[test]
+fn features_stand_first() {
+    let grey = list("scattering, dense 10");
+    assert_eq!((grey.features(), grey.work()), (Some(FeatureMap::DIGITS), 39_690));
+    assert_eq!(Architecture::Built(grey).parameters(), Architecture::Scattering.parameters());
+    assert_eq!(Architecture::Built(grey).planes(), None, "no pictures of an image");
+    let colour = list("input 3x32x32, scattering, groupnorm 3, conv 4 3x3, tanh, dense 7");
+    assert_eq!(colour.placed()[0].output, Shape::Image { channels: 243, side: 4 });
+    assert_eq!(Architecture::Built(colour).inputs(), 3_888);
+    let learned = list("input 3x64x64, extractor, dense 100");
+    assert_eq!(learned.placed()[0].output, Shape::Image { channels: 64, side: 4 });
+    assert_eq!(Architecture::Built(learned).parameters(), 102_500);
+    assert_eq!(list("input 1x1x1, scattering, dense 2").placed()[0].output, Shape::Image { channels: 81, side: 7 });
+    for text in ["tanh, scattering, dense 10", "scattering, extractor, dense 10", "conv 3 1x1, extractor, dense 10"] {
+        assert!(matches!(text.parse::<LayerList>(), Err(LayersError::NotFirst { layer: 2, .. })), "{text}");
+    }
+    assert!(matches!("scattering 3, dense 10".parse::<LayerList>(), Err(LayersError::Written { layer: 1, .. })));
+}
+
 /// Other images and other classes: the same layers, other shapes; and back again.
 #[test]
 fn a_list_says_what_images_it_reads() {
@@ -128,8 +148,7 @@ fn a_list_says_what_images_it_reads() {
         assert_eq!(named.fitted(Picture::DIGIT, 10).unwrap(), named);
         let fitted = named.fitted(other, 7).unwrap();
         assert!(fitted.fits(other, 7) && !fitted.is_named(), "{named}");
-        let back = if named == Architecture::Scattering { Architecture::Linear } else { named };
-        assert_eq!(fitted.fitted(Picture::DIGIT, 10).unwrap(), back);
+        assert_eq!(fitted.fitted(Picture::DIGIT, 10).unwrap(), named);
     }
     assert!(Architecture::CnnTanh.fitted(Picture { channels: 1, side: 4 }, 10).is_err());
 }

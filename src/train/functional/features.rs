@@ -9,9 +9,10 @@ use super::error::FunctionalError;
 use crate::{
     accounting::noise::NoiseSpec,
     data::Dataset,
-    engine::cpu::scattering,
+    engine::cpu,
     model::{
         PIXELS,
+        features::FeatureMap,
         scattering::{ANGLES, FEATURES, GRID, SCALES, value},
     },
     rng::NotPrivateReplay,
@@ -205,7 +206,7 @@ impl Map {
             if !(same && known.contains(&image)) {
                 let images = data.slice(image..(image + TOGETHER).min(data.len()));
                 let pixels: Vec<f32> = images.images.iter().map(pixel).collect();
-                (scratch.scattered, scratch.first) = (scattering::features_of(&pixels), image);
+                (scratch.scattered, scratch.first) = (cpu::features(FeatureMap::DIGITS, &pixels), image);
                 scratch.of = Some(data.images.clone());
             }
             let start = (image - scratch.first) * FEATURES;
@@ -235,7 +236,7 @@ impl Map {
             Features::Pixels28 => raw.extend_from_slice(pixels),
             Features::Pixels14 => halved(pixels, raw),
             Features::Scattering => {
-                raw.extend(scattering::features(pixels)[..FIRST_ORDER].iter().map(|byte| value(*byte)));
+                raw.extend(cpu::features(FeatureMap::DIGITS, pixels)[..FIRST_ORDER].iter().map(|byte| value(*byte)));
             }
             Features::Cosines => {
                 means.clear();

@@ -85,12 +85,11 @@ fn other(page: Page) -> impl IntoView {
         })
     });
     // This program holds no features.
-    let features = Memo::new(move |_| {
-        page.run.info.with(|run| run.as_ref().is_some_and(|r| r.config.model == Architecture::Scattering))
-    });
+    let features =
+        Memo::new(move |_| page.run.info.with(|run| run.as_ref().is_some_and(|r| r.config.model.features().is_some())));
     let fits = move || {
         let other = |k: &OtherModel, now| {
-            k.private != now && k.model != Architecture::Scattering && k.model.picture() == Picture::DIGIT
+            k.private != now && k.model.features().is_none() && k.model.picture() == Picture::DIGIT
         };
         private.get().is_some_and(|now| page.pad.other.with(|k| k.as_ref().is_some_and(|k| other(k, now))))
     };

@@ -6,7 +6,7 @@ use web_sys::{DragEvent, KeyboardEvent};
 use crate::{
     model::{
         Architecture,
-        layers::{LayerList, LayersError, Placed, Shape, place, read},
+        layers::{LayerList, LayerSpec, LayersError, Placed, Shape, place, read},
     },
     plot::format,
     ui::{
@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Layers to add, each as it is written first.
-const OFFERED: [(&str, Text); 11] = [
+const OFFERED: [(&str, Text); 13] = [
     ("conv 8 3x3 same", text!("convolution")),
     ("maxpool 2", text!("max-pooling")),
     ("avgpool 2", text!("average pooling")),
@@ -30,7 +30,14 @@ const OFFERED: [(&str, Text); 11] = [
     ("tempered 1.58 3 0.71", text!("tempered sigmoid")),
     ("groupnorm 4", text!("group normalisation")),
     ("flatten", text!("flatten")),
+    ("scattering", text!("scattering features, in front")),
+    ("extractor", text!("features of a fixed network, in front")),
 ];
+
+/// Whether this layer is of fixed features.
+fn is_features(row: &str) -> bool {
+    read(row).is_ok_and(|(_, specs)| matches!(specs[..], [LayerSpec::Features(_)]))
+}
 
 /// The layers as they are typed, whether they fit together or not.
 #[derive(Clone, Copy)]
@@ -125,8 +132,15 @@ fn inside(page: Page) -> AnyView {
         let text = event_target_value(&event);
         if !text.is_empty() {
             event_target::<web_sys::HtmlSelectElement>(&event).set_selected_index(0);
-            // Before the answer.
-            draft.edit(|rows| rows.insert(rows.len().saturating_sub(1), text));
+            draft.edit(|rows| {
+                if is_features(&text) {
+                    rows.retain(|row| !is_features(row));
+                    rows.insert(0, text);
+                } else {
+                    // Before the answer.
+                    rows.insert(rows.len().saturating_sub(1), text);
+                }
+            });
         }
     };
     view! {

@@ -248,6 +248,10 @@ fn said_of_layer(followed: &Arc<Followed>, number: usize) -> String {
                 .to_owned()
         }
         "scattering" => t!("Scattering: {shape} fixed features, which nothing is learned of.", shape = shape),
+        "extractor" => t!(
+            "Extractor: {shape} features by a fixed network that has learned from drawn images alone.",
+            shape = shape
+        ),
         _ => t!("“{layer}”: each number by itself is bent.", layer = passed.layer),
     }
 }

@@ -28,6 +28,7 @@ impl Page {
             Event::Timed(timed) => self.device.timed.set(timed),
             Event::Opened { engine, fallback } => self.device.engine.set(Some((engine, fallback))),
             Event::Loading { done, total } => self.digits.loading.set(Some((done, total))),
+            Event::Features { done, total } => self.run.features.set(Some((done, total))),
             Event::Loaded { load, name, source, train, test, test_set, complete, picture, classes } => {
                 let loaded = LoadedDigits { name, source, train, test, test_set, complete, picture, classes };
                 self.take_digits(load, loaded);
@@ -111,8 +112,8 @@ impl Page {
             run.as_ref()
                 .filter(|run| match run.config.model {
                     Architecture::Linear => true,
-                    Architecture::Scattering | Architecture::Mlp => compared,
-                    _ => false,
+                    Architecture::Mlp => compared,
+                    model => model.features().is_some() && compared,
                 })
                 .map(|run| run.run)
         });

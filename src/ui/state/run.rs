@@ -58,6 +58,8 @@ pub struct Run {
     pub playing: RwSignal<bool>,
     /// Steps were asked for, and the first has not come: the digits, the noise or the engine are on their way.
     pub starting: RwSignal<bool>,
+    /// Training images whose features are computed, of so many, while the first step waits for them.
+    pub features: RwSignal<Option<(u32, u32)>>,
     pub speed: RwSignal<Speed>,
     pub report: RwSignal<Option<Report>>,
     /// Set before the report that it belongs to.
@@ -77,6 +79,7 @@ impl Run {
             info: RwSignal::new(None),
             playing: RwSignal::new(false),
             starting: RwSignal::new(false),
+            features: RwSignal::new(None),
             speed: RwSignal::new(speed),
             report: RwSignal::new(None),
             teaching: RwSignal::new(Teaching::default()),
@@ -236,6 +239,7 @@ impl Run {
     /// A run of these settings stands; it does what was asked of it.
     pub fn begin(self, info: RunInfo, settings: Settings) {
         self.info.set(Some(info));
+        self.features.set(None);
         self.inner.update_value(|inner| inner.settings = Some(settings));
         if !self.is_awaited() {
             self.do_asked();
@@ -255,6 +259,7 @@ impl Run {
         let last = self.info.with_untracked(|run| run.as_ref().map(|run| run.run));
         self.inner.update_value(|inner| inner.runs_before = last.unwrap_or(inner.runs_before));
         self.info.set(None);
+        self.features.set(None);
         self.playing.set(false);
     }
 
@@ -271,6 +276,7 @@ impl Run {
         if report.step > 0 {
             self.trainer.forgive();
             self.starting.set(false);
+            self.features.set(None);
         }
         let step = report.step as f64;
         self.curves.update_value(|curves| {

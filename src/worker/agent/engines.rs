@@ -2,12 +2,12 @@
 
 use super::{state::Agent, timed::TimedKind};
 use crate::{
-    data::Dataset,
+    data::{Dataset, FeatureKind},
     engine::{
         AnyEngine, Backend, Engine, EngineError, EngineFactory, EngineInfo, Task, Timings, cpu::helpers::Helpers,
     },
     mechanism::State,
-    model::pretrained,
+    model::{extractor, kept::KeptFile, pretrained},
     train::{
         config::{RunConfig, Start},
         error::SessionError,
@@ -104,23 +104,34 @@ impl<H: Host> Agent<H> {
         why
     }
 
-    /// Fetches the parameters that a run of this configuration begins with, where they are in a file of their own and were not fetched yet. A damaged
-    /// copy is fetched once more, past the browser's cache.
-    async fn bring_start(&self, config: &RunConfig) -> Result<(), SessionError> {
-        if config.start != Start::Pretrained {
-            return Ok(());
+    /// Fetches the files that a run of this configuration needs, where they were not fetched yet: the parameters that it begins with, and the network whose
+    /// features its model takes.
+    async fn bring_files(&self, config: &RunConfig) -> Result<(), SessionError> {
+        let start = pretrained::file(config.model).filter(|_| config.start == Start::Pretrained);
+        let learned = config.model.features().is_some_and(|map| map.kind == FeatureKind::Learned);
+        let extractor = learned.then_some(&extractor::FILE);
+        for (file, failed) in [
+            (start, (|reason| SessionError::Start { reason }) as fn(String) -> SessionError),
+            (extractor, |reason| SessionError::Extractor { reason }),
+        ] {
+            if let Some(file) = file {
+                self.bring(file).await.map_err(failed)?;
+            }
         }
-        let Some(address) = pretrained::address(config.model) else { return Ok(()) };
-        let failed = |error| {
-            let reason = if let LoadError::Fetch { reason, .. } = error { reason } else { error.to_string() };
-            SessionError::Start { reason }
-        };
-        if pretrained::bring(config.model, self.host.fetch(&address).await.map_err(failed)?)
-            || pretrained::bring(config.model, self.host.fetch_anew(&address).await.map_err(failed)?)
+        Ok(())
+    }
+
+    /// Fetches one of them. A damaged copy is fetched once more, past the browser's cache.
+    async fn bring(&self, file: &KeptFile) -> Result<(), String> {
+        let Some(address) = file.address() else { return Ok(()) };
+        let failed =
+            |error| if let LoadError::Fetch { reason, .. } = error { reason } else { LoadError::to_string(&error) };
+        if file.bring(self.host.fetch(&address).await.map_err(failed)?)
+            || file.bring(self.host.fetch_anew(&address).await.map_err(failed)?)
         {
             return Ok(());
         }
-        Err(SessionError::Start { reason: "the file is damaged, or of another version of this site".to_owned() })
+        Err("the file is damaged, or of another version of this site".to_owned())
     }
 
     /// Builds an engine for a plan, in `state` or at the plan's start: on the CPU where the GPU is lost or cannot run the plan.
@@ -130,7 +141,7 @@ impl<H: Host> Agent<H> {
         train: &Dataset,
         state: Option<&State>,
     ) -> Result<Prepared, SessionError> {
-        self.bring_start(&plan.config).await?;
+        self.bring_files(&plan.config).await?;
         if self.cpu_is_faster(&plan.task).await {
             let mut engine = engine_of(&EngineFactory::cpu(), &plan, train, state).await?;
             give(&mut engine, self.helpers());

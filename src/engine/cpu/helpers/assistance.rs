@@ -22,7 +22,7 @@ use crate::{
             threads::{Encoding, Kernels, Lot, Seen},
         },
     },
-    model::{Architecture, scattering::FEATURES},
+    model::Architecture,
 };
 
 /// The helpers of a thread, which its engines use one after the other. Cheap to clone.
@@ -91,6 +91,7 @@ impl Drop for Taken {
 
 /// A sum that is to be computed.
 pub struct Sought<'a> {
+    pub model: Architecture,
     pub encoding: &'a Encoding,
     /// Whether `encoding` is the task's, and not none.
     pub bounded: bool,
@@ -105,7 +106,7 @@ impl Sought<'_> {
     /// Computes it without any helper.
     pub fn alone(&self, kernels: &mut dyn Kernels, sum: &mut [f64]) -> Seen {
         let features = self.data.features();
-        let examples = Examples { data: self.data, features: features.of(self.data) };
+        let examples = Examples { data: self.data, features: self.model.known(&features, self.data) };
         kernels.sum_encoded(self.encoding, self.parameters, examples, Lot::Alone(self.lot), self.shifts, sum)
     }
 }
@@ -244,6 +245,7 @@ impl Assistance {
         // Each logit is computed by itself, so that any cut will do.
         let all = shares(data.len(), hands.len() + 1, kernels.lanes(), true, |lot, _| vec![0, lot]);
         let (own, others) = all.split_first()?;
+        let model = self.subject.setup.model;
         if others.is_empty() {
             return None;
         }
@@ -258,7 +260,7 @@ impl Assistance {
             orders.push((hand, number));
         }
         let start = Instant::now();
-        let mut scores = read(kernels, parameters, data, own);
+        let mut scores = read(kernels, model, parameters, data, own);
         for (share, answer) in others.iter().zip(roster.answers(&orders, patience(start.elapsed())).await) {
             match answer {
                 Some(Answer { told: Told::Scores { .. }, numbers })
@@ -266,7 +268,7 @@ impl Assistance {
                 {
                     scores.extend(numbers.iter().map(|&score| score as f32));
                 }
-                _ => scores.extend(read(kernels, parameters, data, share)),
+                _ => scores.extend(read(kernels, model, parameters, data, share)),
             }
         }
         Some(scores)
@@ -288,8 +290,8 @@ impl Assistance {
     /// An order with the examples that it is asked of.
     fn with_examples(&self, ask: Ask, data: &Dataset, lot: &[u32], shifts: &[Shift], parameters: &Arc<[f32]>) -> Order {
         let features = data.features();
-        let (rows, length) = match self.subject.setup.model {
-            Architecture::Scattering if shifts == Shift::ALONE => (features.of(data), FEATURES),
+        let (rows, length) = match self.subject.setup.model.features() {
+            Some(map) if shifts == Shift::ALONE => (features.of(data, map.kind), map.len()),
             _ => (&data.images[..], data.pixels()),
         };
         let mut inputs = Vec::with_capacity(lot.len() * length);
@@ -314,17 +316,17 @@ impl Drop for Assistance {
 
 /// sums ← those of a share's pieces.
 fn compute(kernels: &mut dyn Kernels, sought: &Sought<'_>, share: &Share, sums: &mut [f64]) -> Seen {
-    let Sought { encoding, parameters, data, lot, shifts, .. } = *sought;
+    let Sought { model, encoding, parameters, data, lot, shifts, .. } = *sought;
     let features = data.features();
-    let examples = Examples { data, features: features.of(data) };
+    let examples = Examples { data, features: model.known(&features, data) };
     let pieces = (Lot::Alone(&lot[share.places.clone()]), &share.edges[..]);
     kernels.sum_pieces(encoding, parameters, examples, pieces, shifts, sums)
 }
 
-fn read(kernels: &mut dyn Kernels, parameters: &[f32], data: &Dataset, share: &Share) -> Vec<f32> {
+fn read(kernels: &mut dyn Kernels, model: Architecture, parameters: &[f32], data: &Dataset, share: &Share) -> Vec<f32> {
     let part = data.slice(share.places.clone());
     let features = data.features();
-    let own = features.of(data);
-    let features = own.get(share.places.start * FEATURES..share.places.end * FEATURES).unwrap_or_default();
+    let (own, length) = (model.known(&features, data), model.inputs());
+    let features = own.get(share.places.start * length..share.places.end * length).unwrap_or_default();
     kernels.scores(parameters, Examples { data: &part, features })
 }

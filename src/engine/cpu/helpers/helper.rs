@@ -15,7 +15,7 @@ use crate::{
         },
     },
     mechanism::{EncoderSpec, envelope::Envelope, exact_sum::SLOT},
-    model::{Architecture, scattering::FEATURES},
+    model::Architecture,
 };
 
 /// A helper, with what it knows of engines.
@@ -128,8 +128,10 @@ impl Known {
     /// The examples of an order, by their pixels or by their features.
     fn examples(&self, (inputs, labels): (Vec<u8>, Vec<u8>)) -> Option<(Dataset, Vec<u8>)> {
         let count = labels.len();
-        let (images, features) = match self.model {
-            Architecture::Scattering if inputs.len() == count * FEATURES => (Vec::new(), inputs),
+        let (images, features) = match self.model.features() {
+            Some(map) if inputs.len() == count * map.len() => (Vec::new(), inputs),
+            // A helper has no file.
+            Some(map) if !map.are_there() => return None,
             _ if inputs.len() == count * self.model.picture().pixels() => (inputs, Vec::new()),
             _ => return None,
         };

@@ -70,7 +70,7 @@ impl Assistance {
         let few = &all[..all.len().min(FEW)];
         let mut timed = async |most: usize, lot: &[u32], sum: &mut [f64]| {
             self.most = most;
-            let sought = Sought { encoding, bounded: true, parameters, data: &data, lot, shifts: &shifts };
+            let sought = Sought { model, encoding, bounded: true, parameters, data: &data, lot, shifts: &shifts };
             let start = Instant::now();
             self.sum_anyway(&mut *kernels, &sought, sum).await;
             start.elapsed()

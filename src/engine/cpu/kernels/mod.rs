@@ -5,6 +5,8 @@ pub mod dense;
 pub mod distance;
 pub mod envelope;
 pub mod evidence;
+pub mod extractor;
+pub mod features;
 mod math;
 pub mod noise;
 pub mod pointwise;

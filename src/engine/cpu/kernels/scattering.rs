@@ -5,12 +5,12 @@
 
 use std::sync::OnceLock;
 
-use crate::engine::cpu::simd::{Dispatch, Kernel, MOST_LANES, Simd, dispatch};
-use crate::model::{
-    PIXELS,
-    scattering::{
-        ANGLES, CHANNELS, FEATURES, FLOOR, GRID, GROUP, MARGIN, SCALES, SIDE, SPACING, STEPS, ZERO, centre, wavelet,
-        window,
+use crate::engine::cpu::simd::{Kernel, MOST_LANES, Simd};
+use crate::{
+    data::Picture,
+    model::scattering::{
+        self, ANGLES, CHANNELS, FEATURES, FLOOR, GRID, POOL, SCALES, SIDE, SPACING, STEPS, ZERO, centre, placed,
+        reduced, wavelet, window,
     },
 };
 
@@ -70,49 +70,20 @@ fn spectrum(map: &[[f64; 2]]) -> Vec<f32> {
     along(&along(map, 1), SIDE).iter().map(|v| (v[0] / AREA as f64) as f32).collect()
 }
 
-/// The bytes of one image's features; pixels in [0, 1].
-#[must_use]
-pub fn features(image: &[f32]) -> Vec<u8> {
-    struct One<'a>(&'a [f32]);
-    impl Dispatch for One<'_> {
-        type Output = Vec<u8>;
-        fn with<S: Simd>(self, simd: S) -> Vec<u8> {
-            let mut out = vec![0; FEATURES];
-            Scatterer::new(simd).features(self.0, &mut out);
-            out
-        }
-    }
-    dispatch(One(image))
-}
-
-/// The bytes of several images' features, image by image; pixels in [0, 1]. As many are computed at a time as the machine has lanes.
-#[must_use]
-pub fn features_of(images: &[f32]) -> Vec<u8> {
-    struct All<'a>(&'a [f32]);
-    impl Dispatch for All<'_> {
-        type Output = Vec<u8>;
-        fn with<S: Simd>(self, simd: S) -> Vec<u8> {
-            let mut out = vec![0; self.0.len() / PIXELS * FEATURES];
-            let mut scatterer = Scatterer::new(simd);
-            let parts = self.0.chunks(S::LANES * PIXELS).zip(out.chunks_mut(S::LANES * FEATURES));
-            parts.for_each(|(images, out)| scatterer.features(images, out));
-            out
-        }
-    }
-    dispatch(All(images))
-}
-
 /// Computes features of as many images as there are lanes.
 pub struct Scatterer<S: Simd> {
     simd: S,
-    /// The images, in the middle of their squares.
+    picture: Picture,
+    /// A channel of the images, in the middle of its square.
     square: Vec<S::F>,
     image: Spectrum<S>,
-    maps: [Spectrum<S>; 2],
+    pair: [Spectrum<S>; 2],
     packed: Spectrum<S>,
     half: Spectrum<S>,
     moduli: Vec<S::F>,
-    /// `[channel][cell]`.
+    /// Of that channel: `[map][average]`.
+    maps: Vec<S::F>,
+    /// `[map][colour][cell]`.
     out: Vec<S::F>,
 }
 
@@ -130,39 +101,68 @@ impl<S: Simd> Spectrum<S> {
 }
 
 impl<S: Simd> Scatterer<S> {
-    pub fn new(simd: S) -> Self {
+    pub fn new(simd: S, picture: Picture) -> Self {
         let full = || Spectrum::new(simd, AREA);
         let zero = simd.splat(0.0);
         Self {
             simd,
+            picture,
             square: vec![zero; AREA],
             image: full(),
-            maps: [full(), full()],
+            pair: [full(), full()],
             packed: full(),
             half: Spectrum::new(simd, HALF * HALF),
             moduli: vec![zero; AREA],
-            out: vec![zero; FEATURES],
+            maps: vec![zero; FEATURES],
+            out: vec![zero; scattering::features(picture)],
         }
     }
 
     /// Writes the bytes of each image's features: `out` is `[image][feature]`, at most as many as there are lanes; `rows` are the
     /// images' pixels in [0, 1], `[image][pixel]`.
     pub fn features(&mut self, rows: &[f32], out: &mut [u8]) {
-        let (s, bank) = (self.simd, bank());
-        let live = out.len() / FEATURES;
-        for i in 0..PIXELS {
-            let lanes: [f32; MOST_LANES] = std::array::from_fn(|e| if e < live { rows[e * PIXELS + i] } else { 0.0 });
-            self.square[(i / 28 + MARGIN) * SIDE + i % 28 + MARGIN] = s.load(&lanes);
+        let (s, picture) = (self.simd, self.picture);
+        let (pixels, each, colours) = (picture.pixels(), scattering::features(picture), usize::from(picture.channels));
+        let live = out.len() / each;
+        for colour in 0..colours {
+            let channel = |e: usize| &rows[e * pixels + colour * (pixels / colours)..][..pixels / colours];
+            let (margin, inner, every) = placed(picture);
+            for (row, column) in (0..inner).flat_map(|row| (0..inner).map(move |column| (row, column))) {
+                let value = |e: usize| reduced(channel(e), picture.side.into(), every, row, column);
+                let lanes: [f32; MOST_LANES] = std::array::from_fn(|e| if e < live { value(e) } else { 0.0 });
+                self.square[(row + margin) * SIDE + column + margin] = s.load(&lanes);
+            }
+            self.transform();
+            if colours == 1 {
+                self.out.copy_from_slice(&self.maps);
+            } else {
+                let kept = self.out.chunks_exact_mut(POOL.len() * POOL.len()).skip(colour).step_by(colours);
+                for (averages, out) in self.maps.chunks_exact(CELLS).zip(kept) {
+                    s.run(Pool { averages, out });
+                }
+            }
         }
+        s.run(Normalise { picture, values: &mut self.out });
+        let flat = S::flat(&self.out);
+        for (e, out) in out.chunks_exact_mut(each).enumerate() {
+            for (out, lanes) in out.iter_mut().zip(flat.chunks_exact(S::LANES)) {
+                *out = lanes[e] as u8;
+            }
+        }
+    }
+
+    /// maps ← the averages of what stands in the square.
+    fn transform(&mut self) {
+        let (s, bank) = (self.simd, bank());
         let wave = |scale: usize, angle: usize| &bank.waves[(scale * ANGLES + angle) * AREA..][..AREA];
-        let mut channels: Vec<&mut [S::F]> = self.out.chunks_mut(CELLS).collect();
+        let mut channels: Vec<&mut [S::F]> = self.maps.chunks_mut(CELLS).collect();
         s.run(Averages { values: &self.square, taps: &bank.taps, out: channels[0] });
         self.image.re.copy_from_slice(&self.square);
         self.image.im.fill(s.splat(0.0));
         s.run(Fourier::<S, SIDE> { re: &mut self.image.re, im: &mut self.image.im, turns: &bank.turns });
         for pair in 0..ANGLES / 2 {
             for (k, values) in [&mut self.packed.re, &mut self.packed.im].into_iter().enumerate() {
-                let (first, map) = (2 * pair + k, &mut self.maps[k]);
+                let (first, map) = (2 * pair + k, &mut self.pair[k]);
                 s.run(Filter { from: &self.image, wave: wave(0, first), to: map });
                 // With its parts exchanged, a transform is the inverse one.
                 s.run(Fourier::<S, SIDE> { re: &mut map.im, im: &mut map.re, turns: &bank.turns });
@@ -171,8 +171,8 @@ impl<S: Simd> Scatterer<S> {
             }
             // Two real maps are transformed as one complex one.
             s.run(Fourier::<S, SIDE> { re: &mut self.packed.re, im: &mut self.packed.im, turns: &bank.turns });
-            s.run(Unpack { from: &self.packed, to: &mut self.maps });
-            for (k, map) in self.maps.iter().enumerate() {
+            s.run(Unpack { from: &self.packed, to: &mut self.pair });
+            for (k, map) in self.pair.iter().enumerate() {
                 for second in 0..ANGLES {
                     let channel = &mut *channels[17 + ANGLES * (2 * pair + k) + second];
                     second_scale(s, map, wave(1, second), &mut self.half, &mut self.moduli, channel);
@@ -184,13 +184,6 @@ impl<S: Simd> Scatterer<S> {
             second_scale(s, &self.image, wave(1, angle), &mut self.half, &mut self.moduli, channel);
         }
         debug_assert_eq!(channels.len(), CHANNELS);
-        s.run(Normalise { values: &mut self.out });
-        let flat = S::flat(&self.out);
-        for (e, out) in out.chunks_exact_mut(FEATURES).enumerate() {
-            for (out, lanes) in out.iter_mut().zip(flat.chunks_exact(S::LANES)) {
-                *out = lanes[e] as u8;
-            }
-        }
     }
 }
 
@@ -379,8 +372,35 @@ impl<S: Simd> Kernel<S> for Averages<'_, S> {
     }
 }
 
+/// What an image with colours keeps of a map's 7×7 averages: rows, then columns.
+struct Pool<'a, S: Simd> {
+    averages: &'a [S::F],
+    out: &'a mut [S::F],
+}
+
+impl<S: Simd> Kernel<S> for Pool<'_, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, s: S) {
+        let Self { averages, out } = self;
+        // Averages that weigh nothing are not added.
+        let weighed = |weights: &[f32; GRID], at: &dyn Fn(usize) -> S::F| {
+            let weights = weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0);
+            weights.fold(s.splat(0.0), |sum, (k, &weight)| s.add(sum, s.mul(at(k), s.splat(weight))))
+        };
+        for (down, out) in POOL.iter().zip(out.chunks_exact_mut(POOL.len())) {
+            let row: [_; GRID] = std::array::from_fn(|column| weighed(down, &|k| averages[k * GRID + column]));
+            for (across, out) in POOL.iter().zip(out) {
+                *out = weighed(across, &|k| row[k]);
+            }
+        }
+    }
+}
+
 /// Groups to mean 0 and variance 1, in the steps of a byte, not yet rounded down.
 struct Normalise<'a, S: Simd> {
+    picture: Picture,
     values: &'a mut [S::F],
 }
 
@@ -389,9 +409,11 @@ impl<S: Simd> Kernel<S> for Normalise<'_, S> {
 
     #[inline(always)]
     fn run(self, s: S) {
+        let Self { picture, values } = self;
         let (zero, top) = (s.splat(0.0), s.splat(255.0));
-        let share = s.splat(1.0 / GROUP as f32);
-        for (number, group) in self.values.chunks_exact_mut(GROUP).enumerate() {
+        let together = scattering::group(picture);
+        let share = s.splat(1.0 / together as f32);
+        for (number, group) in values.chunks_exact_mut(together).enumerate() {
             let mean = s.mul(group.iter().fold(zero, |sum, &v| s.add(sum, v)), share);
             let mut squares = zero;
             for v in group.iter_mut() {
@@ -401,7 +423,7 @@ impl<S: Simd> Kernel<S> for Normalise<'_, S> {
             let deviation = s.sqrt(s.add(s.mul(squares, share), s.splat(FLOOR as f32)));
             let scale = s.div(s.splat(STEPS as f32), deviation);
             for (k, v) in group.iter_mut().enumerate() {
-                let middle = (ZERO + 0.5) as f32 - f32::from(centre(number * GROUP + k));
+                let middle = (ZERO + 0.5) as f32 - f32::from(centre(picture, number * together + k));
                 *v = s.min(s.max(s.add(s.mul(*v, scale), s.splat(middle)), zero), top);
             }
         }
@@ -412,46 +434,67 @@ impl<S: Simd> Kernel<S> for Normalise<'_, S> {
 mod tests {
     use super::*;
     use crate::{
-        data::synthetic,
-        engine::cpu::simd::{Portable, for_each},
-        model::scattering::{coefficients, normalise},
+        data::synthetic::{self, colour},
+        engine::cpu::simd::{Dispatch, Portable, for_each},
+        model::{
+            pixel,
+            scattering::{coefficients, normalise},
+        },
     };
 
-    fn images(count: usize) -> Vec<f32> {
-        synthetic::dataset(3, 0, count).images.iter().map(|&v| f32::from(v) / 255.0).collect()
+    /// Sizes that stand in the square in every way: with a margin, as they are, with colours, averaged, and of an odd side.
+    const PICTURES: [Picture; 5] = [
+        Picture::DIGIT,
+        Picture { channels: 1, side: 32 },
+        Picture { channels: 3, side: 32 },
+        Picture { channels: 3, side: 64 },
+        Picture { channels: 1, side: 35 },
+    ];
+
+    /// Digits or colour shapes, or their bytes in another order.
+    fn images(picture: Picture, count: usize) -> Vec<f32> {
+        let of = |bytes: &[u8]| bytes.iter().cycle().take(count * picture.pixels()).copied().map(pixel).collect();
+        if picture.channels == 1 {
+            of(&synthetic::dataset(3, 0, count).images)
+        } else {
+            of(&colour::dataset(3, 0, count).images)
+        }
     }
 
-    fn features<S: Simd>(simd: S, images: &[f32]) -> Vec<u8> {
-        let mut scatterer = Scatterer::new(simd);
-        let parts = images.chunks(S::LANES * PIXELS);
+    fn features<S: Simd>(simd: S, picture: Picture, images: &[f32]) -> Vec<u8> {
+        let mut scatterer = Scatterer::new(simd, picture);
+        let parts = images.chunks(S::LANES * picture.pixels());
         parts
             .flat_map(|part| {
-                let mut out = vec![0; part.len() / PIXELS * FEATURES];
+                let mut out = vec![0; part.len() / picture.pixels() * scattering::features(picture)];
                 scatterer.features(part, &mut out);
                 out
             })
             .collect()
     }
 
-    /// Digits, a blank image, one that is all ink, noise: within a step of what the definition says, and nearly always the same step.
+    /// Images, a blank one, one that is all ink, noise: within a step of what the definition says, and nearly always the same step.
     #[test]
     fn fourier_transforms_compute_what_the_definition_says() {
-        let mut images = images(2);
-        images.extend([0.0; PIXELS]);
-        images.extend([1.0; PIXELS]);
-        images.extend((0..PIXELS).map(|i| (i * 7919 % 256) as f32 / 255.0));
-        let fast = features(Portable::<4>, &images);
-        let mut other = 0;
-        for (image, fast) in images.chunks(PIXELS).zip(fast.chunks(FEATURES)) {
-            let mut plain = coefficients(image);
-            normalise(&mut plain);
-            for (k, (z, &byte)) in plain.iter().zip(fast).enumerate() {
-                let exact = (STEPS * z + ZERO - f64::from(centre(k))).clamp(0.0, 255.0);
-                assert!((exact - f64::from(byte)).abs() < 0.52, "feature {k}: {exact} and {byte}");
-                other += usize::from((exact + 0.5) as u8 != byte);
+        for picture in PICTURES {
+            let pixels = picture.pixels();
+            let mut images = images(picture, 2);
+            images.extend(vec![0.0; pixels]);
+            images.extend(vec![1.0; pixels]);
+            images.extend((0..pixels).map(|i| (i * 7919 % 256) as f32 / 255.0));
+            let fast = features(Portable::<4>, picture, &images);
+            let mut other = 0;
+            for (image, fast) in images.chunks(pixels).zip(fast.chunks(scattering::features(picture))) {
+                let mut plain = coefficients(picture, image);
+                normalise(picture, &mut plain);
+                for (k, (z, &byte)) in plain.iter().zip(fast).enumerate() {
+                    let exact = (STEPS * z + ZERO - f64::from(centre(picture, k))).clamp(0.0, 255.0);
+                    assert!((exact - f64::from(byte)).abs() < 0.52, "{picture}, feature {k}: {exact} and {byte}");
+                    other += usize::from((exact + 0.5) as u8 != byte);
+                }
             }
+            assert!(other < fast.len() / 200, "{picture}: {other} of {} bytes differ", fast.len());
         }
-        assert!(other < fast.len() / 200, "{other} of {} bytes differ", fast.len());
     }
 
     #[derive(Clone, Copy)]
@@ -460,8 +503,11 @@ mod tests {
     impl Dispatch for SameBytes {
         type Output = ();
         fn with<S: Simd>(self, simd: S) {
-            let images = images(MOST_LANES + 3);
-            assert!(features(simd, &images) == features(Portable::<4>, &images), "{}", S::NAME);
+            for picture in PICTURES {
+                let images = images(picture, MOST_LANES + 3);
+                let (here, plain) = (features(simd, picture, &images), features(Portable::<4>, picture, &images));
+                assert!(here == plain, "{} {picture}", S::NAME);
+            }
         }
     }
 

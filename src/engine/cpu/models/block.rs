@@ -5,16 +5,13 @@ use std::ops::Range;
 use crate::{
     data::{Dataset, Shift},
     engine::cpu::{
-        kernels::scattering::Scatterer,
+        kernels::features::FeatureMaker,
         simd::{Kernel, MOST_LANES, Simd},
     },
-    model::{
-        self, Architecture, PIXELS,
-        scattering::{self, FEATURES},
-    },
+    model::{self, Architecture, scattering},
 };
 
-/// A set of examples, and the features of as many of its first as are known.
+/// A set of examples, and the features of as many of its first as are known: of the kind that the model takes.
 #[derive(Clone, Copy)]
 pub struct Examples<'a> {
     pub data: &'a Dataset,
@@ -41,12 +38,12 @@ pub struct Block<S: Simd> {
     pub lanes: Vec<S::F>,
     margin: usize,
     /// Where the model takes features.
-    scattering: Option<Scattering<S>>,
+    fixed: Option<Fixed<S>>,
 }
 
 /// Features of a block, on the way from its images.
-struct Scattering<S: Simd> {
-    scatterer: Scatterer<S>,
+struct Fixed<S: Simd> {
+    maker: FeatureMaker<S>,
     /// `[example][pixel]`, in [0, 1].
     pixels: Vec<f32>,
     /// `[example][feature]`.
@@ -60,10 +57,10 @@ impl<S: Simd> Block<S> {
             Architecture::CnnTanh | Architecture::CnnRelu => 3,
         };
         let (zero, inputs) = (simd.splat(0.0), model.inputs());
-        let scattering = (model == Architecture::Scattering).then(|| Scattering {
-            scatterer: Scatterer::new(simd),
-            pixels: vec![0.0; S::LANES * PIXELS],
-            bytes: vec![0; S::LANES * FEATURES],
+        let fixed = model.features().map(|features| Fixed {
+            maker: FeatureMaker::new(simd, features),
+            pixels: vec![0.0; S::LANES * features.picture.pixels()],
+            bytes: vec![0; S::LANES * features.len()],
         });
         Self {
             simd,
@@ -76,7 +73,7 @@ impl<S: Simd> Block<S> {
             rows: vec![0.0; S::LANES * inputs],
             lanes: vec![zero; inputs + 28 * 2 * margin],
             margin,
-            scattering,
+            fixed,
         }
     }
 
@@ -88,19 +85,20 @@ impl<S: Simd> Block<S> {
             labels[self.live] = f32::from(examples.data.labels[index]);
             self.live += 1;
         }
-        match &mut self.scattering {
+        match &mut self.fixed {
             None => load_pixels(self.simd, examples.data, indices, shift, &mut self.moved, &mut self.rows),
-            Some(Scattering { scatterer, pixels, bytes }) => {
-                let known = |index: usize| examples.features.get(index * FEATURES..(index + 1) * FEATURES);
-                let bytes = &mut bytes[..self.live * FEATURES];
+            Some(Fixed { maker, pixels, bytes }) => {
+                let length = maker.length();
+                let known = |index: usize| examples.features.get(index * length..(index + 1) * length);
+                let bytes = &mut bytes[..self.live * length];
                 if shift == Shift::NONE && indices.clone().all(|index| known(index).is_some()) {
-                    for (row, index) in self.rows.chunks_exact_mut(FEATURES).zip(indices) {
+                    for (row, index) in self.rows.chunks_exact_mut(length).zip(indices) {
                         read(self.simd, known(index).unwrap_or_default(), row);
                     }
                 } else {
                     load_pixels(self.simd, examples.data, indices, shift, &mut self.moved, pixels);
-                    scatterer.features(pixels, bytes);
-                    for (row, bytes) in self.rows.chunks_exact_mut(FEATURES).zip(bytes.chunks_exact(FEATURES)) {
+                    maker.features(pixels, bytes);
+                    for (row, bytes) in self.rows.chunks_exact_mut(length).zip(bytes.chunks_exact(length)) {
                         read(self.simd, bytes, row);
                     }
                 }
@@ -112,11 +110,12 @@ impl<S: Simd> Block<S> {
     /// Takes in one image of pixels in [0, 1].
     pub fn load_image(&mut self, image: &[f32]) {
         self.live = 1;
-        match &mut self.scattering {
+        match &mut self.fixed {
             None => self.rows[..self.inputs].copy_from_slice(image),
-            Some(Scattering { scatterer, bytes, .. }) => {
-                scatterer.features(image, &mut bytes[..FEATURES]);
-                read(self.simd, &bytes[..FEATURES], &mut self.rows[..FEATURES]);
+            Some(Fixed { maker, bytes, .. }) => {
+                let length = maker.length();
+                maker.features(image, &mut bytes[..length]);
+                read(self.simd, &bytes[..length], &mut self.rows[..length]);
             }
         }
         self.finish(&[0.0; MOST_LANES]);
@@ -124,11 +123,12 @@ impl<S: Simd> Block<S> {
 
     /// The features of the examples `range` of `data`, `[example][feature]`; nothing where the model takes pixels.
     pub fn features(&mut self, data: &Dataset, range: Range<usize>, out: &mut [u8]) {
-        let Some(Scattering { scatterer, pixels, .. }) = &mut self.scattering else { return };
-        for (start, out) in range.clone().step_by(S::LANES).zip(out.chunks_mut(S::LANES * FEATURES)) {
+        let Some(Fixed { maker, pixels, .. }) = &mut self.fixed else { return };
+        let length = maker.length();
+        for (start, out) in range.clone().step_by(S::LANES).zip(out.chunks_mut(S::LANES * length)) {
             let part = start..range.end.min(start + S::LANES);
             load_pixels(self.simd, data, part, Shift::NONE, &mut self.moved, pixels);
-            scatterer.features(pixels, out);
+            maker.features(pixels, out);
         }
     }
 

@@ -32,7 +32,7 @@ use crate::{
         },
     },
     mechanism::exact_sum::SLOT,
-    model::{Architecture, scattering::FEATURES},
+    model::Architecture,
 };
 
 /// Pieces of a lot, where there are enough examples: no fewer on a grid, no more without one.
@@ -49,6 +49,8 @@ pub struct WorkerPool<S: Simd> {
     sums: Vec<Mutex<Sum>>,
     parameters: usize,
     classes: usize,
+    /// What it takes of an example.
+    inputs: usize,
     #[cfg(not(target_arch = "wasm32"))]
     threads: Option<rayon::ThreadPool>,
 }
@@ -77,6 +79,7 @@ impl<S: Simd> WorkerPool<S> {
             sums: Vec::new(),
             parameters: model.parameters(),
             classes: model.classes(),
+            inputs: model.inputs(),
             #[cfg(not(target_arch = "wasm32"))]
             threads: if workers > 1 { Some(start_threads(workers)?) } else { None },
         })
@@ -233,11 +236,12 @@ impl<S: Simd> Kernels for WorkerPool<S> {
     }
 
     fn features(&mut self, data: &Dataset, first: usize, out: &mut [u8]) {
-        let parts: Vec<_> = out.chunks_mut(S::LANES * FEATURES).map(Mutex::new).collect();
+        let parts: Vec<_> = out.chunks_mut(S::LANES * self.inputs).map(Mutex::new).collect();
+        let length = self.inputs;
         self.share(parts.len(), |(_, worker), part| {
             let mut out = parts[part].lock().unwrap_or_else(PoisonError::into_inner);
             let start = first + part * S::LANES;
-            worker.features(data, start..start + out.len() / FEATURES, &mut out);
+            worker.features(data, start..start + out.len() / length, &mut out);
         });
     }
 

@@ -224,6 +224,7 @@ fn what_is_wrong_with_files_is_german() {
         let error = LoadError::Fetch { url: "https://a.b/c.bin".to_owned(), reason: reason.to_owned(), absent: false };
         if !reason.contains("404") {
             said.add(SessionError::Start { reason: reason.to_owned() });
+            said.add(SessionError::Extractor { reason: reason.to_owned() });
             said.add(error);
         }
     }
@@ -498,6 +499,8 @@ fn what_an_engine_or_a_store_refuses_is_german() {
         Unsupported::AugmentationOnGpu,
         Unsupported::SharingOnGpu,
         Unsupported::ScatteringOnSoftware,
+        Unsupported::NoExtractor,
+        Unsupported::LayersOnFeatures,
         Unsupported::SteepNoise,
         Unsupported::NoEnvelope,
         Unsupported::EnvelopeTooLong { parameters: 12, most: 3 },
