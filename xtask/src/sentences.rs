@@ -74,6 +74,7 @@ const UNSAID: &[&str] = &[
     "maxpool 2/1",
     "avgpool 2",
     "dense 10",
+    "scattering, dense 10",
     "dense 32",
     "tempered 1.58 3 0.71",
     "groupnorm 4",

@@ -34,7 +34,8 @@ pub struct Arguments {
     /// cifar10, or colour where it is not at hand
     #[arg(long, value_enum, default_value = "cifar10")]
     dataset: On,
-    /// Networks: small (a minute an epoch and mechanism on one thread), paper (the network of the paper's MNIST figures), papernot (that of Papernot et al. 2021)
+    /// Networks: small (a minute an epoch and mechanism on one thread), scattering and extractor (linear models on fixed features), paper (the network of the paper's MNIST
+    /// figures), papernot (that of Papernot et al. 2021)
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Network::Paper, Network::Papernot])]
     network: Vec<Network>,
     /// Epochs of lots of 256; the paper has 100
@@ -69,6 +70,8 @@ enum On {
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Network {
     Small,
+    Scattering,
+    Extractor,
     Paper,
     Papernot,
 }
@@ -77,6 +80,8 @@ impl Network {
     const fn name(self) -> &'static str {
         match self {
             Self::Small => "A small CNN",
+            Self::Scattering => "A linear model on scattering features",
+            Self::Extractor => "A linear model on features of a fixed network",
             Self::Paper => "The CNN of the paper's MNIST figures",
             Self::Papernot => "The CNN of Papernot et al. 2021",
         }
@@ -89,6 +94,8 @@ impl Network {
             Self::Small => {
                 "input 3x32x32, conv 8 5x5/2 same, tanh, maxpool 2, conv 16 3x3 same, tanh, maxpool 2, dense 10"
             }
+            Self::Scattering => "input 3x32x32, scattering, dense 10",
+            Self::Extractor => "input 3x32x32, extractor, dense 10",
             Self::Paper => {
                 "input 3x32x32, conv 16 8x8/2 same, tanh, maxpool 2/1, conv 32 4x4/2, tanh, maxpool 2/1, dense 32, tanh, dense 10"
             }
@@ -178,7 +185,7 @@ mod tests {
 
     #[test]
     fn every_network_and_mechanism_is_one() {
-        for network in [Network::Small, Network::Paper, Network::Papernot] {
+        for network in [Network::Small, Network::Scattering, Network::Extractor, Network::Paper, Network::Papernot] {
             let plain = plain(network.model().unwrap(), 1.0, 50_000);
             assert_eq!((plain.steps, plain.model.picture(), plain.model.classes()), (Some(195), colour::PICTURE, 10));
             for method in METHODS {
