@@ -6,17 +6,14 @@
 
 use hushgrad::{
     accounting::{noise::NoiseSpec, rounding::GridRounding},
-    data::{Dataset, FeatureKind},
-    engine::{Engine, EngineError, Performance, Task, cpu::CpuEngine, reference::ReferenceEngine},
+    data::{Dataset, FeatureKind, Shift, synthetic::colour},
+    engine::{Engine, EngineError, Performance, StepInput, Task, cpu::CpuEngine, reference::ReferenceEngine},
     mechanism::{EncoderSpec, EnvelopeShape},
     model::{Architecture, initial_parameters},
 };
 #[cfg(feature = "gpu")]
 use hushgrad::{
-    data::{
-        sharing::Sharing,
-        synthetic::{self, colour},
-    },
+    data::{sharing::Sharing, synthetic},
     engine::{
         EngineFactory, LocalSteps, Unsupported,
         gpu::{Gpu, GpuEngine},
@@ -123,13 +120,15 @@ fn layers_on_features_take_the_same_step() {
         ("input 3x32x32, extractor, conv 3 2x2, relu, dense 10", &colours),
     ] {
         for copies in [1, 2] {
+            let shifts = &[Shift::NONE, Shift { right: 2, down: -1 }][..copies as usize];
             let task = Task { copies, ..clip(built(list)) };
             let start = initial_parameters(task.model, SEED);
             let mut engine = CpuEngine::new(task.clone(), data.clone(), &start, Performance::default()).unwrap();
             let mut reference = ReferenceEngine::new(&task, data.clone(), SEED).unwrap();
             for number in 1..3 {
-                step(&mut engine, &[0, 3, 4, 7, 11], number);
-                step(&mut reference, &[0, 3, 4, 7, 11], number);
+                let input = || StepInput { shifts, ..input(&[0, 3, 4, 7, 11], number) };
+                block_on(engine.step(input())).unwrap();
+                block_on(reference.step(input())).unwrap();
             }
             let (ours, theirs) = (parameters(&mut engine), parameters(&mut reference));
             let difference = relative_difference(&minus(&ours, &start), &minus(&theirs, &start));

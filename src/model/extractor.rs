@@ -258,11 +258,11 @@ mod tests {
         let extractor = Extractor::decode(bytes).unwrap();
         assert_eq!(extractor.encode(), bytes);
         assert_eq!(Extractor::decode(&bytes[1..]), None);
-        // No image brings a sum beyond 32 bits.
+        // No image brings a sum beyond 24 bits: the CPU engine adds up in f32.
         for (shape, weights) in CONVOLUTIONS.iter().zip(&extractor.convolutions) {
             for (row, bias) in weights.weights.chunks_exact(shape.taps()).zip(&weights.biases) {
                 let most: i64 = row.iter().map(|weight| 255 * i64::from(*weight).abs()).sum();
-                assert!(most + i64::from(*bias).abs() < i32::MAX.into());
+                assert!(most + i64::from(*bias).abs() < 1 << 24);
             }
         }
     }
