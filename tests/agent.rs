@@ -93,6 +93,8 @@ enum Says {
     #[default]
     Yes,
     No(StoreError),
+    /// It answers after a while, of which a thread that is busy sees nothing but one long pause.
+    Late,
     /// It never answers.
     Nothing,
     /// The thread dies as it writes: the block is written, and nobody hears of it.
@@ -149,6 +151,10 @@ impl Page {
         match says {
             Says::Yes => what(&mut self.browser.kept.borrow_mut()),
             Says::No(error) => Err(error),
+            Says::Late => {
+                turns(4).await;
+                what(&mut self.browser.kept.borrow_mut())
+            }
             Says::Nothing | Says::WritesAndFallsSilent => std::future::pending().await,
         }
     }

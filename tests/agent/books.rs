@@ -203,6 +203,19 @@ fn a_store_that_fails_in_mid_run_pauses_it_inside_what_is_written() {
     }
 }
 
+/// Images were drawn, or features computed, while the store's answer waited: it is no late one.
+#[test]
+fn an_answer_that_a_busy_thread_did_not_hear_at_once_is_heard() {
+    let browser = Rc::<Browser>::default();
+    let mut thread = Thread::with_run_in(browser.clone(), endless());
+    thread.ask_and_settle(Request::StepOnce);
+    drop(thread);
+    *browser.says.borrow_mut() = Says::Late;
+    let (_, events) = visit(&browser);
+    assert!(!events.iter().any(|event| matches!(event, Event::Problem(_))), "{events:?}");
+    assert!(events.iter().any(|event| matches!(event, Event::Kept(_))), "{events:?}");
+}
+
 #[test]
 fn a_store_that_never_answers_gets_a_sentence() {
     let browser = Rc::<Browser>::default();

@@ -66,3 +66,42 @@ test("one image is followed through the network, by hand and in slow motion", as
   await page.getByRole("button", { name: /, 3 of the / }).click();
   await expect.poll(() => lengths.textContent()).not.toBe(before);
 });
+
+test("a fixed network's features stand in front, and are there before the first step", async ({ page, site }) => {
+  test.setTimeout(180_000);
+  const asked: string[] = [];
+  page.on("request", (request) => { if (request.url().includes("extractor.pretrained")) asked.push(request.url()); });
+  await open(page, site, "?backend=cpu&dataset=colour&layers=dense%2010&encoder=clip&noise=gaussian&sigma=0.6&lot=256&rate=4&steps=80");
+  const layers = () => page.getByTestId("builder").getByTestId("layer").evaluateAll((all) => all.map((each) => (each as HTMLInputElement).value));
+  await page.getByTestId("builder-add").selectOption("scattering");
+  await expect.poll(layers).toEqual(["scattering", "dense 10"]);
+  await expect(page.getByTestId("builder-size")).toContainText("38,890 parameters");
+  expect(asked).toEqual([]);
+  // One kind at a time; and nothing is in front of it.
+  await page.getByTestId("builder-add").selectOption("extractor");
+  await expect.poll(layers).toEqual(["extractor", "dense 10"]);
+  await page.getByTestId("builder").getByTestId("layer").first().press("Alt+ArrowDown");
+  await expect(page.getByTestId("builder-error")).toContainText("layer 2 is “extractor”, features of the image itself");
+  await page.getByTestId("builder").getByTestId("layer").nth(1).press("Alt+ArrowUp");
+  await expect(page.getByTestId("builder-error")).toBeEmpty();
+  await hook(page, "play").click();
+  await expect(page.getByTestId("features")).toHaveAttribute("title", /^Features of [\d,]+ of 20,000 training images$/, { timeout: 60_000 });
+  await expect.poll(() => value(page, "step"), { timeout: 120_000 }).toBe(80);
+  await expect(page.getByTestId("features")).toHaveCount(0);
+  expect(await value(page, "accuracy")).toBeGreaterThan(0.6);
+  expect(asked.length).toBeGreaterThan(0);
+});
+
+// A service worker would fetch the file past the test's route.
+test.describe("without a service worker", () => {
+  test.use({ serviceWorkers: "block" });
+  test("a network of features that does not arrive is said, and another model trains", async ({ page, site, watched }) => {
+    watched.allowed.push(/ERR_FAILED|Failed to fetch/);
+    await page.route("**/extractor.pretrained*", (route) => route.abort());
+    await open(page, site, "?backend=cpu&dataset=synthetic&layers=extractor,%20dense%2010&lot=64&steps=20");
+    await expect(hook(page, "error")).toContainText("The network that finds features did not arrive");
+    await page.locator("#model").selectOption("linear");
+    await hook(page, "play").click();
+    await expect.poll(() => value(page, "step"), { timeout: 60_000 }).toBe(20);
+  });
+});

@@ -38,7 +38,7 @@ pub fn bar(page: Page) -> impl IntoView {
             </div>
             {readouts(page)}
             {view_fn(move || page.run.features.get().map(|(done, total)| view! {
-                <progress class="features" data-testid="features" title=t!("Features of {done} of {total} training images", done = done, total = total) aria-label=t!("Features that the first step waits for") max=total.to_string() value=done.to_string()></progress>
+                <progress class="features" data-testid="features" title=t!("Features of {done} of {total} training images", done = format::integer(done.into()), total = format::integer(total.into())) aria-label=t!("Features that the first step waits for") max=total.to_string() value=done.to_string()></progress>
             }.into_any()))}
         </section>
     }

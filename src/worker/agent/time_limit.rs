@@ -17,15 +17,23 @@ pub(super) async fn within<H: Host, T>(
     limited(host, PATIENCE, answer).await
 }
 
+/// Pieces that a time limit is waited for in.
+const PIECES: u32 = 10;
+
 async fn limited<H: Host, T>(
     host: &H,
     limit: Duration,
     answer: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {
-    match select(pin!(answer), pin!(host.sleep(limit))).await {
-        Either::Left((answer, _)) => answer,
-        Either::Right(_) => Err(StoreError::Silent(limit)),
+    // In pieces: while images are drawn, or features computed, a piece may take seconds, and an answer that came meanwhile is not late.
+    let mut answer = pin!(answer);
+    for _ in 0..PIECES {
+        match select(answer.as_mut(), pin!(host.sleep(limit / PIECES))).await {
+            Either::Left((answer, _)) => return answer,
+            Either::Right(_) => {}
+        }
     }
+    Err(StoreError::Silent(limit))
 }
 
 /// Makes all of `changes` or none, within the time limit.
