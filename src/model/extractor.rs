@@ -285,10 +285,10 @@ mod tests {
         let pixel = |row: usize, column: usize| u32::from(image[2 * row * SIDE + 2 * column]);
         let best =
             |row: usize, column: usize| (0..4).map(|k| pixel(2 * row + k / 2, 2 * column + k % 2)).max().unwrap();
-        for cell in 0..CELLS * CELLS {
+        for (cell, &feature) in found[..CELLS * CELLS].iter().enumerate() {
             let (row, column) = (2 * (cell / CELLS), 2 * (cell % CELLS));
             let sum: u32 = (0..4).map(|k| best(row + k / 2, column + k % 2)).sum();
-            assert_eq!(u32::from(found[cell]), sum + 128 - 100, "cell {cell}");
+            assert_eq!(u32::from(feature), sum + 128 - 100, "cell {cell}");
         }
         assert!(found[CELLS * CELLS..].iter().all(|&byte| byte == 128 - 100));
     }

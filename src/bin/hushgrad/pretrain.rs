@@ -106,7 +106,7 @@ fn drawn(picture: Picture, seed: u64, start: u64, len: usize) -> Dataset {
     if picture.channels > 1 {
         return colour::dataset(seed, start, len);
     }
-    distorted(&synthetic::dataset(seed, start, len), seed << 32 | start / len as u64)
+    distorted(&synthetic::dataset(seed, start, len), (seed << 32) | (start / len as u64))
 }
 
 /// The parameters after pre-training on images that the program draws, not yet rounded to the file's bytes.

@@ -16,14 +16,14 @@ pub struct FeatureMaker<S: Simd> {
 enum By<S: Simd> {
     Scattering(Box<Scatterer<S>>),
     /// Nothing while its file was not fetched: engines are not made then.
-    Network(Option<Extractor<S>>),
+    Network(Option<Box<Extractor<S>>>),
 }
 
 impl<S: Simd> FeatureMaker<S> {
     pub fn new(simd: S, map: FeatureMap) -> Self {
         let by = match map.kind {
             FeatureKind::Scattering => By::Scattering(Box::new(Scatterer::new(simd, map.picture))),
-            FeatureKind::Learned => By::Network(Extractor::new(simd, map.picture)),
+            FeatureKind::Learned => By::Network(Extractor::new(simd, map.picture).map(Box::new)),
         };
         Self { map, by }
     }
