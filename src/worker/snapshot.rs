@@ -76,7 +76,9 @@ impl PictureLayout {
                         Some(map) => {
                             let (maps, side) = map.shape();
                             let images = maps.min(81);
-                            Self { images, side, columns: images.min(18) }
+                            // Nearly a square.
+                            let columns = (1..=images).find(|columns| columns * columns >= images).unwrap_or(1);
+                            Self { images, side, columns }
                         }
                         None => Self { images: 1, side: 16, columns: 1 },
                     }
