@@ -172,6 +172,7 @@ fn compile<'a>(
         });
         let page = scope.spawn(|| program("page", "app", page_profile, "--features page"));
         program("accountant", "accountant", profile, "")?;
+        program("reader of files", "reader", profile, "")?;
         if kind == Kind::Shipped {
             program(RELAXED_NAME, "worker", profile, "--features gpu,relaxed-simd")?;
             // The next build, and Trunk's, is of the same name.

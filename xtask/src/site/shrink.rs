@@ -76,7 +76,8 @@ fn text_files(staging: &Path) -> Result<Vec<PathBuf>> {
     let mut all = files(staging)?;
     all.retain(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let ours = ["app-", "worker", "accountant", "boot", "start", "style"].iter().any(|s| name.starts_with(s));
+        let ours =
+            ["app-", "worker", "accountant", "reader", "boot", "start", "style"].iter().any(|s| name.starts_with(s));
         path.parent() == Some(staging) && ours && (name.ends_with(".js") || name.ends_with(".css"))
     });
     Ok(all)

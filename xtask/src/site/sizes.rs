@@ -20,7 +20,7 @@ struct Part {
     budget: u64,
 }
 
-const PARTS: [Part; 4] = [
+const PARTS: [Part; 5] = [
     // Program, scripts and styles that must come before a page that can be used.
     Part { name: "the page", start: "", budget: 426_000 },
     // Both threads come after the first paint; one of the first two, as the browser can.
@@ -29,6 +29,8 @@ const PARTS: [Part; 4] = [
     Part { name: "the training thread with relaxed SIMD", start: RELAXED, budget: 838_000 },
     // A method that is priced is some kilobytes: units that share a vector took the last.
     Part { name: "the accountant", start: "accountant", budget: 412_000 },
+    // It comes when a visitor has brought files.
+    Part { name: "the reader of files", start: "reader", budget: 120_000 },
 ];
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
@@ -127,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_budget_is_kept_or_named() {
-        let files = ["a.js", "worker.js", "worker-relaxed_bg.wasm", "accountant_bg.wasm"];
+        let files = ["a.js", "worker.js", "worker-relaxed_bg.wasm", "accountant_bg.wasm", "reader_bg.wasm"];
         for (file, Part { name, budget, .. }) in files.into_iter().zip(&PARTS) {
             let with = |brotli| {
                 let of = |name: &str| {
