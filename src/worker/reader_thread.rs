@@ -1,15 +1,14 @@
 //! The reader's thread in a browser: a worker of the training thread. It is started, and its program fetched, when a visitor has brought files, and ends when they are read.
+//! Frames of other pages have no place for files, so it is never started in a sandbox without an origin, where a worker of a worker's would need more than this.
 
 use std::{cell::RefCell, convert::Infallible, rc::Rc, sync::Arc};
 
 use futures::channel::mpsc::{UnboundedSender, unbounded};
 use gloo::timers::callback::Timeout;
-use js_sys::{Array, JSON, Reflect, Uint8Array};
+use js_sys::{Array, Reflect, Uint8Array};
 use wasm_bindgen::{JsCast, JsValue, closure::Closure};
 use wasm_bindgen_futures::spawn_local;
-use web_sys::{
-    Blob, BlobPropertyBag, DedicatedWorkerGlobalScope, ErrorEvent, MessageEvent, Url, Worker, WorkerOptions, WorkerType,
-};
+use web_sys::{DedicatedWorkerGlobalScope, ErrorEvent, MessageEvent, Worker, WorkerOptions, WorkerType};
 
 use super::{
     asked::own_requests,
@@ -61,7 +60,10 @@ impl Drop for Thread {
 /// # Errors
 /// The browser starts no such thread.
 pub fn start(address: &str, asked: Asked) -> Result<Reader, ReaderError> {
-    let worker = begin(address).map_err(|error| ReaderError::Absent { reason: reason(&error) })?;
+    let options = WorkerOptions::new();
+    options.set_name("hushgrad-reader");
+    options.set_type(WorkerType::Module);
+    let worker = Worker::new_with_options(address, &options).map_err(|error| ReaderError::Absent { reason: reason(&error) })?;
     let (tell, heard) = unbounded();
     let unsent = Unsent::new(RefCell::new(Some(Vec::new())));
     // Sending fails only once nobody listens any more.
@@ -93,23 +95,6 @@ pub fn start(address: &str, asked: Asked) -> Result<Reader, ReaderError> {
         }
     });
     Ok(Reader { orders: Box::new(Thread { worker, unsent, _said: said, _failed: failed, _late: late }), heard })
-}
-
-fn begin(address: &str) -> Result<Worker, JsValue> {
-    let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
-    let options = WorkerOptions::new();
-    options.set_name("hushgrad-reader");
-    // A page without an origin starts its threads from classic scripts of one line (`www/start.js`), and so does this one.
-    if !scope.location().href().starts_with("blob:") {
-        options.set_type(WorkerType::Module);
-        return Worker::new_with_options(address, &options);
-    }
-    let address = JSON::stringify(&address.into())?;
-    let line = format!("import({address}).catch((error) => setTimeout(() => {{ throw error; }}));");
-    let kind = BlobPropertyBag::new();
-    kind.set_type("text/javascript");
-    let script = Blob::new_with_str_sequence_and_options(&Array::of1(&line.into()), &kind)?;
-    Worker::new_with_options(&Url::create_object_url_with_blob(&script)?, &options)
 }
 
 /// What the browser says of a failure.
