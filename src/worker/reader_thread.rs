@@ -63,7 +63,8 @@ pub fn start(address: &str, asked: Asked) -> Result<Reader, ReaderError> {
     let options = WorkerOptions::new();
     options.set_name("hushgrad-reader");
     options.set_type(WorkerType::Module);
-    let worker = Worker::new_with_options(address, &options).map_err(|error| ReaderError::Absent { reason: reason(&error) })?;
+    let worker =
+        Worker::new_with_options(address, &options).map_err(|error| ReaderError::Absent { reason: reason(&error) })?;
     let (tell, heard) = unbounded();
     let unsent = Unsent::new(RefCell::new(Some(Vec::new())));
     // Sending fails only once nobody listens any more.

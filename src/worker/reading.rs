@@ -181,3 +181,58 @@ async fn decoded(
     }
     visitor::pictured(pictures).map(Some)
 }
+
+#[cfg(test)]
+mod tests {
+    use futures::{StreamExt, channel::mpsc::unbounded};
+
+    use super::*;
+
+    #[test]
+    fn bytes_travel_beside_what_is_said_and_arrive_in_it() {
+        let piece = |bytes: Option<Vec<u8>>| Order::Piece(bytes);
+        for order in [Order::Read(vec![("a".to_owned(), 5)]), piece(None), piece(Some(vec![])), piece(Some(vec![1, 2]))]
+        {
+            let (said, beside) = order.clone().parted();
+            let packed = postcard::to_allocvec(&said).unwrap();
+            assert_eq!(postcard::from_bytes::<Order<()>>(&packed).unwrap().with(beside), order);
+        }
+        let told: Told<u8> = Told::Wanted(Piece { file: 1, bytes: 5..9 });
+        let packed = postcard::to_allocvec(&told).unwrap();
+        let arrived: Told<u8> = postcard::from_bytes(&packed).unwrap();
+        assert!(matches!(arrived, Told::Wanted(Piece { file: 1, bytes }) if bytes == (5..9)));
+        assert_eq!(Told::Read(1).try_map(|_: u8| Err::<u8, _>("why")).unwrap_err(), "why");
+        assert!(matches!(Told::Read(1).try_map(|read: u8| Ok::<_, ()>(u32::from(read))), Ok(Told::Read(1_u32))));
+    }
+
+    /// What is told of these orders, of which there are no more.
+    fn told(all: Vec<Order<Vec<u8>>>) -> Vec<Told<Digits>> {
+        let (orders, taken) = unbounded();
+        all.into_iter().for_each(|order| orders.send(order));
+        drop(orders);
+        let (tell, heard) = unbounded();
+        let none = async |_: &[u8]| Err(DecodeError { detail: "there is no decoder".to_owned() });
+        futures_executor::block_on(async {
+            read(taken, none, move |told| drop(tell.unbounded_send(told))).await;
+            heard.collect().await
+        })
+    }
+
+    #[test]
+    fn a_reader_ends_with_its_orders_and_refuses_once() {
+        let read = || Order::Read(vec![("mine".to_owned(), 5_000)]);
+        assert!(told(vec![]).is_empty());
+        assert!(told(vec![Order::Piece(None)]).is_empty());
+        assert!(matches!(told(vec![read()])[..], [Told::Wanted(Piece { file: 0, .. })]));
+        for (orders, says) in [
+            (vec![Order::Read(vec![])], "no file was given"),
+            (vec![read(), Order::Piece(None)], "“mine” cannot be read"),
+            (vec![read(), Order::Piece(Some(vec![0; 7]))], "mine changed while it was read"),
+        ] {
+            let all = told(orders);
+            let [.., Told::Refused(sentence)] = &all[..] else { panic!("{all:?}") };
+            assert!(sentence.contains(says), "{sentence}");
+            assert_eq!(all.iter().filter(|told| matches!(told, Told::Refused(_))).count(), 1);
+        }
+    }
+}
