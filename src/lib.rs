@@ -64,7 +64,7 @@
 //! | [`train`] | configuration, plan, session, report | the above |
 //! | [`attack`] | attacks that people recognise, on a run's own release: membership, the candidate game, an image from a gradient | the above |
 //! | [`plot`] | charts as plain data and as SVG, for the page and the native tool | the type of a point of [`train`] |
-//! | [`worker`] | the page's two threads, and what may be asked of them | the above |
+//! | [`worker`] | the page's threads, and what may be asked of them | the above |
 //! | [`ui`] | the page (feature `page`): plain logic everywhere, Leptos in the browser | [`worker`]'s messages, [`plot`], plain data of the rest |
 //!
 //! No module uses one below it in this table. Nothing in [`accounting`] knows a tensor; nothing that computes gradients knows ε.

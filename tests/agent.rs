@@ -22,7 +22,6 @@ use hushgrad::{
     data::{
         Source,
         idx::PIXELS,
-        raster::{DecodeError, Raster},
         shard_writer::{self, MANIFEST, Set},
         synthetic,
     },
@@ -42,6 +41,7 @@ use hushgrad::{
         inbox::Message,
         load_error::LoadError,
         protocol::{BackendChoice, DataRequest, Event, NetworkRequest, Problem, Request, RunInfo},
+        reading::{self, Heard, Reader, ReaderError},
         run_store::{Change, Entry, Memory, Record, Spent, Store, StoreError},
     },
 };
@@ -74,6 +74,8 @@ struct Page {
     patient: Cell<bool>,
     /// What happens as the next run stands.
     at_start: RefCell<Option<Box<dyn FnOnce()>>>,
+    /// What is heard of the next reader before it reads; an error: it cannot be started.
+    of_reader: RefCell<Vec<Result<Heard, ReaderError>>>,
     spawner: LocalSpawner,
 }
 
@@ -187,9 +189,25 @@ impl Host for Page {
     fn keep(&self, url: &str, _: &[u8]) {
         self.kept.borrow_mut().push(url.to_owned());
     }
-    async fn decode(&self, coded: &[u8]) -> Result<Raster, DecodeError> {
-        turns(1).await;
-        hushgrad::data::decode::decode(coded)
+    fn reader(&self, _: &str) -> Result<Reader, ReaderError> {
+        let (orders, taken) = unbounded();
+        let (tell, heard) = unbounded();
+        let reader = Reader { orders: Box::new(orders), heard };
+        for heard in self.of_reader.take() {
+            let heard = heard?;
+            let over = matches!(heard, Heard::Failed(_));
+            tell.unbounded_send(heard).unwrap();
+            if over {
+                return Ok(reader);
+            }
+        }
+        let decode = async |coded: &[u8]| {
+            turns(1).await;
+            hushgrad::data::decode::decode(coded)
+        };
+        let told = move |told| drop(tell.unbounded_send(Heard::Told(told)));
+        self.spawn(reading::read(taken, decode, told));
+        Ok(reader)
     }
     async fn yield_now(&self) {
         turns(1).await;
@@ -258,6 +276,7 @@ impl Thread {
             browser,
             patient: Cell::default(),
             at_start: RefCell::default(),
+            of_reader: RefCell::default(),
             spawner: pool.spawner(),
         });
         let (inbox, messages): (_, UnboundedReceiver<Message>) = unbounded();
@@ -334,7 +353,7 @@ impl Thread {
     /// The visitor's files, handed over piece by piece as they are asked for.
     fn load_files(&mut self, files: &[(String, Vec<u8>)]) -> Vec<Event> {
         let sizes = files.iter().map(|(name, bytes)| (name.clone(), bytes.len() as u64)).collect();
-        let mut events = self.load(DataRequest::Files(sizes));
+        let mut events = self.load(own(sizes));
         while let Some(Event::Wanted { load, file, start, end }) =
             events.iter().position(|event| matches!(event, Event::Wanted { .. })).map(|place| events.remove(place))
         {
@@ -379,6 +398,11 @@ fn shards(name: &str) -> Vec<(String, Vec<u8>)> {
     files
 }
 
+/// The visitor's files of these names and sizes.
+fn own(files: Vec<(String, u64)>) -> DataRequest {
+    DataRequest::Files { reader: "http://here/reader_loader.js".to_owned(), files }
+}
+
 /// A visitor's file that breaks off.
 fn damaged() -> Vec<(String, Vec<u8>)> {
     vec![("mine-images-idx3-ubyte".to_owned(), vec![0, 0, 8, 3, 0, 0])]
@@ -395,7 +419,7 @@ fn refusals(events: &[Event]) -> Vec<(u32, &str)> {
 #[test]
 fn files_are_asked_for_piece_by_piece_and_not_at_all_where_they_are_too_many_or_too_large() {
     let mut thread = Thread::with_run(short());
-    let sized = |count: u32, size| DataRequest::Files((0..count).map(|i| (format!("file-{i}"), size)).collect());
+    let sized = |count: u32, size| own((0..count).map(|i| (format!("file-{i}"), size)).collect());
     for (request, says) in [(sized(20, 250_000_000), "20 files were given"), (sized(1, 9 << 30), "file-0 has 9.7 GB")] {
         let events = thread.load(request);
         let [(_, sentence)] = refusals(&events)[..] else { panic!("{events:?}") };
@@ -470,12 +494,12 @@ fn pictures_are_decoded_beside_the_loop() {
     // Others take the place of those that are being decoded.
     let zip = pictures(60, false);
     let size = zip.len() as u64;
-    let first = thread.load(DataRequest::Files(vec![("pets.zip".to_owned(), size)]));
+    let first = thread.load(own(vec![("pets.zip".to_owned(), size)]));
     assert!(matches!(first[..], [Event::Wanted { start: 0, end: 1024, .. }]), "{first:?}");
     let load = thread.loads;
     thread.ask_and_settle(Request::Piece { load, bytes: Some(zip[..1024].to_vec()) });
     thread.ask(Request::Piece { load, bytes: Some(zip[1024..].to_vec()) });
-    let events = thread.load(DataRequest::Files(vec![("labels".to_owned(), 1000)]));
+    let events = thread.load(own(vec![("labels".to_owned(), 1000)]));
     let [Event::NotLoaded { load: over, sentence, .. }] =
         &events.iter().filter(|event| matches!(event, Event::NotLoaded { .. })).collect::<Vec<_>>()[..]
     else {
@@ -483,6 +507,41 @@ fn pictures_are_decoded_beside_the_loop() {
     };
     assert!(*over == load && sentence.starts_with("other files were chosen"), "{events:?}");
     assert!(!events.iter().any(|event| matches!(event, Event::Loaded { .. })), "{events:?}");
+}
+
+#[test]
+fn a_reader_that_does_not_come_or_ends_says_so_and_costs_nothing() {
+    let mut thread = Thread::with_run(short());
+    let files = || own(vec![("mine-images".to_owned(), 5_000)]);
+    let absent = ReaderError::Absent { reason: "Failed to fetch".to_owned() };
+    let ended = ReaderError::Ended { reason: "unreachable".to_owned() };
+    let no_memory = ReaderError::NoMemory { bytes: 400_000_000 };
+    for (heard, says) in [
+        (Err(absent.clone()), "the program that reads files did not come (Failed to fetch)"),
+        (Ok(Heard::Failed(absent)), "the program that reads files did not come (Failed to fetch)"),
+        (Ok(Heard::Failed(ended)), "the thread that read the files has ended (unreachable)"),
+        (Ok(Heard::Failed(no_memory)), "the browser has no memory left for the 400.0 MB of these images"),
+    ] {
+        thread.page.of_reader.replace(vec![heard]);
+        let events = thread.load(files());
+        let [(load, sentence)] = refusals(&events)[..] else { panic!("{events:?}") };
+        assert!(load == thread.loads && sentence.starts_with(says), "{sentence}");
+        // It is read no further, even if it should go on.
+        let piece = Request::Piece { load: thread.loads, bytes: Some(vec![0; 1024]) };
+        assert_eq!(thread.ask_and_settle(piece), vec![]);
+    }
+    // One that comes late is told of, and reads.
+    thread.page.of_reader.replace(vec![Ok(Heard::Late)]);
+    let events = thread.load(files());
+    let late = |event: &Event| matches!(event, Event::Notice(said) if said.contains("takes long to come"));
+    let wanted = |event: &Event| matches!(event, Event::Wanted { file: 0, start: 0, .. });
+    assert!(events.len() == 2 && events.iter().any(late) && events.iter().any(wanted), "{events:?}");
+    // Other digits that come in between are those that are used: the files are read no further.
+    let events = thread.load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 });
+    assert!(events.iter().any(|event| matches!(event, Event::Loaded { train: 600, .. })), "{events:?}");
+    assert_eq!(thread.ask_and_settle(Request::Piece { load: thread.loads - 1, bytes: Some(vec![0]) }), vec![]);
+    let report = Thread::last_report(&thread.ask_and_settle(Request::Play));
+    assert_eq!(report.step, 40);
 }
 
 #[test]

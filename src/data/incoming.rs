@@ -27,7 +27,7 @@ pub struct Incoming {
 }
 
 /// A range of bytes of one file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Piece {
     /// Place among the files, from 0.
     pub file: u32,

@@ -60,8 +60,6 @@ pub enum VisitorError {
     Changed { file: String },
     #[error("{file}: the browser has no memory left for its {}; close other pages, or give fewer examples", size(*.bytes))]
     NoMemory { file: String, bytes: u64 },
-    #[error("other files were chosen, so the ones before were not read to their end")]
-    Superseded,
     #[error("{file}: {found} without {missing}; choose the {missing} file that belongs to it as well")]
     Unpaired { file: String, found: Kind, missing: Kind },
     #[error("{first} and {second} are both {role} {kind}; choose one of them")]
@@ -86,7 +84,8 @@ pub enum VisitorError {
 }
 
 /// Rounded up, with a decimal: `1.2 GB`, `392.1 MB`.
-fn size(bytes: u64) -> String {
+#[must_use]
+pub fn size(bytes: u64) -> String {
     let (unit, name) = if bytes < 1_000_000_000 { (1_000_000, "MB") } else { (1_000_000_000, "GB") };
     let tenths = bytes.div_ceil(unit / 10);
     format!("{}.{} {name}", tenths / 10, tenths % 10)

@@ -4,7 +4,7 @@ use gloo_worker::{HandlerId, Worker, WorkerScope};
 
 use super::{
     accounts::{Accounts, Answer, Question},
-    browser::own_requests,
+    asked::own_requests,
 };
 
 /// The accountant as the page spawns it. A question and its answer carry the same number.

@@ -12,21 +12,22 @@ use gloo_worker::{HandlerId, Worker, WorkerScope};
 use js_sys::Uint8Array;
 use wasm_bindgen::{JsCast, JsValue, closure::Closure};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
-use web_sys::{Cache, Performance, PerformanceResourceTiming, RequestCache, WorkerGlobalScope};
+use web_sys::{Cache, RequestCache, WorkerGlobalScope};
 
 use super::{
-    agent, decoding, helping,
+    agent,
+    asked::own_requests,
+    helping,
     host::Host,
     inbox::Message,
     load_error::LoadError,
     protocol::{Event, NetworkRequest, Request},
+    reader_thread::{self, Asked},
+    reading::{Reader, ReaderError},
     run_store::{Change, Record, Spent, Store, StoreError},
     storage::{Database, Lock},
 };
-use crate::{
-    data::raster::{DecodeError, Raster},
-    engine::cpu::helpers::Helpers,
-};
+use crate::engine::cpu::helpers::Helpers;
 
 /// The training thread as the page spawns it.
 pub struct Trainer {
@@ -46,7 +47,13 @@ impl Worker for Trainer {
 
     fn connected(&mut self, scope: &WorkerScope<Self>, page: HandlerId) {
         let (sender, receiver) = unbounded();
-        let host = Browser { scope: scope.clone(), page, channel: Channel::new(), database: Database::default() };
+        let host = Browser {
+            scope: scope.clone(),
+            page,
+            channel: Channel::new(),
+            database: Database::default(),
+            of_readers: Asked::default(),
+        };
         spawn_local(agent::run(Rc::new(host), receiver, sender.clone()));
         self.inbox = Some(sender);
     }
@@ -67,6 +74,8 @@ struct Browser {
     page: HandlerId,
     channel: Option<Channel>,
     database: Database,
+    /// What readers of files asked of the network.
+    of_readers: Asked,
 }
 
 impl Store for Browser {
@@ -108,8 +117,8 @@ impl Host for Browser {
         spawn_local(async move { drop(keep(&url, &bytes).await) });
     }
 
-    async fn decode(&self, coded: &[u8]) -> Result<Raster, DecodeError> {
-        decoding::decode(coded).await
+    fn reader(&self, address: &str) -> Result<Reader, ReaderError> {
+        reader_thread::start(address, self.of_readers.clone())
     }
 
     async fn yield_now(&self) {
@@ -136,15 +145,10 @@ impl Host for Browser {
     }
 
     fn requests(&self) -> Vec<NetworkRequest> {
-        own_requests()
+        let mut all = own_requests();
+        all.extend_from_slice(&self.of_readers.borrow());
+        all
     }
-}
-
-/// All network requests of the thread that calls this.
-#[must_use]
-pub fn own_requests() -> Vec<NetworkRequest> {
-    let scope: WorkerGlobalScope = js_sys::global().unchecked_into();
-    scope.performance().map(|clock| asked(&clock)).unwrap_or_default()
 }
 
 async fn fetch(url: &str, cache: RequestCache) -> Result<Vec<u8>, LoadError> {
@@ -169,23 +173,6 @@ async fn keep(url: &str, bytes: &Uint8Array) -> Result<(), JsValue> {
     let cache: Cache = JsFuture::from(scope.caches()?.open(&format!("{DIGITS} {site}"))).await?.unchecked_into();
     let response = web_sys::Response::new_with_opt_js_u8_array(Some(bytes))?;
     JsFuture::from(cache.put_with_str(plain, &response)).await.map(drop)
-}
-
-/// All network requests that the browser has recorded for a page or a thread.
-#[must_use]
-pub fn asked(clock: &Performance) -> Vec<NetworkRequest> {
-    let entries = clock.get_entries_by_type("resource").into_iter();
-    entries.map(|entry| asked_of(clock, entry.unchecked_ref())).collect()
-}
-
-/// One of the browser's records as a request.
-#[must_use]
-pub fn asked_of(clock: &Performance, entry: &PerformanceResourceTiming) -> NetworkRequest {
-    NetworkRequest {
-        url: entry.name(),
-        bytes: entry.transfer_size() as u64,
-        at: clock.time_origin() + entry.start_time(),
-    }
 }
 
 /// Turns of the event loop, each ended by a message that the thread sends itself or by a timer, whichever comes first. Nested timers take at least 4 ms.

@@ -12,10 +12,10 @@ use futures::{
 };
 use gloo::timers::future::TimeoutFuture;
 use js_sys::{Array, Float32Array, Float64Array, Uint8Array};
-use serde::{Serialize, de::DeserializeOwned};
 use wasm_bindgen::{JsCast, JsValue, closure::Closure};
 use web_sys::{DedicatedWorkerGlobalScope, ErrorEvent, MessageEvent, Worker, WorkerOptions, WorkerType};
 
+use super::transfer::{bytes, packed, unpacked};
 use crate::engine::cpu::helpers::{Answer, Heard, Helper, Helpers, Order, Transport};
 
 /// What a helper is called; its loader (`xtask/src/site/threads.rs`) and its program know their role by it.
@@ -145,19 +145,6 @@ impl Drop for Workers {
     fn drop(&mut self) {
         (0..self.count).for_each(|helper| self.end(helper));
     }
-}
-
-fn packed(what: &impl Serialize) -> Uint8Array {
-    // Only a type that postcard cannot write fails, and these are none; an empty message is nobody's.
-    Uint8Array::from(&*postcard::to_allocvec(what).unwrap_or_default())
-}
-
-fn unpacked<T: DeserializeOwned>(message: &Array) -> Option<T> {
-    postcard::from_bytes(&message.get(0).dyn_into::<Uint8Array>().ok()?.to_vec()).ok()
-}
-
-fn bytes(message: &Array, place: u32) -> Option<Vec<u8>> {
-    Some(message.get(place).dyn_into::<Uint8Array>().ok()?.to_vec())
 }
 
 fn answered(data: &JsValue) -> Option<Answer> {

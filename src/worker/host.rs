@@ -5,12 +5,10 @@ use std::time::Duration;
 use super::{
     load_error::LoadError,
     protocol::{Event, NetworkRequest},
+    reading::{Reader, ReaderError},
     run_store::Store,
 };
-use crate::{
-    data::raster::{DecodeError, Raster},
-    engine::cpu::helpers::Helpers,
-};
+use crate::engine::cpu::helpers::Helpers;
 
 /// What the loop needs of the place where it runs.
 #[expect(async_fn_in_trait, reason = "one thread; no Send bound is wanted")]
@@ -23,8 +21,11 @@ pub trait Host: Store + 'static {
     }
     /// Keeps bytes that came from a URL and passed their check, for a visit without a network.
     fn keep(&self, _url: &str, _bytes: &[u8]) {}
-    /// Decodes a PNG or JPEG file.
-    async fn decode(&self, coded: &[u8]) -> Result<Raster, DecodeError>;
+    /// A reader of one visitor's files, beside this thread; the loader at `address` starts its program.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    fn reader(&self, address: &str) -> Result<Reader, ReaderError>;
     /// Gives the event loop one turn, in which messages arrive. Only the agent's loop may call it, and not twice at a time; a task beside
     /// the loop calls [`sleep`](Self::sleep) instead.
     async fn yield_now(&self);

@@ -1,6 +1,7 @@
 //! Why digits could not be brought to the training thread.
 
-use crate::data::{shards::ShardError, visitor::VisitorError};
+use super::reading::ReaderError;
+use crate::data::shards::ShardError;
 
 /// Digits that could not be brought. What was loaded before stays.
 #[derive(Debug, thiserror::Error)]
@@ -17,5 +18,5 @@ pub enum LoadError {
     #[error("{0}; the rest of the site's dataset is used without it")]
     Part(ShardError),
     #[error(transparent)]
-    Visitor(#[from] VisitorError),
+    Reader(#[from] ReaderError),
 }

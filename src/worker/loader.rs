@@ -1,6 +1,4 @@
-//! Brings digits to the training thread: from the site's shards, from the visitor's files, or drawn here.
-
-use std::cell::Cell;
+//! Brings digits to the training thread: from the site's shards, or drawn here.
 
 use super::{
     host::Host,
@@ -9,9 +7,7 @@ use super::{
 };
 use crate::data::{
     self, Digits,
-    pictures::Undecoded,
     shards::{Assembler, Manifest, ShardError},
-    visitor::{self, VisitorError},
 };
 
 /// What a load brings, piece by piece.
@@ -37,8 +33,8 @@ pub async fn load<H: Host>(host: &H, request: DataRequest, deliver: impl Fn(Arri
         DataRequest::Colour { seed, train, test } => {
             deliver(whole(data::synthetic::colour::images(seed, train as usize, test as usize)));
         }
-        // The agent reads the visitor's files itself, piece by piece.
-        DataRequest::Files(_) => {}
+        // The agent has the visitor's files read, piece by piece.
+        DataRequest::Files { .. } => {}
         DataRequest::Site { manifest } => {
             if let Err(error) = site(host, &manifest, &deliver).await {
                 deliver(Arrival::End(error));
@@ -117,35 +113,6 @@ async fn checked<H: Host, T>(
         host.keep(url, &bytes);
     }
     Ok(found)
-}
-
-/// Decodes a visitor's pictures, one at a time, as long as they are `wanted`.
-pub async fn decode<H: Host>(host: &H, mut pictures: Undecoded, wanted: &Cell<bool>, deliver: impl Fn(Arrival)) {
-    /// Pictures between two reports.
-    const SEVERAL: u64 = 16;
-    let end = |error: VisitorError| deliver(Arrival::End(error.into()));
-    loop {
-        let coded = match pictures.wanted() {
-            Ok(Some(coded)) => coded,
-            Ok(None) => break,
-            Err(error) => return end(error.into()),
-        };
-        let decoded = host.decode(&coded).await;
-        if !wanted.get() {
-            return;
-        }
-        if let Err(error) = pictures.take(decoded) {
-            return end(error.into());
-        }
-        let (done, total) = pictures.progress();
-        if done.is_multiple_of(SEVERAL) {
-            deliver(Arrival::Progress { done, total });
-        }
-    }
-    match visitor::pictured(pictures) {
-        Ok(digits) => deliver(whole(digits)),
-        Err(error) => end(error),
-    }
 }
 
 /// The arrival of a load that brings all its digits at once.

@@ -1,12 +1,14 @@
 //! The page's two threads: their messages, and the programs that answer them. The training thread trains ([`protocol`], [`agent`]). The accountant's
 //! thread computes what runs cost and reads their files ([`accounts`]), so that the page itself contains none of the mathematics, and answers come while
-//! a long step is computed.
+//! a long step is computed. A visitor's own files are read by a thread that is there for them alone ([`reading`]).
 
 #[cfg(target_arch = "wasm32")]
 pub mod accountant;
 pub mod accounts;
 pub mod agent;
 pub mod annealing;
+#[cfg(target_arch = "wasm32")]
+pub mod asked;
 pub mod attacking;
 mod background;
 #[cfg(target_arch = "wasm32")]
@@ -28,9 +30,15 @@ pub mod load_error;
 pub mod loader;
 pub mod look;
 pub mod protocol;
+pub mod read_set;
+#[cfg(target_arch = "wasm32")]
+pub mod reader_thread;
+pub mod reading;
 pub mod run_log;
 pub mod run_store;
 pub mod snapshot;
 #[cfg(target_arch = "wasm32")]
 mod storage;
+#[cfg(target_arch = "wasm32")]
+mod transfer;
 pub mod write_ahead;

@@ -160,8 +160,9 @@ pub enum DataRequest {
     Synthetic { seed: u64, train: u32, test: u32 },
     /// Colour images drawn by the program.
     Colour { seed: u64, train: u32, test: u32 },
-    /// Files that the visitor dropped or picked: names, and sizes in bytes. The thread asks for what it wants of them ([`Event::Wanted`]).
-    Files(Vec<(String, u64)>),
+    /// Files that the visitor dropped or picked: names, and sizes in bytes. The thread has them read by the program that the loader at `reader` starts,
+    /// an absolute URL on the page's own origin, and asks for what that wants of them ([`Event::Wanted`]).
+    Files { reader: String, files: Vec<(String, u64)> },
 }
 
 /// What the training thread tells the page.

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { copied, redeploy } from "./deploy";
 import { expect, hook, open, test, value } from "./fixtures";
+import { small } from "./idx";
 import { serve } from "./server";
 
 const FOLDER = resolve(process.env.HUSHGRAD_SITE ?? "../../dist");
@@ -26,11 +27,15 @@ test("the second visit works without a network", async ({ browser }) => {
     const written = () => page.evaluate(async (cache) => (await (await caches.open(cache)).keys()).length, cache);
     await expect.poll(written).toBe(8);
   }
+  await expect.poll(() => page.evaluate(async () => !!(await navigator.serviceWorker.getRegistration())?.active)).toBe(true);
   await site.close();
   await page.goto(`${site.url}?backend=cpu`);
   await expect(page.getByTestId("digits-in-use")).toContainText("to train on");
   if (process.env.HUSHGRAD_DATA === "mnist") await expect(page.getByTestId("digits-in-use")).toContainText("60,000");
   await trains(page);
+  // What few visitors need is kept as well.
+  await page.getByTestId("files").setInputFiles(small());
+  await expect(page.getByTestId("digits-in-use")).toContainText("your files");
   await context.close();
 });
 

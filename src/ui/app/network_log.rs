@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue, closure::Closure};
 
 use crate::worker::{
-    browser::{asked, asked_of},
+    asked::{asked, asked_of},
     protocol::NetworkRequest,
 };
 

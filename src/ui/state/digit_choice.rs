@@ -65,7 +65,8 @@ impl Page {
 
     fn offer(self, files: Vec<web_sys::File>, before: Option<Digits>) {
         let sizes = files.iter().map(|file| (file.name(), file.size() as u64)).collect();
-        self.request_digits(DataRequest::Files(sizes), before, files);
+        let reader = browser::script_address("hushgrad-reader", "./reader_loader.js");
+        self.request_digits(DataRequest::Files { reader, files: sizes }, before, files);
     }
 
     fn request_digits(self, from: DataRequest, before: Option<Digits>, files: Vec<web_sys::File>) {

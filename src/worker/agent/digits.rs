@@ -16,7 +16,7 @@ impl<H: Host> Agent<H> {
     pub(super) async fn load(&mut self, load: u32, from: DataRequest) {
         self.loads.push(load);
         let from = match from {
-            DataRequest::Files(files) => return self.await_files(load, files).await,
+            DataRequest::Files { reader, files } => return self.read_files(load, &reader, files).await,
             other => other,
         };
         let (host, reply) = (self.host.clone(), self.reply.clone());
@@ -29,9 +29,6 @@ impl<H: Host> Agent<H> {
     pub(super) async fn arrive(&mut self, load: u32, arrival: Arrival) {
         // A later load has brought digits: this one is ignored.
         if !self.loads.contains(&load) {
-            if self.decoding.as_ref().is_some_and(|(decoded, _)| *decoded == load) {
-                self.end_decoding();
-            }
             return;
         }
         match arrival {
@@ -52,6 +49,8 @@ impl<H: Host> Agent<H> {
                 self.end_wait().await;
             }
         }
+        // What nobody waits for any more is not read further.
+        self.reading.take_if(|(read, _)| !self.loads.contains(read));
     }
 
     /// Takes digits, with which the next run starts.

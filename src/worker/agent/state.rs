@@ -1,13 +1,13 @@
 //! What the training thread's loop holds from one message to the next.
 
-use std::{cell::Cell, rc::Rc, time::Duration};
+use std::{rc::Rc, time::Duration};
 
 use futures::channel::mpsc::UnboundedSender;
 use web_time::Instant;
 
 use super::{ahead::Ahead, evaluation::Evaluation, saving::Saving, timed::TimedKind};
 use crate::{
-    data::{Dataset, Digits, TestSet, incoming::Incoming},
+    data::{Dataset, Digits, TestSet},
     engine::{AnyEngine, EngineFactory, EngineInfo, Timings, cpu::helpers::Helpers},
     mechanism::State,
     train::session::Session,
@@ -20,6 +20,7 @@ use crate::{
         inbox::Message,
         look::LookedAt,
         protocol::{BackendChoice, Event, Fallback},
+        reading::Orders,
         run_store::{Memory, Record, StoreError},
     },
 };
@@ -53,10 +54,8 @@ pub(super) struct Agent<H: Host> {
     pub loads: Vec<u32>,
     /// The load of `digits`, while more of them are on their way.
     pub arriving: Option<u32>,
-    /// The visitor's files that are being read, with the number of their load.
-    pub incoming: Option<(u32, Incoming)>,
-    /// The visitor's pictures that are being decoded beside the loop: the number of their load, and whether they are still wanted.
-    pub decoding: Option<(u32, Rc<Cell<bool>>)>,
+    /// The load whose files are being read, and the way to their reader.
+    pub reading: Option<(u32, Box<dyn Orders>)>,
     /// The current run's test set, cut into slices.
     pub slices: Vec<Dataset>,
     pub session: Option<Session<AnyEngine>>,
@@ -129,8 +128,7 @@ impl<H: Host> Agent<H> {
             digits: None,
             loads: Vec::new(),
             arriving: None,
-            incoming: None,
-            decoding: None,
+            reading: None,
             slices: Vec::new(),
             session: None,
             turned: None,

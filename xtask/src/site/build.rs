@@ -162,7 +162,7 @@ fn compile<'a>(
         wasm_of(name).prepare(&mut cargo);
         project.run(&format!("compile the {name}"), &mut cargo).map(drop)
     };
-    let [page_profile, profile] = kind.profiles();
+    let [page_profile, training_profile, profile] = kind.profiles();
     // Linking a whole program keeps one core busy; where profiles have folders of their own, neither build waits for the other.
     std::thread::scope(|scope| {
         let broke_off = |what: &str| wrong!("{what} broke off");
@@ -172,12 +172,13 @@ fn compile<'a>(
         });
         let page = scope.spawn(|| program("page", "app", page_profile, "--features page"));
         program("accountant", "accountant", profile, "")?;
+        program("reader of files", "reader", profile, "")?;
         if kind == Kind::Shipped {
-            program(RELAXED_NAME, "worker", profile, "--features gpu,relaxed-simd")?;
+            program(RELAXED_NAME, "worker", training_profile, "--features gpu,relaxed-simd")?;
             // The next build, and Trunk's, is of the same name.
-            fs::copy(target.join(TARGET).join(profile).join("worker.wasm"), aside)?;
+            fs::copy(target.join(TARGET).join(training_profile).join("worker.wasm"), aside)?;
         }
-        program("training thread", "worker", profile, "--features gpu")?;
+        program("training thread", "worker", training_profile, "--features gpu")?;
         page.join().unwrap_or_else(|_| Err(broke_off("the page's build")))?;
         tools.join().unwrap_or_else(|_| Err(broke_off("the installation of tools")))
     })

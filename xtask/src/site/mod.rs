@@ -9,7 +9,7 @@ pub mod shrink;
 pub mod sizes;
 mod threads;
 
-/// What visitors download is compiled so.
+/// What visitors download is compiled so, but for the page and the training thread, which are smaller.
 pub const PROFILE: &str = "dist";
 
 /// How a site is built. `www/index.html` says to Trunk what profiles say here.
@@ -30,11 +30,11 @@ impl Kind {
         }
     }
 
-    /// Of the page, where bytes count most, and of the threads.
-    const fn profiles(self) -> [&'static str; 2] {
+    /// Of the page, where bytes count most, of the training thread, and of the other threads.
+    const fn profiles(self) -> [&'static str; 3] {
         match self {
-            Self::Quick => ["quick", "quick"],
-            Self::Shipped => ["dist-page", PROFILE],
+            Self::Quick => ["quick"; 3],
+            Self::Shipped => ["dist-page", "dist-training", PROFILE],
         }
     }
 }

@@ -9,9 +9,8 @@ use crate::{
 /// What the compiler was allowed to use. Not `--all-features`: no browser loads what that makes.
 const ALLOWED: &str = "--enable-bulk-memory --enable-nontrapping-float-to-int --enable-sign-ext --enable-mutable-globals \
                        --enable-reference-types --enable-multivalue --enable-simd";
-/// For programs whose budget is tight: less after Brotli than -Os, though more before; 1.3 kB of the page, 2 kB of the accountant.
+/// Less after Brotli than -Os, though more before: 1.3 kB of the page, 2 kB of the accountant, 5 kB of the training thread.
 const SMALL: &str = "--code-folding -O2 --shrink-level=2 --converge --reorder-functions --strip-producers";
-const USUAL: &str = "-Os --code-folding --reorder-functions --strip-producers";
 
 /// wasm-opt on every program of a folder, or what it made of the very same one before. Those with "relaxed" in their path may use relaxed SIMD.
 pub fn programs(project: &Project, Shrinkers { wasm_opt, .. }: &Shrinkers, folder: &Path) -> Result<()> {
@@ -36,8 +35,7 @@ fn program(project: &Project, wasm_opt: &Path, cache: &Path, folder: &Path, wasm
     let short = if relaxed { format!("{plain}-relaxed") } else { plain.to_owned() };
     let step = project.step(&format!("wasm-opt {short}"));
     let bytes = fs::read(wasm)?;
-    let level = if ["app", "accountant"].contains(&plain) { SMALL } else { USUAL };
-    let flags = format!("{level} {ALLOWED}{}", if relaxed { " --enable-relaxed-simd" } else { "" });
+    let flags = format!("{SMALL} {ALLOWED}{}", if relaxed { " --enable-relaxed-simd" } else { "" });
     let key = digest(&[&bytes, flags.as_bytes(), wasm_opt.as_os_str().as_encoded_bytes()]);
     let kept = cache.join(format!("{short}.{key}.wasm"));
     if !kept.is_file() {
@@ -76,7 +74,8 @@ fn text_files(staging: &Path) -> Result<Vec<PathBuf>> {
     let mut all = files(staging)?;
     all.retain(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let ours = ["app-", "worker", "accountant", "boot", "start", "style"].iter().any(|s| name.starts_with(s));
+        let ours =
+            ["app-", "worker", "accountant", "reader", "boot", "start", "style"].iter().any(|s| name.starts_with(s));
         path.parent() == Some(staging) && ours && (name.ends_with(".js") || name.ends_with(".css"))
     });
     Ok(all)

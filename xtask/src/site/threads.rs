@@ -3,7 +3,7 @@
 use super::Kind;
 use crate::{bytes::digest, prelude::*};
 
-const THREADS: [&str; 2] = ["worker", "accountant"];
+const THREADS: [&str; 3] = ["worker", "accountant", "reader"];
 /// The training thread again, for browsers that multiply and add in one; the loader chooses.
 pub const RELAXED: &str = "worker-relaxed";
 /// A program of one function, `f32x4.relaxed_madd` of zeros: valid where [`RELAXED`] is.
@@ -22,8 +22,10 @@ const START: &str = "await (given ? init({ module_or_path: await given }) : init
 /// Loaders that do what Trunk's do; but an import that is asked for, and not declared, says which file did not come.
 pub fn write_loaders(staging: &Path, kind: Kind) -> Result<()> {
     let import = |program: &str| format!("const {{ default: init }} = await import({program});\n");
-    let accountant = import("\"./accountant.js\"") + "await init();\n";
-    fs::write(staging.join("accountant_loader.js"), accountant)?;
+    for thread in ["accountant", "reader"] {
+        let loader = import(&format!("\"./{thread}.js\"")) + "await init();\n";
+        fs::write(staging.join(format!("{thread}_loader.js")), loader)?;
+    }
     let choosing = match kind {
         Kind::Quick => import("\"./worker.js\""),
         // With the program that the browser can run; a helper's browser is the same.
@@ -75,11 +77,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let staging = folder.path();
         let write = |name: &str, text: &str| fs::write(staging.join(name), text).unwrap();
-        for thread in ["worker", "worker-relaxed", "accountant"] {
+        for thread in ["worker", "worker-relaxed", "accountant", "reader"] {
             write(&format!("{thread}_bg.wasm"), thread);
             write(&format!("{thread}.js"), &format!("new URL('{thread}_bg.wasm')"));
         }
-        write("index.html", "./worker_loader.js ./accountant_loader.js");
+        write("index.html", "./worker_loader.js ./accountant_loader.js ./reader_loader.js");
         write_loaders(staging, Kind::Shipped).unwrap();
         name_all(staging, Kind::Shipped).unwrap();
         let mut names: Vec<_> = fs::read_dir(staging).unwrap().map(|file| file.unwrap().file_name()).collect();
@@ -93,12 +95,13 @@ mod tests {
             assert!(keys.iter().all(|key| *key == keys[0]), "{names:?}");
             keys[0].to_owned()
         };
-        let [worker, accountant] =
-            ["worker-", "accountant-"].map(|start| ends(start, &[".js", "_bg.wasm", "_loader.js"]));
+        let [worker, accountant, reader] =
+            ["worker-", "accountant-", "reader-"].map(|start| ends(start, &[".js", "_bg.wasm", "_loader.js"]));
         let relaxed = ends("worker-relaxed-", &[".js", "_bg.wasm"]);
-        assert_eq!(names.len(), 9);
+        assert_eq!(names.len(), 12);
         let read = |name: &str| fs::read_to_string(staging.join(name)).unwrap();
-        assert_eq!(read("index.html"), format!("./worker-{worker}_loader.js ./accountant-{accountant}_loader.js"));
+        let named = [("worker", &worker), ("accountant", &accountant), ("reader", &reader)];
+        assert_eq!(read("index.html"), named.map(|(name, key)| format!("./{name}-{key}_loader.js")).join(" "));
         let loader = read(&format!("worker-{worker}_loader.js"));
         for name in [format!("./worker-relaxed-{relaxed}.js"), format!("./worker-{worker}.js")] {
             assert!(loader.contains(&format!("\"{name}\"")), "{loader}");

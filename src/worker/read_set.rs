@@ -1,0 +1,94 @@
+//! What a reader has read, as it travels between threads: what is said of the images, and beside it their bytes.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::{Classes, Dataset, Digits, Picture, Source, TestSet};
+
+/// Images and labels to train on, images and labels to test with.
+pub type SetBytes = [Arc<[u8]>; 4];
+
+/// What is said of digits, or of other images.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadSet {
+    name: String,
+    picture: Picture,
+    classes: Vec<String>,
+    source: Source,
+    test_set: TestSet,
+}
+
+impl ReadSet {
+    /// What is said of digits, and their bytes.
+    #[must_use]
+    pub fn of(digits: Digits) -> (Self, SetBytes) {
+        let Digits { train, test, source, test_set } = digits;
+        let said = Self { name: train.name, picture: train.picture, classes: train.classes.names(), source, test_set };
+        (said, [train.images, train.labels, test.images, test.labels])
+    }
+
+    /// The digits of these bytes. `None`: they are not what was said of them.
+    #[must_use]
+    pub fn with(self, [images, labels, test_images, test_labels]: SetBytes) -> Option<Digits> {
+        let classes = Classes::named(&self.classes).ok()?;
+        let set = |images: Arc<[u8]>, labels: Arc<[u8]>| {
+            let fits = images.len() == labels.len() * self.picture.pixels()
+                && labels.iter().all(|label| usize::from(*label) < classes.count());
+            fits.then(|| Dataset::of(&self.name, self.picture, classes.clone(), images, labels))
+        };
+        Some(Digits {
+            train: set(images, labels)?,
+            test: set(test_images, test_labels)?,
+            source: self.source,
+            test_set: self.test_set,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn images(classes: Classes, source: Source, test_set: TestSet) -> Digits {
+        let picture = Picture { channels: 1, side: 2 };
+        let set = |count: u8| {
+            let images: Vec<u8> = (0..4 * count).collect();
+            let labels: Vec<u8> = (0..count).map(|label| label % 3).collect();
+            Dataset::of("your files (a.npz)", picture, classes.clone(), images, labels)
+        };
+        Digits { train: set(7), test: set(3), source, test_set }
+    }
+
+    #[test]
+    fn what_was_read_arrives_as_it_was() {
+        let named = Classes::named(&["cat", "dog", "hen"]).unwrap();
+        for (classes, source, test_set) in [
+            (named, Source::Visitor, TestSet::HeldOut),
+            (Classes::digits(), Source::Known, TestSet::Public),
+            (Classes::numbered(3).unwrap(), Source::Mnist, TestSet::Visitor),
+        ] {
+            let digits = images(classes, source, test_set);
+            let (said, bytes) = ReadSet::of(digits.clone());
+            let packed = postcard::to_allocvec(&said).unwrap();
+            let arrived = postcard::from_bytes::<ReadSet>(&packed).unwrap().with(bytes).unwrap();
+            assert_eq!((&arrived.train, &arrived.test), (&digits.train, &digits.test));
+            assert_eq!((arrived.source, arrived.test_set), (source, test_set));
+            assert_eq!(arrived.presumed(), digits.presumed());
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_not_what_was_said_are_no_digits() {
+        let (said, bytes) = ReadSet::of(images(Classes::numbered(3).unwrap(), Source::Visitor, TestSet::HeldOut));
+        let none: Arc<[u8]> = Arc::from([]);
+        for place in 0..4 {
+            let mut cut = bytes.clone();
+            cut[place] = none.clone();
+            assert!(said.clone().with(cut).is_none(), "{place}");
+        }
+        let mut beyond = bytes;
+        beyond[1] = vec![3; 7].into();
+        assert!(said.with(beyond).is_none());
+    }
+}

@@ -1,0 +1,182 @@
+//! The reader's thread in a browser: a worker of the training thread. It is started, and its program fetched, when a visitor has brought files, and ends when they are read.
+//! Frames of other pages have no place for files, so it is never started in a sandbox without an origin, where a worker of a worker's would need more than this.
+
+use std::{cell::RefCell, convert::Infallible, rc::Rc, sync::Arc};
+
+use futures::channel::mpsc::{UnboundedSender, unbounded};
+use gloo::timers::callback::Timeout;
+use js_sys::{Array, Reflect, Uint8Array};
+use wasm_bindgen::{JsCast, JsValue, closure::Closure};
+use wasm_bindgen_futures::spawn_local;
+use web_sys::{DedicatedWorkerGlobalScope, ErrorEvent, MessageEvent, Worker, WorkerOptions, WorkerType};
+
+use super::{
+    asked::own_requests,
+    decoding,
+    protocol::NetworkRequest,
+    read_set::{ReadSet, SetBytes},
+    reading::{self, Heard, Order, Orders, Reader, ReaderError, Told},
+    transfer::{bytes, packed, unpacked},
+};
+use crate::data::Digits;
+
+/// Milliseconds after which it is said that the program is not there yet.
+const LATE: u32 = 10_000;
+
+/// What readers have asked of the network.
+pub type Asked = Rc<RefCell<Vec<NetworkRequest>>>;
+
+/// Orders that wait for the reader's program; `None` once it takes them itself.
+type Unsent = Rc<RefCell<Option<Vec<Order<Vec<u8>>>>>>;
+
+/// The thread, and the ears that it has. It ends with this.
+struct Thread {
+    worker: Worker,
+    unsent: Unsent,
+    _said: Closure<dyn FnMut(MessageEvent)>,
+    _failed: Closure<dyn FnMut(ErrorEvent)>,
+    _late: Timeout,
+}
+
+impl Orders for Thread {
+    fn send(&self, order: Order<Vec<u8>>) {
+        match &mut *self.unsent.borrow_mut() {
+            Some(unsent) => unsent.push(order),
+            None => post(&self.worker, order),
+        }
+    }
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        self.worker.set_onmessage(None);
+        self.worker.set_onerror(None);
+        self.worker.terminate();
+    }
+}
+
+/// Starts a reader, whose program the loader at `address` starts. What it asks of the network is added to `asked`.
+///
+/// # Errors
+/// The browser starts no such thread.
+pub fn start(address: &str, asked: Asked) -> Result<Reader, ReaderError> {
+    let options = WorkerOptions::new();
+    options.set_name("hushgrad-reader");
+    options.set_type(WorkerType::Module);
+    let worker =
+        Worker::new_with_options(address, &options).map_err(|error| ReaderError::Absent { reason: reason(&error) })?;
+    let (tell, heard) = unbounded();
+    let unsent = Unsent::new(RefCell::new(Some(Vec::new())));
+    // Sending fails only once nobody listens any more.
+    let (told, waiting, itself) = (tell.clone(), unsent.clone(), worker.clone());
+    let said = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| match message(&event.data()) {
+        Some(Ok(Told::Ready(requests))) => {
+            asked.borrow_mut().extend(requests);
+            waiting.take().into_iter().flatten().for_each(|order| post(&itself, order));
+        }
+        Some(Ok(other)) => drop(told.unbounded_send(Heard::Told(other))),
+        Some(Err(error)) => drop(told.unbounded_send(Heard::Failed(error))),
+        None => {}
+    });
+    let (told, waiting) = (tell.clone(), unsent.clone());
+    let failed = Closure::<dyn FnMut(ErrorEvent)>::new(move |event: ErrorEvent| {
+        // Else it would be this thread's own failure, too, and the page would end it.
+        event.prevent_default();
+        let reason = reason(&event);
+        let error =
+            if waiting.borrow().is_some() { ReaderError::Absent { reason } } else { ReaderError::Ended { reason } };
+        drop(told.unbounded_send(Heard::Failed(error)));
+    });
+    worker.set_onmessage(Some(said.as_ref().unchecked_ref()));
+    worker.set_onerror(Some(failed.as_ref().unchecked_ref()));
+    let waiting = unsent.clone();
+    let late = Timeout::new(LATE, move || {
+        if waiting.borrow().is_some() {
+            drop(tell.unbounded_send(Heard::Late));
+        }
+    });
+    Ok(Reader { orders: Box::new(Thread { worker, unsent, _said: said, _failed: failed, _late: late }), heard })
+}
+
+/// What the browser says of a failure.
+fn reason(error: &JsValue) -> String {
+    let said = Reflect::get(error, &"message".into()).ok().and_then(|said| said.as_string());
+    said.filter(|said| !said.is_empty()).unwrap_or_else(|| "the browser does not say why".to_owned())
+}
+
+fn post(worker: &Worker, order: Order<Vec<u8>>) {
+    let (order, piece) = order.parted();
+    let message = Array::of1(&packed(&order));
+    let buffers = Array::new();
+    if let Some(piece) = piece {
+        let piece = Uint8Array::from(&*piece);
+        buffers.push(&piece.buffer());
+        message.push(&piece);
+    }
+    // Nothing in it is of a kind that cannot be sent.
+    drop(worker.post_message_with_transfer(&message, &buffers));
+}
+
+/// What a reader's message says. `None`: it is none.
+fn message(data: &JsValue) -> Option<Result<Told<Digits>, ReaderError>> {
+    let message: &Array = data.dyn_ref()?;
+    let told: Told<ReadSet> = unpacked(message)?;
+    Some(told.try_map(|said| {
+        let damaged = || ReaderError::Ended { reason: "its images did not arrive whole".to_owned() };
+        said.with(set_bytes(message)?).ok_or_else(damaged)
+    }))
+}
+
+fn set_bytes(message: &Array) -> Result<SetBytes, ReaderError> {
+    let parts = [1, 2, 3, 4].map(|place| message.get(place).dyn_into::<Uint8Array>().unwrap_or_default());
+    let all = parts.iter().map(|part| part.length() as usize).sum::<usize>();
+    // Where this has room, so have they.
+    let no_memory = |_| ReaderError::NoMemory { bytes: all as u64 };
+    Vec::<u8>::new().try_reserve_exact(all).map_err(no_memory)?;
+    Ok(parts.map(|part| {
+        let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, part.length() as usize).collect();
+        // It has one owner yet.
+        if let Some(bytes) = Arc::get_mut(&mut bytes) {
+            part.copy_to(bytes);
+        }
+        bytes
+    }))
+}
+
+/// The reader's side: it tells that it is ready, and reads one visitor's files.
+pub fn serve() {
+    let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
+    let (give, orders) = unbounded();
+    let take = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| hear(&event.data(), &give));
+    scope.set_onmessage(Some(take.as_ref().unchecked_ref()));
+    take.forget();
+    let told = move |told| tell(&scope, told);
+    told(Told::Ready(own_requests()));
+    spawn_local(reading::read(orders, decoding::decode, told));
+}
+
+fn hear(data: &JsValue, give: &UnboundedSender<Order<Vec<u8>>>) {
+    let Some(message) = data.dyn_ref::<Array>() else { return };
+    if let Some(order) = unpacked::<Order<()>>(message) {
+        // Sending fails only after the last was told.
+        drop(give.unbounded_send(order.with(bytes(message, 1))));
+    }
+}
+
+fn tell(scope: &DedicatedWorkerGlobalScope, told: Told<Digits>) {
+    let mut parts = None;
+    let Ok(told) = told.try_map(|digits| {
+        let (said, bytes) = ReadSet::of(digits);
+        parts = Some(bytes);
+        Ok::<_, Infallible>(said)
+    });
+    let message = Array::of1(&packed(&told));
+    let buffers = Array::new();
+    for part in parts.iter().flatten() {
+        let part = Uint8Array::from(&**part);
+        buffers.push(&part.buffer());
+        message.push(&part);
+    }
+    // Nothing in it is of a kind that cannot be sent.
+    drop(scope.post_message_with_transfer(&message, &buffers));
+}

@@ -1,0 +1,238 @@
+//! A visitor's files are read beside the training thread, by a program that is fetched when somebody brings files: what it is told, what it
+//! answers, and how it reads.
+
+use futures::{
+    StreamExt,
+    channel::mpsc::{TryRecvError, UnboundedReceiver, UnboundedSender},
+};
+use serde::{Deserialize, Serialize};
+
+use super::protocol::NetworkRequest;
+use crate::data::{
+    Digits,
+    incoming::{Incoming, Piece},
+    pictures::Undecoded,
+    raster::{DecodeError, Raster},
+    visitor::{self, Assembled, VisitorError, size},
+};
+
+/// What the reader is told; `B` is a piece's bytes, which travel beside the message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Order<B> {
+    /// The first: names and sizes in bytes of the visitor's files.
+    Read(Vec<(String, u64)>),
+    /// The bytes that [`Told::Wanted`] asked for; `None`: they cannot be read.
+    Piece(Option<B>),
+}
+
+/// What the reader answers; `D` is what it has read, whose images travel beside the message.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Told<D> {
+    /// The first: it takes orders. What it asked of the network until then.
+    Ready(Vec<NetworkRequest>),
+    /// A piece of one of the files.
+    Wanted(Piece),
+    /// How many bytes have been read, or how many pictures are decoded, and how many there are.
+    Progress { done: u64, total: u64 },
+    /// All that was in the files, and the last.
+    Read(D),
+    /// Why the files are refused, one sentence, and the last.
+    Refused(String),
+}
+
+impl<B> Order<B> {
+    /// The order, and the bytes that travel beside it.
+    #[must_use]
+    pub fn parted(self) -> (Order<()>, Option<B>) {
+        match self {
+            Self::Read(files) => (Order::Read(files), None),
+            Self::Piece(bytes) => (Order::Piece(bytes.as_ref().map(drop)), bytes),
+        }
+    }
+}
+
+impl Order<()> {
+    /// The order with the bytes that came beside it.
+    #[must_use]
+    pub fn with<B>(self, bytes: Option<B>) -> Order<B> {
+        match self {
+            Self::Read(files) => Order::Read(files),
+            Self::Piece(there) => Order::Piece(there.and(bytes)),
+        }
+    }
+}
+
+impl<D> Told<D> {
+    /// The same, with something else made of what was read.
+    ///
+    /// # Errors
+    /// Whatever stands in the way of making it.
+    pub fn try_map<E, F>(self, make: impl FnOnce(D) -> Result<E, F>) -> Result<Told<E>, F> {
+        Ok(match self {
+            Self::Ready(asked) => Told::Ready(asked),
+            Self::Wanted(piece) => Told::Wanted(piece),
+            Self::Progress { done, total } => Told::Progress { done, total },
+            Self::Read(read) => Told::Read(make(read)?),
+            Self::Refused(sentence) => Told::Refused(sentence),
+        })
+    }
+}
+
+/// Why files could not be read, but for what is in them.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReaderError {
+    #[error(
+        "the program that reads files did not come ({reason}), so nothing was read of them; choose them again once the network is back"
+    )]
+    Absent { reason: String },
+    #[error("the thread that read the files has ended ({reason}), so nothing was taken of them; choose them again")]
+    Ended { reason: String },
+    #[error("the browser has no memory left for the {} of these images; close other pages, or give fewer examples", size(*.bytes))]
+    NoMemory { bytes: u64 },
+    #[error("other files were chosen, so the ones before were not read to their end")]
+    Superseded,
+    /// What the reader says of the files.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// What is heard of a reader.
+#[derive(Debug)]
+pub enum Heard {
+    Told(Told<Digits>),
+    /// Its program is not there yet, and is still waited for.
+    Late,
+    /// It reads no more.
+    Failed(ReaderError),
+}
+
+/// The way to a reader. The reader ends with it.
+pub trait Orders {
+    /// Orders come one by one, each in answer to what was told; what cannot be sent is told by [`Heard::Failed`].
+    fn send(&self, order: Order<Vec<u8>>);
+}
+
+/// A reader of one visitor's files.
+pub struct Reader {
+    pub orders: Box<dyn Orders>,
+    pub heard: UnboundedReceiver<Heard>,
+}
+
+impl Orders for UnboundedSender<Order<Vec<u8>>> {
+    fn send(&self, order: Order<Vec<u8>>) {
+        // Sending fails only after the reader has told its last.
+        drop(self.unbounded_send(order));
+    }
+}
+
+/// Reads files as they are ordered to be, and tells of it; a picture is decoded by `decode`. It ends when nobody orders any more.
+pub async fn read(
+    mut orders: UnboundedReceiver<Order<Vec<u8>>>,
+    decode: impl AsyncFn(&[u8]) -> Result<Raster, DecodeError>,
+    tell: impl Fn(Told<Digits>),
+) {
+    match digits(&mut orders, decode, &tell).await {
+        Ok(Some(digits)) => tell(Told::Read(digits)),
+        Ok(None) => {}
+        Err(error) => tell(Told::Refused(error.to_string())),
+    }
+}
+
+/// `None`: nobody wants them any more.
+async fn digits(
+    orders: &mut UnboundedReceiver<Order<Vec<u8>>>,
+    decode: impl AsyncFn(&[u8]) -> Result<Raster, DecodeError>,
+    tell: &impl Fn(Told<Digits>),
+) -> Result<Option<Digits>, VisitorError> {
+    let Some(Order::Read(files)) = orders.next().await else { return Ok(None) };
+    let mut incoming = Incoming::new(files)?;
+    while let Some(piece) = incoming.next() {
+        tell(Told::Wanted(piece));
+        let Some(Order::Piece(bytes)) = orders.next().await else { return Ok(None) };
+        incoming.take(bytes.as_deref())?;
+        let (done, total) = incoming.progress();
+        tell(Told::Progress { done, total });
+    }
+    match incoming.assembled()? {
+        Assembled::Digits(digits) => Ok(Some(digits)),
+        Assembled::Pictures(pictures) => decoded(pictures, orders, decode, tell).await,
+    }
+}
+
+/// Decodes pictures, one at a time.
+async fn decoded(
+    mut pictures: Undecoded,
+    orders: &mut UnboundedReceiver<Order<Vec<u8>>>,
+    decode: impl AsyncFn(&[u8]) -> Result<Raster, DecodeError>,
+    tell: &impl Fn(Told<Digits>),
+) -> Result<Option<Digits>, VisitorError> {
+    /// Pictures between two reports.
+    const SEVERAL: u64 = 16;
+    while let Some(coded) = pictures.wanted()? {
+        let decoded = decode(&coded).await;
+        if matches!(orders.try_recv(), Err(TryRecvError::Closed)) {
+            return Ok(None);
+        }
+        pictures.take(decoded)?;
+        let (done, total) = pictures.progress();
+        if done.is_multiple_of(SEVERAL) {
+            tell(Told::Progress { done, total });
+        }
+    }
+    visitor::pictured(pictures).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::{StreamExt, channel::mpsc::unbounded};
+
+    use super::*;
+
+    #[test]
+    fn bytes_travel_beside_what_is_said_and_arrive_in_it() {
+        let piece = |bytes: Option<Vec<u8>>| Order::Piece(bytes);
+        for order in [Order::Read(vec![("a".to_owned(), 5)]), piece(None), piece(Some(vec![])), piece(Some(vec![1, 2]))]
+        {
+            let (said, beside) = order.clone().parted();
+            let packed = postcard::to_allocvec(&said).unwrap();
+            assert_eq!(postcard::from_bytes::<Order<()>>(&packed).unwrap().with(beside), order);
+        }
+        let told: Told<u8> = Told::Wanted(Piece { file: 1, bytes: 5..9 });
+        let packed = postcard::to_allocvec(&told).unwrap();
+        let arrived: Told<u8> = postcard::from_bytes(&packed).unwrap();
+        assert!(matches!(arrived, Told::Wanted(Piece { file: 1, bytes }) if bytes == (5..9)));
+        assert_eq!(Told::Read(1).try_map(|_: u8| Err::<u8, _>("why")).unwrap_err(), "why");
+        assert!(matches!(Told::Read(1).try_map(|read: u8| Ok::<_, ()>(u32::from(read))), Ok(Told::Read(1_u32))));
+    }
+
+    /// What is told of these orders, of which there are no more.
+    fn told(all: Vec<Order<Vec<u8>>>) -> Vec<Told<Digits>> {
+        let (orders, taken) = unbounded();
+        all.into_iter().for_each(|order| orders.send(order));
+        drop(orders);
+        let (tell, heard) = unbounded();
+        let none = async |_: &[u8]| Err(DecodeError { detail: "there is no decoder".to_owned() });
+        futures_executor::block_on(async {
+            read(taken, none, move |told| drop(tell.unbounded_send(told))).await;
+            heard.collect().await
+        })
+    }
+
+    #[test]
+    fn a_reader_ends_with_its_orders_and_refuses_once() {
+        let read = || Order::Read(vec![("mine".to_owned(), 5_000)]);
+        assert!(told(vec![]).is_empty());
+        assert!(told(vec![Order::Piece(None)]).is_empty());
+        assert!(matches!(told(vec![read()])[..], [Told::Wanted(Piece { file: 0, .. })]));
+        for (orders, says) in [
+            (vec![Order::Read(vec![])], "no file was given"),
+            (vec![read(), Order::Piece(None)], "“mine” cannot be read"),
+            (vec![read(), Order::Piece(Some(vec![0; 7]))], "mine changed while it was read"),
+        ] {
+            let all = told(orders);
+            let [.., Told::Refused(sentence)] = &all[..] else { panic!("{all:?}") };
+            assert!(sentence.contains(says), "{sentence}");
+            assert_eq!(all.iter().filter(|told| matches!(told, Told::Refused(_))).count(), 1);
+        }
+    }
+}
