@@ -107,7 +107,7 @@ mod page {
         data::Dataset,
         engine::{EngineError, EngineFactory},
         model::Architecture,
-        train::{plan::Plan, presets::Preset, projection::spent_tightly, session::Session},
+        train::{plan::Plan, presets::Preset, projection::tight, session::Session},
     };
     use serde_json::json;
     use wasm_bindgen::prelude::{JsError, wasm_bindgen};
@@ -166,7 +166,7 @@ mod page {
             }
         }
         let seconds = start.elapsed().as_secs_f64();
-        let epsilon = spent_tightly(&config, train.len() as u32, steps).map_err(|why| JsError::new(&why))?.epsilon;
+        let epsilon = tight(&config, train.len() as u32, &[steps])?.last().map(|point| point.1);
         Ok(json!({
             "preset": preset, "goal": goal, "reached": accuracy >= goal, "seconds": seconds, "accuracy": accuracy,
             "steps": session.step_count(), "of": steps, "epsilon": epsilon,
