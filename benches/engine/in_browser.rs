@@ -105,7 +105,7 @@ fn main() {
 mod page {
     use hushgrad::{
         data::Dataset,
-        engine::{EngineError, EngineFactory},
+        engine::EngineFactory,
         model::Architecture,
         train::{plan::Plan, presets::Preset, projection::tight, session::Session},
     };

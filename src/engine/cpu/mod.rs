@@ -16,6 +16,7 @@ mod simd;
 mod threads;
 
 use self::helpers::{Assistance, Helpers, Measured, Sought};
+#[cfg(feature = "gpu")]
 pub(in crate::engine) use self::kernels::scattering;
 pub use self::kernels::{evidence, features::features};
 use self::{

@@ -6,7 +6,7 @@ use web_sys::{CanvasRenderingContext2d, ImageData};
 
 use crate::{
     data::Picture,
-    model::{Architecture, reference},
+    model::reference,
     plot::format,
     train::report::Privacy,
     ui::{
