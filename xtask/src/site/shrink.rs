@@ -9,8 +9,10 @@ use crate::{
 /// What the compiler was allowed to use. Not `--all-features`: no browser loads what that makes.
 const ALLOWED: &str = "--enable-bulk-memory --enable-nontrapping-float-to-int --enable-sign-ext --enable-mutable-globals \
                        --enable-reference-types --enable-multivalue --enable-simd";
-/// Less after Brotli than -Os, though more before: 1.3 kB of the page, 2 kB of the accountant, 5 kB of the training thread.
+/// For programs whose budget is tight: less after Brotli than -Os, though more before; 1.3 kB of the page, 2 kB of the accountant. It would be 5 of the training thread's 730,
+/// and a quarter of an hour of its two programs' builds.
 const SMALL: &str = "--code-folding -O2 --shrink-level=2 --converge --reorder-functions --strip-producers";
+const USUAL: &str = "-Os --code-folding --reorder-functions --strip-producers";
 
 /// wasm-opt on every program of a folder, or what it made of the very same one before. Those with "relaxed" in their path may use relaxed SIMD.
 pub fn programs(project: &Project, Shrinkers { wasm_opt, .. }: &Shrinkers, folder: &Path) -> Result<()> {
@@ -35,7 +37,8 @@ fn program(project: &Project, wasm_opt: &Path, cache: &Path, folder: &Path, wasm
     let short = if relaxed { format!("{plain}-relaxed") } else { plain.to_owned() };
     let step = project.step(&format!("wasm-opt {short}"));
     let bytes = fs::read(wasm)?;
-    let flags = format!("{SMALL} {ALLOWED}{}", if relaxed { " --enable-relaxed-simd" } else { "" });
+    let level = if ["app", "accountant"].contains(&plain) { SMALL } else { USUAL };
+    let flags = format!("{level} {ALLOWED}{}", if relaxed { " --enable-relaxed-simd" } else { "" });
     let key = digest(&[&bytes, flags.as_bytes(), wasm_opt.as_os_str().as_encoded_bytes()]);
     let kept = cache.join(format!("{short}.{key}.wasm"));
     if !kept.is_file() {
