@@ -194,7 +194,8 @@ pub fn byte(sum: i32, factor: u32) -> u8 {
 }
 
 /// What a convolution makes of an image: `[output][row][column]`.
-fn convolve(shape: &Convolution, weights: &Weights, image: &[u8]) -> Vec<u8> {
+#[must_use]
+pub fn convolve(shape: &Convolution, weights: &Weights, image: &[u8]) -> Vec<u8> {
     let sums = sums_of(shape, weights, image);
     let area = shape.output_side().pow(2);
     sums.iter().enumerate().map(|(i, &sum)| byte(sum, weights.factors[i / area])).collect()

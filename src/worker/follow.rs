@@ -136,8 +136,7 @@ fn sheet(shape: Shape, values: &[f64]) -> Sheet {
     };
     let values: Vec<f32> = values.iter().take(images * side * side).map(|&v| v as f32).collect();
     let full = values.iter().fold(f32::MIN_POSITIVE, |most, v| if v.is_finite() { most.max(v.abs()) } else { most });
-    // Nearly a square.
-    let columns = (1..=images).find(|columns| columns * columns >= images).unwrap_or(1);
+    let columns = PictureLayout::nearly_square(images);
     Sheet { images: images as u32, side: side as u32, columns: columns as u32, values, full }
 }
 

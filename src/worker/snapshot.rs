@@ -76,9 +76,7 @@ impl PictureLayout {
                         Some(map) => {
                             let (maps, side) = map.shape();
                             let images = maps.min(81);
-                            // Nearly a square.
-                            let columns = (1..=images).find(|columns| columns * columns >= images).unwrap_or(1);
-                            Self { images, side, columns }
+                            Self { images, side, columns: Self::nearly_square(images) }
                         }
                         None => Self { images: 1, side: 16, columns: 1 },
                     }
@@ -89,6 +87,12 @@ impl PictureLayout {
             Architecture::Mlp => Self { images: 10, side: 28, columns: 5 },
             Architecture::CnnTanh | Architecture::CnnRelu => Self { images: 16, side: 8, columns: 8 },
         }
+    }
+
+    /// Images in a row of so many that are to stand nearly in a square; 1 of none.
+    #[must_use]
+    pub fn nearly_square(images: usize) -> usize {
+        (1..=images).find(|columns| columns * columns >= images).unwrap_or(1)
     }
 
     /// Width and height of the whole picture in pixels, one pixel between images.

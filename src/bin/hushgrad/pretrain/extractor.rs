@@ -7,8 +7,8 @@ use hushgrad::{
     model::{
         Architecture,
         extractor::{
-            CONVOLUTIONS, Convolution, Extractor, FACTOR_BITS, GAIN_BITS, MAPS, STEPS, Weights, byte, largest, sums,
-            sums_of,
+            CONVOLUTIONS, Convolution, Extractor, FACTOR_BITS, GAIN_BITS, MAPS, STEPS, Weights, convolve, largest,
+            sums, sums_of,
         },
         layers::LayerList,
     },
@@ -36,10 +36,10 @@ pub fn made(seed: u64, threads: Option<u32>) -> Result<Vec<u8>, Box<dyn Error>> 
     // A pixel's byte is 255 times its value.
     let (first, unit) = whole(&CONVOLUTIONS[0], part(0), &bytes, 1.0 / 255.0);
     let side = CONVOLUTIONS[0].output_side();
-    let pooled: Vec<_> = bytes.iter().map(|image| largest(&convolved(&CONVOLUTIONS[0], &first, image), side)).collect();
+    let pooled: Vec<_> = bytes.iter().map(|image| largest(&convolve(&CONVOLUTIONS[0], &first, image), side)).collect();
     let (second, _) = whole(&CONVOLUTIONS[1], part(1), &pooled, unit);
     let side = CONVOLUTIONS[1].output_side();
-    let found: Vec<_> = pooled.iter().map(|image| sums(&convolved(&CONVOLUTIONS[1], &second, image), side)).collect();
+    let found: Vec<_> = pooled.iter().map(|image| sums(&convolve(&CONVOLUTIONS[1], &second, image), side)).collect();
     let (means, gains) = standard(&found);
     let extractor = Extractor { convolutions: [first, second], means, gains };
     eprintln!("{}", said(&extractor, &images));
@@ -76,11 +76,6 @@ fn whole(shape: &Convolution, (weights, biases): (&[f32], &[f32]), images: &[Vec
     let factor = |own: &f64| (own * unit / step * f64::from(1u32 << FACTOR_BITS)).round() as u32;
     made.factors = steps.iter().map(factor).collect();
     (made, step)
-}
-
-fn convolved(shape: &Convolution, weights: &Weights, image: &[u8]) -> Vec<u8> {
-    let area = shape.output_side().pow(2);
-    sums_of(shape, weights, image).iter().enumerate().map(|(i, &sum)| byte(sum, weights.factors[i / area])).collect()
 }
 
 /// Means and gains of each map.
