@@ -656,7 +656,7 @@ fn a_run_with_a_minority_is_continued_on_the_same_images_and_refused_where_there
     let events =
         thread.ask_and_settle(Request::Start { config: Box::new(RunConfig { lot: 8, ..config }), broken: None });
     let [problem] = Thread::problems(&events)[..] else { panic!("{events:?}") };
-    assert_eq!(problem.field.as_deref(), Some("minority"));
+    assert_eq!((problem.field.as_deref(), problem.aside), (Some("minority"), false));
     assert!(problem.sentence.contains("fewer than fifty"), "{}", problem.sentence);
 }
 
@@ -684,7 +684,7 @@ fn a_twin_that_cannot_be_trained_is_called_off() {
     let mut thread = Thread::with_run(tiny);
     let events = thread.ask_and_settle(Request::TrainBaseline);
     let [Event::Problem(problem), Event::NoBaseline] = &events[..] else { panic!("{events:?}") };
-    assert!(problem.sentence.contains("learning-rate"), "{problem:?}");
+    assert!(problem.aside && problem.sentence.contains("learning-rate"), "{problem:?}");
 }
 
 fn short() -> RunConfig {

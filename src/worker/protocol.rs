@@ -290,10 +290,16 @@ pub enum Event {
 }
 
 impl Event {
-    /// The message of a failure; `field` names the setting at fault, where one is.
+    /// The message of a failure of the run that stands, or that was asked for; `field` names the setting at fault, where one is.
     #[must_use]
     pub fn problem(field: Option<&str>, error: &dyn std::fmt::Display) -> Self {
-        Self::Problem(Problem { field: field.map(str::to_owned), sentence: error.to_string() })
+        Self::Problem(Problem { field: field.map(str::to_owned), sentence: error.to_string(), aside: false })
+    }
+
+    /// The message of a failure of something else.
+    #[must_use]
+    pub fn aside(error: &dyn std::fmt::Display) -> Self {
+        Self::Problem(Problem { field: None, sentence: error.to_string(), aside: true })
     }
 }
 
@@ -361,6 +367,8 @@ pub struct Problem {
     pub field: Option<String>,
     /// One sentence: what, where, what to do.
     pub sentence: String,
+    /// Whether it has nothing to do with the run that stands, or with one that was asked for: what is wished of those stays wished.
+    pub aside: bool,
 }
 
 /// A request that was made over the network, or answered by the browser's own store.

@@ -235,6 +235,9 @@ fn a_store_that_never_answers_gets_a_sentence() {
     {
         let events = thread.ask_and_settle(request.clone());
         assert!(sentence(&events).contains("has not answered for 5 seconds"), "{request:?}: {events:?}");
+        // What is wished of the run is void where the run that was asked for does not come, and then alone.
+        let of_run = matches!(request, Request::Continue { .. });
+        assert!(Thread::problems(&events).iter().all(|problem| problem.aside != of_run), "{request:?}: {events:?}");
     }
     // It is there again.
     *browser.says.borrow_mut() = Says::Yes;

@@ -1,5 +1,5 @@
 import type { Page } from "@playwright/test";
-import { expect, hook, test, tight, value } from "./fixtures";
+import { beforeThread, expect, hook, test, tight, value } from "./fixtures";
 import type { Site } from "./server";
 
 /** Holds back the last shards of the site's digits until they are let go. */
@@ -45,6 +45,16 @@ for (const act of ["play", "step-once"] as const) {
     await expect(page.getByTestId("runs").getByRole("row").filter({ has: page.getByRole("textbox") })).toHaveCount(0);
   });
 }
+
+test("a failure that is none of the run's leaves what is wished of it", async ({ page, site }) => {
+  await beforeThread(page, "IDBFactory.prototype.open = () => new EventTarget();\n");
+  const letGo = await openSlowly(page, site, "?backend=cpu&steps=40");
+  await hook(page, "play").click();
+  await expect(hook(page, "error")).toContainText("cannot be listed");
+  await expect(hook(page, "play")).toHaveText("Starting…");
+  letGo();
+  await expect.poll(() => value(page, "step")).toBe(40);
+});
 
 test("Pause ends the wait", async ({ page, site }) => {
   const letGo = await openSlowly(page, site, "?backend=cpu");

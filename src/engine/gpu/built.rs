@@ -424,7 +424,7 @@ mod tests {
         accounting::noise::NoiseSpec,
         data::{Dataset, sharing::Sharing, synthetic},
         engine::{
-            Engine, Performance, StepInput, StepTrace, Task,
+            Engine, Performance, Scores, StepInput, StepTrace, Task,
             gpu::{Gpu, GpuEngine},
             made_up::tests::images,
             reference::ReferenceEngine,
@@ -432,6 +432,9 @@ mod tests {
         mechanism::{Denoiser, EncoderSpec, EnvelopeShape, LayerClip, envelope::Envelope},
         model::{initial_parameters, layers::tests::any_list},
     };
+
+    /// Of a step.
+    const RATE: f32 = 0.1;
 
     /// This process's device. Its absence must be known (`HUSHGRAD_NO_GPU=1`), and is announced.
     fn device() -> Option<Gpu> {
@@ -467,17 +470,22 @@ mod tests {
         ]
     }
 
-    fn traced(task: &Task, gpu: &Gpu, train: &Dataset, lot: &[u32]) -> [(StepTrace, crate::engine::Scores); 2] {
+    /// A step by the device, and by the reference: its sums, and the parameters after it. Scores are then both of the device's parameters, as sums may be a little apart.
+    fn traced(task: &Task, gpu: &Gpu, train: &Dataset, lot: &[u32]) -> [(StepTrace, Vec<f32>, Scores); 2] {
         let parameters = initial_parameters(task.model, 5);
         // Three chunks, none of them whole.
         let performance = Performance { chunk: Some(7), ..Performance::default() };
         let mut engine = block_on(GpuEngine::new(gpu, task, train, &parameters, performance)).unwrap();
         let mut plain = ReferenceEngine::new(task, train.clone(), 5).unwrap();
-        let input = || StepInput::alone(lot, [3; 8], 0.1);
+        let input = || StepInput::alone(lot, [3; 8], RATE);
         let ours = block_on(engine.traced_step(input())).unwrap();
         let theirs = block_on(plain.traced_step(input())).unwrap();
-        let few = train.slice(0..9);
-        [(ours, block_on(engine.scores(&few)).unwrap()), (theirs, block_on(plain.scores(&few)).unwrap())]
+        let (few, state) = (train.slice(0..9), block_on(engine.state()).unwrap());
+        let stepped = block_on(plain.state()).unwrap().parameters;
+        block_on(plain.set_state(&state)).unwrap();
+        let scores = [block_on(engine.scores(&few)).unwrap(), block_on(plain.scores(&few)).unwrap()];
+        let [our_scores, their_scores] = scores;
+        [(ours, state.parameters, our_scores), (theirs, stepped, their_scores)]
     }
 
     /// Sums of gradients, raw and bounded by each encoder, of examples by themselves and of several to a vector, and scores: as the reference has them.
@@ -487,30 +495,35 @@ mod tests {
         for task in tasks(model) {
             let shared = task.sharing.is_shared();
             let lot: Vec<u32> = (0..if shared { 5 } else { 19 }).collect();
-            let [(ours, our_scores), (theirs, their_scores)] = traced(&task, gpu, &train, &lot);
+            let [(ours, our_parameters, our_scores), (theirs, their_parameters, their_scores)] =
+                traced(&task, gpu, &train, &lot);
             // A coordinate that lies between two places of the grid may be rounded to either; in an envelope one that lies at a bucket's edge has either's bound.
             let ranked = matches!(task.encoder, EncoderSpec::Envelope { .. });
             let step = task.sum_grid().map_or(0.0, |grid| f64::from(grid.step()));
+            let apart = |ours: &[f32], theirs: &[f32]| {
+                ours.iter().zip(theirs).map(|(&a, &b)| (f64::from(a) - f64::from(b)).powi(2)).sum::<f64>().sqrt()
+            };
+            let length = |values: &[f32]| apart(values, &vec![0.0; values.len()]);
             for (name, ours, theirs) in [
                 ("raw", &ours.raw, &theirs.raw),
                 ("encoded", &ours.encoded, &theirs.encoded),
                 ("noisy", &ours.noisy, &theirs.noisy),
             ] {
-                let apart = |square: &dyn Fn(f64, f64) -> f64| {
-                    ours.iter().zip(theirs).map(|(&a, &b)| square(a.into(), b.into())).sum::<f64>().sqrt()
-                };
                 let allowed = if ranked && name != "raw" { 1e-3 } else { 1e-4 };
                 // Some steps of the grid, as one coordinate in 400 may be rounded to the next; of vectors that several gradients are added up to, one in 25.
                 let share: f64 = if shared { 0.04 } else { 0.0025 };
                 let rounding = if name == "raw" { 0.0 } else { step * (3.0 + (share * ours.len() as f64).sqrt()) };
-                let difference = apart(&|a, b| (a - b).powi(2));
-                let length = apart(&|_, b| b * b);
+                let (difference, length) = (apart(ours, theirs), length(theirs));
                 assert!(
                     difference <= allowed * length.max(1e-3) + rounding,
                     "{model}, {:?}, {name}: {difference:.2e} of {length:.2e}",
                     task.encoder
                 );
             }
+            // The rate times the sums' difference, and rounding.
+            let allowed = f64::from(RATE) * apart(&ours.noisy, &theirs.noisy) + 1e-6 * length(&their_parameters);
+            let difference = apart(&our_parameters, &their_parameters);
+            assert!(difference <= allowed, "{model}, {:?}: {difference:.2e} of {allowed:.2e}", task.encoder);
             for (a, b) in our_scores.iter().flatten().zip(their_scores.iter().flatten()) {
                 assert!((a - b).abs() < 1e-4 * (1.0 + b.abs()), "{model}: {a} {b}");
             }
@@ -547,6 +560,8 @@ mod tests {
     fn lists_at_the_edges_are_as_the_reference_has_them() {
         let Some(gpu) = device() else { return };
         for list in [
+            // A coordinate at the edge of an envelope's bucket has another bound, and all scores after the step are another.
+            "conv 12 1x1 same, maxpool 4, tempered 0.96 1.23 1.32, dense 95",
             // All layers with parameters that there may be.
             "groupnorm 1, conv 9 3x3/2 same, groupnorm 3, tanh, conv 4 2x2, groupnorm 2, relu, dense 7, elu, dense 9, sigmoid, dense 10",
             // Windows that lie in zeros alone, strides beyond the window and beyond the phases, one filter and one place.

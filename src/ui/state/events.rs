@@ -133,10 +133,13 @@ impl Page {
         }
     }
 
-    fn take_problem(self, Problem { field, sentence }: Problem) {
+    /// Only a failure of the run drops what is wished of it, and ends a sweep.
+    fn take_problem(self, Problem { field, sentence, aside }: Problem) {
         let number = field.as_deref().and_then(Number::by_config_path);
-        self.run.drop_wishes();
-        if !self.end_sweep_early(&sentence) {
+        if !aside {
+            self.run.drop_wishes();
+        }
+        if aside || !self.end_sweep_early(&sentence) {
             self.messages.put(number, as_sentence(&sentence));
         }
     }

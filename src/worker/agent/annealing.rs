@@ -32,7 +32,7 @@ impl<H: Host> Agent<H> {
 
     fn end_search(&mut self, refusal: &str) {
         self.search = None;
-        self.problem(None, &refusal);
+        self.aside(&refusal);
         self.host.send(Event::Cooled(None));
     }
 }

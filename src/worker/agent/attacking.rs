@@ -26,7 +26,7 @@ impl<H: Host> Agent<H> {
             }
             Err(refusal) => {
                 self.attack = None;
-                self.problem(None, &refusal);
+                self.aside(&refusal);
                 self.host.send(Event::Inferred(None));
             }
         }

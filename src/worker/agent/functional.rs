@@ -78,7 +78,7 @@ impl<H: Host> Agent<H> {
 
     fn end_release(&mut self, refusal: &str) {
         self.pay_once = None;
-        self.problem(None, &refusal);
+        self.aside(&refusal);
         self.host.send(Event::PaidOnce(News::Ended));
     }
 }

@@ -14,7 +14,7 @@ impl<H: Host> Agent<H> {
     pub(super) async fn predict(&mut self, pixels: &[f32]) {
         let fine = pixels.len() == Picture::DIGIT.pixels() && pixels.iter().all(|p| (0.0..=1.0).contains(p));
         if !fine {
-            return self.problem(None, &"a drawn digit must have 784 pixels between 0 and 1");
+            return self.aside(&"a drawn digit must have 784 pixels between 0 and 1");
         }
         let Some(session) = &mut self.session else { return };
         let (reading, picture) = (session.plan().config.reading, session.plan().config.model.picture());
@@ -38,7 +38,7 @@ impl<H: Host> Agent<H> {
         let Some(first) = self.slices.first() else { return };
         let (run, look) = ((session.step_count(), parameters), self.looked_at.clone());
         if let Err(error) = self.background.count(session.plan(), run, first, look).await {
-            self.problem(None, &error);
+            self.aside(&error);
         }
     }
 
@@ -50,7 +50,7 @@ impl<H: Host> Agent<H> {
         let (config, step) = (&session.plan().config, session.step_count());
         let config = baseline_of(config, config.steps.unwrap_or(step).max(step));
         if let Err(error) = self.begin_baseline(config, &train).await {
-            self.problem(None, &error);
+            self.aside(&error);
             self.host.send(Event::NoBaseline);
         }
     }
@@ -79,7 +79,7 @@ impl<H: Host> Agent<H> {
                         self.train_baseline().await;
                     }
                     error => {
-                        self.problem(None, &error);
+                        self.aside(&error);
                         self.host.send(Event::NoBaseline);
                     }
                 }

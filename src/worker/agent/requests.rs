@@ -82,11 +82,11 @@ impl<H: Host> Agent<H> {
             Request::StopAnnealing => self.search = None,
             Request::Attack(asked) => self.begin_attack(*asked),
             Request::StopAttack => self.attack = None,
-            Request::ExportLedger if self.is_broken() => self.problem(None, &BROKEN),
+            Request::ExportLedger if self.is_broken() => self.aside(&BROKEN),
             Request::ExportLedger => match self.session.as_ref().map(Session::ledger) {
                 Some(Some(ledger)) => self.host.send(Event::Ledger(ledger.to_json())),
-                Some(None) => self.problem(None, &"this run has no guarantee, so it has no ledger to export"),
-                None => self.problem(None, &"there is no run to export yet; wait for the digits to load"),
+                Some(None) => self.aside(&"this run has no guarantee, so it has no ledger to export"),
+                None => self.aside(&"there is no run to export yet; wait for the digits to load"),
             },
             Request::ExportParameters => {
                 if let Some(session) = &mut self.session {

@@ -34,7 +34,7 @@ impl<H: Host> Agent<H> {
                     let sentence = format!(
                         "the runs of earlier visits cannot be listed, because {error}; reload the page to try again"
                     );
-                    return host.send(Event::problem(None, &sentence));
+                    return host.send(Event::aside(&sentence));
                 }
             };
             for key in keys {
@@ -84,10 +84,7 @@ impl<H: Host> Agent<H> {
             // Where the browser keeps nothing, or the run is gone, nothing is left to delete.
             Ok(()) | Err(StoreError::Refused | StoreError::Gone) => {}
             Err(error) => {
-                self.problem(
-                    None,
-                    &format!("the run is not deleted: {error}; close the other tab, or try again later"),
-                );
+                self.aside(&format!("the run is not deleted: {error}; close the other tab, or try again later"));
                 if let Ok(Some(record)) = within(&*self.host, self.host.read(&key)).await {
                     self.host.send(shown(key, &record));
                 }
@@ -98,7 +95,7 @@ impl<H: Host> Agent<H> {
     /// Brings back the run that was deleted last, over its books, which stayed.
     pub(super) async fn restore(&mut self, key: &str) {
         let Some((key, record)) = self.deleted.take_if(|(deleted, _)| deleted == key) else {
-            return self.problem(None, &"the run cannot be brought back: it is not here any more");
+            return self.aside(&"the run cannot be brought back: it is not here any more");
         };
         self.put(key, record).await;
     }
@@ -119,7 +116,7 @@ impl<H: Host> Agent<H> {
     /// Keeps the run of a run file that the accountant has checked.
     pub(super) async fn keep_file(&mut self, card: RunCard, bytes: Vec<u8>) {
         let Ok(text) = String::from_utf8(bytes) else {
-            return self.problem(None, &"the file is no run file of this page; nothing was kept");
+            return self.aside(&"the file is no run file of this page; nothing was kept");
         };
         let entry =
             Entry { name: card.name.clone(), note: "from a file".to_owned(), pinned: true, card: card.to_json() };
@@ -139,7 +136,7 @@ impl<H: Host> Agent<H> {
     pub(super) async fn export_run(&mut self, key: &str) {
         let current = self.ahead.as_ref().is_some_and(|ahead| ahead.key == key);
         if current && self.is_broken() {
-            return self.problem(None, &BROKEN);
+            return self.aside(&BROKEN);
         }
         let file = if current {
             match self.file().await {
@@ -151,7 +148,7 @@ impl<H: Host> Agent<H> {
         };
         match file {
             Ok(file) => self.host.send(Event::RunFile(file.to_json())),
-            Err(error) => self.problem(None, &error),
+            Err(error) => self.aside(&error),
         }
     }
 }

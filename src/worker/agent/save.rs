@@ -96,9 +96,7 @@ impl<H: Host> Agent<H> {
 
     fn tell_unsaved(&mut self, error: StoreError) {
         if !std::mem::replace(&mut self.saving.told, true) {
-            self.problem(
-                None,
-                &format!(
+            self.aside(&format!(
                     "the run's parameters could not be saved, because {error}; its steps are counted all the same. Save it as a file to keep them"
                 ),
             );

@@ -161,9 +161,14 @@ impl<H: Host> Agent<H> {
         }
     }
 
-    /// Tells the page that something failed; `field`: the setting at fault, where one is.
+    /// Tells the page that the run failed, or one that was asked for; `field`: the setting at fault, where one is.
     pub fn problem(&self, field: Option<&str>, error: &dyn std::fmt::Display) {
         self.host.send(Event::problem(field, error));
+    }
+
+    /// Tells the page that something failed that the run does not wait for.
+    pub fn aside(&self, error: &dyn std::fmt::Display) {
+        self.host.send(Event::aside(error));
     }
 
     /// Whether the run's first step waits for digits that are on their way: on a part of them each example would be drawn more often, which costs more

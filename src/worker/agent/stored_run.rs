@@ -45,7 +45,7 @@ pub(super) fn settled(record: &Record) -> Result<(RunFile, u64), TakeError> {
 pub(super) fn shown(key: String, record: &Record) -> Event {
     match kept_run(key, record) {
         Ok(run) => Event::Kept(Box::new(run)),
-        Err(error) => Event::problem(None, &error),
+        Err(error) => Event::aside(&error),
     }
 }
 

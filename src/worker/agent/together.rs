@@ -62,7 +62,7 @@ impl<H: Host> Agent<H> {
             Err(error) => Err(error),
         };
         if let Err(error) = forgotten.or_else(|error| if error == StoreError::Refused { Ok(()) } else { Err(error) }) {
-            self.problem(None, &format!("the runs before are not forgotten, because {error}; try again later"));
+            self.aside(&format!("the runs before are not forgotten, because {error}; try again later"));
         }
         self.add_up();
     }

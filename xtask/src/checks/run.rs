@@ -10,7 +10,7 @@ use crate::{
     prelude::*,
     screen::clock,
     site::{Kind, build},
-    tools::{browser, engines, lints, mnist, wasm_target},
+    tools::{TARGET, browser, engines, lints, mnist, wasm_target},
 };
 
 const BUILD: &str = "build, clippy, documentation";
@@ -127,7 +127,7 @@ pub fn run(project: &Project) -> Result<bool> {
     // not for the one that ships; what measures time waits for all of them.
     let (tool_is_there, tool) = channel();
     let (quick_is_there, quick) = channel::<PathBuf>();
-    let (site, browser, no_adapter) = (&site, &browser, no_adapter.is_some());
+    let (wasm, site, browser, no_adapter) = (&wasm, &site, &browser, no_adapter.is_some());
     // Nobody waits any more where a lane has ended.
     let native = move || {
         // What was not built is not tested, and is one failure.
@@ -140,6 +140,13 @@ pub fn run(project: &Project) -> Result<bool> {
         checks.part("quick site, clippy", || {
             let _ = quick_is_there.send(site(Kind::Quick)?.1);
             Ok(((), "ok".to_owned()))
+        });
+        // No site carries it, so nothing else would tell that it does not compile; it takes what the training thread was compiled of.
+        checks.part("bench of a browser, clippy", || {
+            let words = "build --locked --profile quick --no-default-features --features gpu --example engine_bench";
+            let mut cargo = project.cargo(&format!("{words} --target {TARGET}"));
+            wasm.as_ref().map_err(needed)?.prepare(&mut cargo);
+            project.run("compile the bench of a browser", &mut cargo).map(|_| ((), "ok".to_owned()))
         });
         checks.part("site that ships", || {
             let (site, out) = site(Kind::Shipped)?;
