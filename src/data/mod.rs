@@ -241,6 +241,8 @@ pub struct Digits {
     pub source: Source,
     /// Where the test set came from.
     pub test_set: TestSet,
+    /// Whether all values were multiplied by what their range told, as an `.npz` of floats asks for.
+    pub scaled: bool,
 }
 
 /// Where the digits came from, as the page says.
@@ -275,15 +277,15 @@ pub enum TestSet {
 }
 
 impl Digits {
-    /// What page and tool say of a set of files whose size of images and number of classes nobody has published; `None` where there is nothing to say.
+    /// What page and tool say of a set of files whose size of images, scale of values and number of classes nobody has published; `None` where there is nothing to say.
     ///
     /// ε is about one example more or less. The size of the images, how they are scaled, whether they are grey, and how many classes there are could follow from one
     /// example; they are taken for known beforehand.
     #[must_use]
     pub fn presumed(&self) -> Option<&'static str> {
         let digits = self.train.picture == Picture::DIGIT && self.train.classes == Classes::digits();
-        (self.source == Source::Visitor && !digits).then_some(
-            "The size of the images, whether they have colours, and the number of classes are read off the files, and taken for public: ε does not cover what \
+        (self.source == Source::Visitor && (!digits || self.scaled)).then_some(
+            "The size of the images, whether they have colours, how their values are scaled, and the number of classes are read off the files, and taken for public: ε does not cover what \
              these tell of an image.",
         )
     }

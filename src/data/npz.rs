@@ -85,7 +85,8 @@ fn sets(mut zip: Zipped, most: u64) -> Result<Sets, FileFault> {
     let part = |(images, labels): (Images, Vec<u8>)| -> Result<Part, FileFault> {
         Ok(Part { images: images.squares(scale)?, labels })
     };
-    Ok(Sets { published: None, picture, classes: None, train: part(training)?, test: test.map(part).transpose()? })
+    let (train, test) = (part(training)?, test.map(part).transpose()?);
+    Ok(Sets { published: None, picture, classes: None, train, test, scaled: scale.is_some() })
 }
 
 #[cfg(test)]

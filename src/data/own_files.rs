@@ -188,6 +188,14 @@ mod tests {
         assert_eq!(kinds(&digits), small);
         assert!(digits.train.name.ends_with("mine.npz") && digits.presumed().is_some());
         std::fs::remove_dir_all(root).unwrap();
+        // Of images as MNIST has them nothing is presumed, unless their values had to be scaled.
+        for (kind, bytes, presumed) in [("|u1", 1, false), ("<f4", 4, true)] {
+            let (images, labels) = (vec![0; 60 * 784 * bytes], (0..60).map(|i| i % 10).collect::<Vec<u8>>());
+            let entries = [("x.npy", array(kind, "(60, 28, 28)", &images)), ("y.npy", array("|u1", "(60,)", &labels))];
+            let root = folder("npz-scaled", &[("mine.npz", zipped(&entries, true))]);
+            assert_eq!(load(&root).unwrap().presumed().is_some(), presumed, "{kind}");
+            std::fs::remove_dir_all(root).unwrap();
+        }
 
         let batches = [
             ("data_batch_1.bin", records(Variety::Ten, 30, 1)),

@@ -300,7 +300,7 @@ impl Assembler {
             Dataset::new(name, pixels.collect::<Vec<_>>(), labels.collect::<Vec<_>>())
         };
         let (train, test) = (join(Part::Train), join(Part::Test));
-        (!train.is_empty()).then_some(Digits { train, test, source, test_set: TestSet::Public })
+        (!train.is_empty()).then_some(Digits { train, test, source, test_set: TestSet::Public, scaled: false })
     }
 
     fn index(&self, file: &str) -> Result<usize, ShardError> {
