@@ -157,6 +157,34 @@ test("on a phone there are tabs, and nothing is wider than the screen", async ({
   }
 });
 
+for (const [language, width] of [["en", 320], ["en", 360], ["de", 360], ["de", 390]] as const) {
+  test(`on a phone of ${width} px no number of the transport lies over another, ${language}`, async ({ page, site }) => {
+    await page.setViewportSize({ width, height: 740 });
+    await open(page, site, `${query}&lang=${language}&steps=10000`);
+    // Numbers of one's own test digits are marked.
+    await page.getByTestId("files").setInputFiles(small());
+    await expect(page.locator(".readouts .teaching")).toBeVisible();
+    await hook(page, "play").click();
+    await expect.poll(() => value(page, "step")).toBeGreaterThan(1_000);
+    await hook(page, "pause").click();
+    await expect.poll(() => page.getByTestId("epsilon").textContent()).toMatch(/≤ \d/);
+    const boxes = await page.locator(".readouts > div").evaluateAll((readouts) =>
+      readouts.map((readout) => {
+        const range = document.createRange();
+        range.selectNodeContents(readout.querySelector("dd")!);
+        const { left, right } = range.getBoundingClientRect();
+        return { left, right };
+      }),
+    );
+    expect(boxes).toHaveLength(3);
+    for (const [at, box] of boxes.entries()) {
+      expect(box.right - box.left).toBeGreaterThan(10);
+      expect(box.left, JSON.stringify(boxes)).toBeGreaterThanOrEqual(at === 0 ? 0 : boxes[at - 1].right + 2);
+      expect(box.right, JSON.stringify(boxes)).toBeLessThanOrEqual(width);
+    }
+  });
+}
+
 test("a menu closes by Escape, a click elsewhere, a focus that moves on, another menu, and a choice", async ({ page, site }) => {
   await open(page, site, query);
   const [lessons, exported] = [page.getByTestId("lessons"), page.getByTestId("export")];

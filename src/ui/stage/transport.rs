@@ -75,10 +75,8 @@ fn speed(page: Page) -> impl IntoView {
 fn readouts(page: Page) -> impl IntoView {
     let step = Memo::new(move |_| page.run.report.with(|report| report.as_ref().map_or(0, |report| report.step)));
     let planned = move || page.run.info.with(|run| run.as_ref().and_then(|run| run.config.steps));
-    let step_text = move || match planned() {
-        Some(steps) => format!("{} / {}", format::integer(step.get()), format::integer(steps)),
-        None => format::integer(step.get()),
-    };
+    let step_text = move || format::integer(step.get());
+    let planned_text = move || planned().map_or_else(String::new, |steps| format!(" / {}", format::integer(steps)));
     let accuracy_value = move || page.run.accuracy.get().map_or_else(String::new, format::exact);
     let accuracy_text = move || page.run.accuracy.get().map_or_else(|| "–".to_owned(), format::percent);
     let tests_private =
@@ -124,7 +122,7 @@ fn readouts(page: Page) -> impl IntoView {
     };
     view! {
         <dl class="readouts">
-            <div><dt>{t!("Step")}</dt><dd data-testid="step" data-value=text_fn(move || step.get().to_string())>{text_fn(step_text)}</dd></div>
+            <div><dt>{t!("Step")}</dt><dd data-testid="step" data-value=text_fn(move || step.get().to_string())>{text_fn(step_text)}<span class="planned">{text_fn(planned_text)}</span></dd></div>
             <div class="accuracy"><dt>{t!("Test accuracy")}" "<span class="small" data-testid="with-canaries">{text_fn(move || if canaries.get() { t!("with canaries") } else { "" }.to_owned())}</span>{view_fn(move || tests_private.get().then(|| teaching().into_any()))}</dt><dd data-testid="accuracy" data-value=text_fn(accuracy_value)>{text_fn(accuracy_text)}</dd></div>
             <div class="epsilon" class:none=bool_fn(move || broken.get() || matches!(epsilon.get(), Some(Err(()))))>
                 <dt>{t!("ε spent")} <span class="small">{text_fn(renyi_text)}</span></dt>
