@@ -53,6 +53,50 @@ impl Count {
     }
 }
 
+/// The titles of the tests that Playwright's JSON report says were skipped, each with why.
+pub fn skipped(report: &str) -> Result<Vec<String>> {
+    #[derive(Default, serde::Deserialize)]
+    #[serde(default)]
+    struct Suite {
+        suites: Vec<Suite>,
+        specs: Vec<Spec>,
+    }
+    #[derive(serde::Deserialize)]
+    struct Spec {
+        title: String,
+        tests: Vec<Test>,
+    }
+    #[derive(serde::Deserialize)]
+    struct Test {
+        status: String,
+        #[serde(default)]
+        annotations: Vec<Annotation>,
+    }
+    #[derive(serde::Deserialize)]
+    struct Annotation {
+        #[serde(rename = "type")]
+        kind: String,
+        #[serde(default)]
+        description: String,
+    }
+    fn walk(Suite { suites, specs }: Suite, found: &mut Vec<String>) {
+        for Spec { title, tests } in specs {
+            for test in tests.into_iter().filter(|test| test.status == "skipped") {
+                let why = test.annotations.into_iter().find(|annotation| annotation.kind == "skip");
+                let why = why.map(|annotation| annotation.description).filter(|why| !why.is_empty());
+                found.push(format!("{title}: {}", why.as_deref().unwrap_or("nothing says why")));
+            }
+        }
+        suites.into_iter().for_each(|suite| walk(suite, found));
+    }
+    let mut found = vec![];
+    walk(
+        serde_json::from_str(report).map_err(|e| wrong!("Playwright's report is no JSON with suites: {e}"))?,
+        &mut found,
+    );
+    Ok(found)
+}
+
 impl std::fmt::Display for Count {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} passed, {} failed", self.passed, self.failed)
@@ -83,6 +127,20 @@ mod tests {
         let broken = r#"{"errors":[{"message":"no tests"}],"stats":{"expected":0,"unexpected":0}}"#;
         assert_eq!(Count::of_playwright(broken).unwrap().failed, 1);
         assert!(Count::of_playwright("{}").is_err() && Count::of_playwright("").is_err());
+    }
+
+    #[test]
+    fn what_was_skipped_is_named_with_why() {
+        let test = |status: &str, more: &str| format!(r#"{{"status":"{status}"{more}}}"#);
+        let spec = |title: &str, tests: &str| format!(r#"{{"title":"{title}","tests":[{tests}]}}"#);
+        let why = r#","annotations":[{"type":"slow"},{"type":"skip","description":"no adapter"}]"#;
+        let (inner, outer) = (spec("a", &test("skipped", why)), spec("b", &test("skipped", r#","annotations":[]"#)));
+        let report = format!(
+            r#"{{"suites":[{{"specs":[{outer},{}],"suites":[{{"specs":[{inner}]}}]}}],"stats":{{}}}}"#,
+            spec("c", &test("expected", ""))
+        );
+        assert_eq!(skipped(&report).unwrap(), ["b: nothing says why", "a: no adapter"]);
+        assert!(skipped("{}").unwrap().is_empty() && skipped("").is_err());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The tests that are run, each by its runner, and counted.
 
-use super::count::Count;
+use super::count::{Count, skipped};
 use crate::{
     prelude::*,
     screen::Said,
@@ -83,6 +83,7 @@ pub fn browser_tests(
     said.lines.iter().filter(|line| line.contains(".spec.ts:") && line.contains(" › ")).for_each(|line| step.say(line));
     let Ok(text) = fs::read_to_string(&report) else { return Err(step.error(&command, &said)) };
     let count = Count::of_playwright(&text)?;
+    skipped(&text)?.iter().for_each(|test| step.say(&format!("!!! SKIPPED: {test}")));
     // Where a machine has none of the other browsers, nothing passes; what is skipped is counted, and said at the end.
     if count.failed == 0 && count.passed + count.skipped == 0 {
         return Err(step.error(&command, &said));
