@@ -445,7 +445,7 @@ mod tests {
         assert!(block_on(attack.found()).is_ok());
     }
 
-    /// A digit that no record is like, told a wrong label, is found where nothing hides it: 397 of 400 guesses were right, so fewer than 13 of 16 are in less than one run of 10,000 (sampling is the
+    /// A digit that no record is like, told a wrong label, is found where nothing hides it: 397 of 400 guesses were right, so fewer than 21 of 24 are in less than one run of 10,000 (sampling is the
     /// system's). A copy of a record that has its right label is the hardest of all to learn, and is no such digit.
     #[test]
     fn an_image_of_ones_own_is_a_candidate() {
@@ -454,7 +454,7 @@ mod tests {
         let sought = Sought { records: 200, mislabelled: 100, labelled: 0, seed: 0 };
         let own = Own { pixels: data.test.image(0).to_vec(), label: (data.test.labels[0] + 1) % 10 };
         let config = RunConfig { steps: Some(400), ..small_town(None) };
-        let found: Vec<OwnFound> = (0..16)
+        let found: Vec<OwnFound> = (0..24)
             .map(|seed| {
                 let (factory, sought) = (EngineFactory::cpu(), Sought { seed, ..sought });
                 let attack = Membership::new(&factory, &train, config.clone(), &sought, Some(&own));
@@ -464,7 +464,7 @@ mod tests {
             })
             .collect();
         let right = found.iter().filter(|found| found.guess() == found.is_in).count();
-        assert!(right >= 13 && found.iter().all(|found| found.of == 100), "{found:?}");
+        assert!(right >= 21 && found.iter().all(|found| found.of == 100), "{found:?}");
         assert!(found.iter().any(|found| found.is_in) && found.iter().any(|found| !found.is_in), "{found:?}");
         for (pixels, label) in [(vec![0; 783], 1), (vec![0; PIXELS], 10)] {
             let own = Own { pixels, label };

@@ -433,7 +433,7 @@ mod tests {
         model::{initial_parameters, layers::tests::any_list},
     };
 
-    /// Of a step.
+    /// Learning rate of a step.
     const RATE: f32 = 0.1;
 
     /// This process's device. Its absence must be known (`HUSHGRAD_NO_GPU=1`), and is announced.
@@ -483,8 +483,8 @@ mod tests {
         let (few, state) = (train.slice(0..9), block_on(engine.state()).unwrap());
         let stepped = block_on(plain.state()).unwrap().parameters;
         block_on(plain.set_state(&state)).unwrap();
-        let scores = [block_on(engine.scores(&few)).unwrap(), block_on(plain.scores(&few)).unwrap()];
-        let [our_scores, their_scores] = scores;
+        let our_scores = block_on(engine.scores(&few)).unwrap();
+        let their_scores = block_on(plain.scores(&few)).unwrap();
         [(ours, state.parameters, our_scores), (theirs, stepped, their_scores)]
     }
 

@@ -138,10 +138,11 @@ impl Page {
         let number = field.as_deref().and_then(Number::by_config_path);
         if !aside {
             self.run.drop_wishes();
+            if self.end_sweep_early(&sentence) {
+                return;
+            }
         }
-        if aside || !self.end_sweep_early(&sentence) {
-            self.messages.put(number, as_sentence(&sentence));
-        }
+        self.messages.put(number, as_sentence(&sentence));
     }
 
     /// A run that is kept joins the list. The one that stands is no earlier one.

@@ -9,7 +9,7 @@ use crate::{
 /// What the compiler was allowed to use. Not `--all-features`: no browser loads what that makes.
 const ALLOWED: &str = "--enable-bulk-memory --enable-nontrapping-float-to-int --enable-sign-ext --enable-mutable-globals \
                        --enable-reference-types --enable-multivalue --enable-simd";
-/// For programs whose budget is tight: less after Brotli than -Os, though more before; 1.3 kB of the page, 2 kB of the accountant. It would be 5 of the training thread's 745,
+/// For programs whose budget is tight: less after Brotli than -Os, though more before; 1.3 kB of the page, 2 kB of the accountant. It would be 5 kB of the training thread,
 /// and a quarter of an hour of its two programs' builds.
 const SMALL: &str = "--code-folding -O2 --shrink-level=2 --converge --reorder-functions --strip-producers";
 const USUAL: &str = "-Os --code-folding --reorder-functions --strip-producers";
