@@ -118,6 +118,8 @@ async function start() {
   if (started || globalThis.boot?.refused) return;
   started = true;
   poster.hidden = true;
+  // From now on what the page around sets is set in this frame, and needs no other.
+  post({ type: "hello", started });
   await takeGpu();
   const script = new URL(root.dataset.start, document.baseURI).href;
   try {

@@ -85,17 +85,22 @@ function language() {
   return wanted.map((each) => each?.slice(0, 2).toLowerCase()).find((each) => LANGUAGES.includes(each)) ?? "en";
 }
 
-/** Fetches what the page says in a language; from then on it speaks so. */
+/** The language that was asked for last. */
+let asked = null;
+/** Fetches what the page says in a language; from then on it speaks so. False if another was asked for meanwhile. */
 async function speak(wanted) {
+  asked = wanted;
   const answer = await fetch(...file(tagged(`text-${wanted}`)));
   if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
   const table = await answer.text();
+  if (asked !== wanted) return false;
   root.lang = wanted;
   root.dir = /^@dir (\w+)/m.exec(table)?.[1] ?? "ltr";
   texts = glossary = null;
   const rules = new Intl.PluralRules(wanted);
   const forms = ["zero", "one", "two", "few", "many", "other"].filter((form) => rules.resolvedOptions().pluralCategories.includes(form));
   globalThis.hushgradText = { table, languages: LANGUAGES, names: NAMES, form: (n) => forms.indexOf(rules.select(n)) };
+  return true;
 }
 
 /** The words of the field, once one was asked for. */
@@ -108,19 +113,25 @@ function say(english) {
   return texts.get(english) ?? english;
 }
 
-// A language that the visitor chooses is kept, and the program hears of it once its table is there.
-addEventListener("hushgrad-speak", async ({ detail }) => {
+function keep(language) {
   try {
-    await speak(detail);
-  } catch (error) {
-    return boot?.fails(file(tagged(`text-${detail}`))[0], "Its text", String(error));
-  }
-  try {
-    localStorage.setItem(LANGUAGE, detail);
+    localStorage.setItem(LANGUAGE, language);
   } catch {
     // Then it is chosen again next time.
   }
-  dispatchEvent(new CustomEvent("hushgrad-spoken"));
+}
+
+// A language that the visitor chooses is kept at once, as the page may be left before its table is there; the program hears of it then.
+addEventListener("hushgrad-speak", async ({ detail }) => {
+  keep(detail);
+  try {
+    if (await speak(detail)) dispatchEvent(new CustomEvent("hushgrad-spoken"));
+  } catch (error) {
+    if (asked !== detail) return;
+    // What cannot be had is not asked for by the next visit. A page that is being left fails so, too, but is soon gone.
+    setTimeout(() => asked === detail && keep(root.lang), 500);
+    boot?.fails(file(tagged(`text-${detail}`))[0], "Its text", String(error));
+  }
 });
 
 async function start() {

@@ -1,4 +1,5 @@
 import type { Page } from "@playwright/test";
+import { readdirSync } from "node:fs";
 import { around, call, CPU, element, heard, inside } from "./around";
 import { accessible, FRAME } from "./axe";
 import { expect, test } from "./fixtures";
@@ -18,7 +19,7 @@ const marked = (page: Page) => page.locator("iframe[data-mark]").count();
 
 test("attributes are observed: settings are set in the run, all else is another frame", async ({ browser, site }) => {
   await around(browser, element(site, `${CPU} controls="sigma"`), async (page) => {
-    await call(page, "getState");
+    await expect.poll(async () => (await call(page, "getState")).started).toBe(true);
     await mark(page);
     await set(page, "sigma", "2.5");
     await expect(inside(page).getByTestId("noise-scale")).toHaveValue("2.5");
@@ -40,6 +41,22 @@ test("attributes are observed: settings are set in the run, all else is another 
     expect((await call(page, "getState")).query).not.toContain("sigma=1.5");
     await set(page, "title", "A run");
     await expect(page.locator("iframe")).toHaveAttribute("title", "A run");
+  });
+});
+
+test("what is set while the program is on its way is set in the frame that stands", async ({ browser, site }) => {
+  const program = readdirSync(process.env.HUSHGRAD_SITE ?? "../../dist").find((name) => /^app.*\.wasm$/.test(name))!;
+  let [come, asked] = [() => {}, () => {}];
+  const wanted = new Promise<void>((done) => (asked = done));
+  site.held.set(program, new Promise<void>((done) => (come = done)));
+  await around(browser, element(site, `${CPU} controls="sigma"`), async (page) => {
+    page.on("request", (request) => request.url().endsWith(program) && asked());
+    await wanted;
+    await mark(page);
+    await set(page, "sigma", "2.5");
+    come();
+    await expect(inside(page).getByTestId("noise-scale")).toHaveValue("2.5");
+    expect(await marked(page), "the frame stays").toBe(1);
   });
 });
 

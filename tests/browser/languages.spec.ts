@@ -198,6 +198,43 @@ test("another language is chosen in the header: the run stays, the choice is kep
   await expect(page.locator("html")).toHaveAttribute("lang", "de");
 });
 
+test.describe("while texts are on their way", () => {
+  // Which would answer by what it has.
+  test.use({ serviceWorkers: "block", allowed: [/404|integrity|Failed to fetch/] });
+
+  test("the language that was chosen last is spoken and kept, however late the texts come, and one that cannot be had is not", async ({ page, site }) => {
+    const [html, chosen] = [page.locator("html"), page.getByTestId("language")];
+    await open(page, site, query);
+    let come = () => {};
+    const table = "text/de.txt";
+    const hold = () => site.held.set(table, new Promise<void>((done) => (come = done)));
+    hold();
+    const late = page.waitForResponse((response) => response.url().includes(table));
+    await chosen.selectOption("de");
+    await chosen.selectOption("en");
+    come();
+    await (await late).finished();
+    await page.waitForTimeout(200);
+    await expect(html).toHaveAttribute("lang", "en");
+    await expect(hook(page, "play")).toContainText("Play");
+    // The page is left before the texts are there.
+    hold();
+    await chosen.selectOption("de");
+    site.held.clear();
+    await open(page, site, query);
+    await expect(html).toHaveAttribute("lang", "de");
+    await expect(hook(page, "play")).toContainText(german.get("Play")!);
+    await chosen.selectOption("en");
+    await expect(html).toHaveAttribute("lang", "en");
+    site.missing.add(table);
+    await chosen.selectOption("de");
+    await expect(page.getByText(german.get("Its text") ?? /Its text/).first()).toBeVisible();
+    await expect.poll(() => page.evaluate(() => localStorage.getItem("hushgrad-language"))).toBe("en");
+    await open(page, site, query);
+    await expect(html).toHaveAttribute("lang", "en");
+  });
+});
+
 test("the browser's own language is spoken, where the page has it", async ({ browser, site }) => {
   for (const [locale, lang] of [["de-AT", "de"], ["fr-FR", "en"]]) {
     const context = await browser.newContext({ locale });

@@ -55,8 +55,11 @@ impl Page {
             return;
         }
         leptos::task::spawn_local(async move {
+            let spoken = browser::language();
             // Lessons have the same steps in every language: the open one stays.
             match browser::fetch_text(&browser::translated_address("hushgrad-lessons", "./lessons.txt")).await {
+                // Another was chosen meanwhile, and its lessons are on their way.
+                _ if browser::language() != spoken => {}
                 Ok(text) => self.lessons.set.set(Some(Arc::new(LessonSet::read(&text)))),
                 Err(reason) => self.messages.put(Origin::Run, lessons_missing(&reason)),
             }
