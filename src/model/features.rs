@@ -35,7 +35,7 @@ impl FeatureMap {
         maps * side * side
     }
 
-    /// Never.
+    /// Whether there are none: never so.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.len() == 0

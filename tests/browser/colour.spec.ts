@@ -86,8 +86,10 @@ test("a fixed network's features stand in front, and are there before the first 
   await expect(page.getByTestId("builder-error")).toBeEmpty();
   await hook(page, "play").click();
   await expect(page.getByTestId("features")).toHaveAttribute("title", /^Features of [\d,]+ of 20,000 training images$/, { timeout: 60_000 });
+  await expect(page.getByTestId("notice")).toContainText("Before the first step, the features");
   await expect.poll(() => value(page, "step"), { timeout: 120_000 }).toBe(80);
   await expect(page.getByTestId("features")).toHaveCount(0);
+  await expect(page.getByTestId("notice"), "what is over is said no more").toHaveCount(0);
   expect(await value(page, "accuracy")).toBeGreaterThan(0.6);
   expect(asked.length).toBeGreaterThan(0);
 });

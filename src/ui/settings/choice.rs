@@ -88,19 +88,6 @@ choices! {
     }
 }
 choices! {
-    /// Which promise a run breaks behind its books.
-    Break {
-        Nothing = "nothing", t!("nothing");
-        HalfNoise = "half-noise", t!("half of the noise");
-        DoubleClip = "double-clip", t!("twice the clip");
-        DoubleSampling = "double-sampling", t!("draw twice as often");
-        FixedBatches = "fixed-batches", t!("the same batches in every epoch");
-        NoiseOfMean = "noise-of-mean", t!("the mean's noise on the sum");
-        CountUnpaid = "count-unpaid", t!("a count that is not paid for");
-        DrawnLot = "drawn-lot", t!("divide by the drawn lot: shows on small lots of few digits");
-    }
-}
-choices! {
     /// How fast a run plays.
     Speed {
         Slow = "slow", t!("Slow");
@@ -114,23 +101,6 @@ choices! {
         System = "system", t!("System");
         Light = "light", t!("Light");
         Dark = "dark", t!("Dark");
-    }
-}
-
-impl Break {
-    /// What is broken, if anything is.
-    #[must_use]
-    pub const fn mutation(self) -> Option<Mutation> {
-        Some(match self {
-            Self::Nothing => return None,
-            Self::HalfNoise => Mutation::HalfNoise,
-            Self::DoubleClip => Mutation::DoubleClip,
-            Self::DoubleSampling => Mutation::DoubleSampling,
-            Self::FixedBatches => Mutation::FixedBatches,
-            Self::NoiseOfMean => Mutation::NoiseOfMean,
-            Self::CountUnpaid => Mutation::CountUnpaid,
-            Self::DrawnLot => Mutation::DrawnLot,
-        })
     }
 }
 
@@ -151,6 +121,36 @@ impl Speed {
             Self::Normal => 100,
             Self::Max => 0,
         }
+    }
+}
+
+/// Which promise a run breaks behind its books, if any.
+impl Choice for Option<Mutation> {
+    const ALL: &'static [Self] = &[
+        None,
+        Some(Mutation::HalfNoise),
+        Some(Mutation::DoubleClip),
+        Some(Mutation::DoubleSampling),
+        Some(Mutation::FixedBatches),
+        Some(Mutation::NoiseOfMean),
+        Some(Mutation::CountUnpaid),
+        Some(Mutation::DrawnLot),
+    ];
+    fn key(self) -> &'static str {
+        self.map_or("nothing", Mutation::name)
+    }
+    fn label(self) -> String {
+        let label = match self {
+            None => t!("nothing"),
+            Some(Mutation::HalfNoise) => t!("half of the noise"),
+            Some(Mutation::DoubleClip) => t!("twice the clip"),
+            Some(Mutation::DoubleSampling) => t!("draw twice as often"),
+            Some(Mutation::FixedBatches) => t!("the same batches in every epoch"),
+            Some(Mutation::NoiseOfMean) => t!("the mean's noise on the sum"),
+            Some(Mutation::CountUnpaid) => t!("a count that is not paid for"),
+            Some(Mutation::DrawnLot) => t!("divide by the drawn lot: shows on small lots of few digits"),
+        };
+        label.to_owned()
     }
 }
 
@@ -440,8 +440,18 @@ mod tests {
         keys_are_unique::<Averaging>();
         keys_are_unique::<SamplingPolicy>();
         keys_are_unique::<Clipping>();
+        keys_are_unique::<Option<Mutation>>();
         keys_are_unique::<NoiseStrategy>();
         assert_eq!(<Architecture as Choice>::ALL[0], Architecture::Linear);
         assert_eq!(Architecture::CnnTanh.label(), "CNN, tanh · 26,010 parameters");
+    }
+
+    #[test]
+    fn every_promise_that_can_be_broken_is_a_choice() {
+        let choices = <Option<Mutation> as Choice>::ALL;
+        for mutation in Mutation::ALL {
+            assert!(choices.contains(&Some(mutation)), "{}", mutation.name());
+        }
+        assert_eq!(choices.len(), Mutation::ALL.len() + 1);
     }
 }

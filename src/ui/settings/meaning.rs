@@ -21,7 +21,7 @@ impl Settings {
     /// The promise that the run breaks.
     #[must_use]
     pub fn mutation(&self) -> Option<Mutation> {
-        self.broken.mutation().filter(|_| self.canaries > 0)
+        self.broken.filter(|_| self.canaries > 0)
     }
 
     /// What a run of these settings is: its configuration, and the promise that it breaks.

@@ -34,7 +34,7 @@ pub mod values;
 pub mod verdict;
 
 pub use self::{
-    choice::{Break, Choice, Decay, DenoiserKind, Digits, Encoder, Family, PhaseKind, Speed, Theme},
+    choice::{Choice, Decay, DenoiserKind, Digits, Encoder, Family, PhaseKind, Speed, Theme},
     number::{NumberError, clipped},
     numbers::Number,
     selects::Select,

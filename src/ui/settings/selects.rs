@@ -5,7 +5,7 @@
 //! the panel. Links, lists, names of runs, frames and the tests follow from the entry.
 
 use super::{
-    choice::{Break, Choice, Decay, DenoiserKind, Digits, Encoder, Family, PhaseKind},
+    choice::{Choice, Decay, DenoiserKind, Digits, Encoder, Family, PhaseKind},
     values::Settings,
 };
 use crate::{
@@ -13,7 +13,10 @@ use crate::{
     engine::Reading,
     mechanism::EnvelopeShape,
     model::{Architecture, pretrained},
-    train::config::{Averaging, Minority, Protects, SamplingPolicy, Start},
+    train::{
+        audit::Mutation,
+        config::{Averaging, Minority, Protects, SamplingPolicy, Start},
+    },
     ui::text::{Text, text},
 };
 
@@ -213,7 +216,7 @@ selects! {
         ..PLAIN
     };
 
-    Break: broken, Break = SelectSpec {
+    Break: broken, Option<Mutation> = SelectSpec {
         key: "break",
         id: "break",
         label: text!("Break behind ε's back"),

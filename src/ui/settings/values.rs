@@ -1,6 +1,6 @@
 //! Every control's value.
 
-use super::choice::{Break, Decay, DenoiserKind, Digits, Encoder, Family, PhaseKind};
+use super::choice::{Decay, DenoiserKind, Digits, Encoder, Family, PhaseKind};
 use crate::{
     accounting::{
         groups::{Clipping, NoiseStrategy},
@@ -9,7 +9,10 @@ use crate::{
     engine::Reading,
     mechanism::{AdaptiveClip, EnvelopeShape},
     model::Architecture,
-    train::config::{Averaging, Minority, Protects, SamplingPolicy, Start},
+    train::{
+        audit::Mutation,
+        config::{Averaging, Minority, Protects, SamplingPolicy, Start},
+    },
 };
 
 /// The first density of one's own.
@@ -81,7 +84,7 @@ pub struct Settings {
     pub reach: u32,
     /// 0: the run is not attacked.
     pub canaries: u32,
-    pub broken: Break,
+    pub broken: Option<Mutation>,
     pub minority: Minority,
     pub reading: Reading,
     pub averaging: Averaging,
@@ -143,7 +146,7 @@ impl Default for Settings {
             steps: None,
             delta: 1e-5,
             canaries: 0,
-            broken: Break::Nothing,
+            broken: None,
             minority: Minority::None,
             reading: Reading::Once,
             averaging: Averaging::None,

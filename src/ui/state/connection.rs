@@ -4,7 +4,12 @@ use leptos::prelude::*;
 
 use super::{messages::Origin, page::Page};
 use crate::{
-    ui::{browser, text::t, threads::accountant::Failure},
+    ui::{
+        browser,
+        size::closures::{bool_memo, effect},
+        text::t,
+        threads::accountant::Failure,
+    },
     worker::protocol::Request,
 };
 
@@ -19,7 +24,7 @@ impl Page {
         self.trainer.watch(move |why| self.lose_trainer(why));
     }
 
-    /// Tells of threads of the accountant that fail; before the first question, which starts one.
+    /// Tells of threads of the accountant that fail, and of features that a run waits for; before the first question, which starts a thread.
     pub fn listen(self) {
         self.accountant.on_failure(move |failure| {
             if matches!(failure, Failure::Accountant(_)) {
@@ -28,6 +33,18 @@ impl Page {
                 self.spending.tell_again();
             }
             self.messages.put(Origin::Run, failure.to_string());
+        });
+        let computing = bool_memo(move || self.run.features.with(Option::is_some));
+        let mut said = None;
+        // Said as long as it is so.
+        effect(move || {
+            if computing.get() {
+                let sentence = t!("Before the first step, the features of all training images are computed, once.");
+                self.messages.notify(sentence.to_owned());
+                said = Some(sentence);
+            } else if let Some(sentence) = said.take() {
+                self.messages.withdraw(sentence);
+            }
         });
     }
 

@@ -60,6 +60,13 @@ impl Messages {
         self.notice.set(Some(sentence));
     }
 
+    /// Takes a notice away, unless another stands in its place.
+    pub fn withdraw(self, sentence: &str) {
+        if self.notice.with_untracked(|notice| notice.as_deref() == Some(sentence)) {
+            self.notice.set(None);
+        }
+    }
+
     /// Whether the screen reader is to be told something: at once if `now`, else every ten seconds.
     #[must_use]
     pub fn is_time_to_speak(self, now: bool) -> bool {

@@ -40,11 +40,6 @@ impl<H: Host> Agent<H> {
                 Ok(left) if start.elapsed() >= YIELD_EVERY => {
                     let total = session.plan().train_examples;
                     self.host.send(Event::Features { done: total.saturating_sub(left as u32), total });
-                    if !std::mem::replace(&mut self.told_of_features, true) {
-                        let sentence =
-                            "Before the first step, the features of all training images are computed, once.".to_owned();
-                        self.host.send(Event::Notice(sentence));
-                    }
                     return true;
                 }
                 Ok(_) => {}

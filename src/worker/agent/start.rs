@@ -94,7 +94,6 @@ impl<H: Host> Agent<H> {
         self.run_data = self.training_set(session.plan().config.minority);
         (self.look, self.looked_at) = (false, None);
         self.run_test_set = self.digits.as_ref().map(|digits| digits.test_set);
-        self.told_of_features = false;
         self.wake = None;
         self.evaluation = Evaluation::default();
         self.background.clear();

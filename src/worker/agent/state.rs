@@ -70,8 +70,6 @@ pub(super) struct Agent<H: Host> {
     pub playing: bool,
     /// How long slow motion waits after each step; zero: it is off.
     pub slow: Duration,
-    /// Whether the page was told that the run's first step waits for its features.
-    pub told_of_features: bool,
     /// A single step was asked for, and waits for the rest of its digits.
     pub step_awaits_digits: bool,
     /// When slow motion takes the next step.
@@ -137,7 +135,6 @@ impl<H: Host> Agent<H> {
             runs: 0,
             playing: false,
             slow: Duration::ZERO,
-            told_of_features: false,
             step_awaits_digits: false,
             wake: None,
             checkpoint: None,
