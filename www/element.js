@@ -320,6 +320,8 @@
       if (typeof detail.started === "boolean") this.#started = detail.started;
       if (detail.step > 0) this.#box.className = "running";
       if (type === "hello") {
+        // The theme may have changed since it was said.
+        if (!this.#met) this.#queue.unshift({ type: "theme", query: this.#theme });
         this.#met = true;
         this.#queue.splice(0).forEach((message) => this.#send(message));
         return;

@@ -142,6 +142,11 @@ fn a_run_that_stands_still_is_counted_exactly() {
     let events = thread.ask_and_settle(Request::Continue { key });
     assert_eq!((started(&events).beyond, notice(&events)), (0, String::new()));
     assert_eq!(ledger(&mut thread).steps(), file.run.report.step);
+    // Where it stands and what it has cost is told at once, and not with what is measured next.
+    let first = events.iter().find_map(|event| if let Event::Report(report, _) = event { Some(report) } else { None });
+    let first = first.unwrap();
+    assert_eq!((first.step, first.test_accuracy), (file.run.report.step, None));
+    assert!(epsilon(first) >= epsilon(&file.run.report));
 
     // No more is reserved than a plan holds.
     let mut planned = Thread::with_run(short());

@@ -31,12 +31,23 @@ test("from the empty page to a refuted ε in four clicks, and no file is made of
 
 test("of an honest run all five bounds stand below ε, and say what they assume", async ({ page, site }) => {
   await open(page, site, `${RUN}&canaries=1000`);
-  await expect(page.getByTestId("attack-verdict")).toContainText("Press Play");
-  await hook(page, "play").click();
-  await expect.poll(() => value(page, "step"), { timeout: 60_000 }).toBe(200);
-  // Those that take longer come once it stands still.
-  for (const name of BOUNDS) await expect(page.getByTestId(`gauge-${name}`)).not.toContainText("…", { timeout: 120_000 });
-  await expect(page.getByTestId("attack-verdict")).toHaveText("After 200 steps all lower bounds are below ε, as they must be.");
+  const verdict = page.getByTestId("attack-verdict");
+  await expect(verdict).toContainText("Press Play");
+  const end = async () => {
+    await hook(page, "play").click();
+    await expect.poll(() => value(page, "step"), { timeout: 60_000 }).toBe(200);
+    await expect(verdict).toHaveText(/^After 200 steps|^A lower bound is above ε/);
+    // Those that take longer come once it stands still.
+    for (const name of BOUNDS) await expect(page.getByTestId(`gauge-${name}`)).not.toContainText("…", { timeout: 120_000 });
+  };
+  await end();
+  // Each bound is wrong now and then (in about one run of 200, a bound of this one is): as the page says, it is begun anew, and may not come again.
+  if ((await verdict.textContent())!.startsWith("A lower bound is above ε. Each is wrong in one run of twenty at most: start anew")) {
+    await hook(page, "reset").click();
+    await expect.poll(() => value(page, "step")).toBe(0);
+    await end();
+  }
+  await expect(verdict).toHaveText("After 200 steps all lower bounds are below ε, as they must be.");
   const claim = number(await page.getByTestId("gauge-claim").textContent());
   for (const name of BOUNDS) expect(number(await page.getByTestId(`gauge-${name}`).textContent()), name).toBeLessThanOrEqual(claim);
   // 512 of 21,000 a step: some 2,400 canaries were drawn, so single steps tell most of it.
@@ -56,7 +67,7 @@ test("without noise nearly every canary that is in is found, and no number is cl
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step"), { timeout: 60_000 }).toBe(150);
   await expect.poll(async () => number(await page.getByTestId("attack-hundred").textContent())).toBeGreaterThan(95);
-  expect(number(await page.getByTestId("gauge-guesses").textContent())).toBeGreaterThan(1);
+  await expect.poll(async () => number(await page.getByTestId("gauge-guesses").textContent())).toBeGreaterThan(1);
 });
 
 const SETTINGS = "&model=linear&lot=512&sigma=1";

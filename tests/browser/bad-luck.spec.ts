@@ -3,7 +3,7 @@ import { mkdtempSync, mkdirSync, openSync, ftruncateSync, closeSync, readFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { accountant, beforeThread, distracted, expect, exported, hook, loseDevice, open, openOnGpu, paused, test, thread, value } from "./fixtures";
+import { accountant, beforeThread, distracted, expect, exported, hook, loseDevice, open, openOnGpu, paused, rested, test, thread, value } from "./fixtures";
 import { drop, images, small } from "./idx";
 
 const query = "?backend=cpu&dataset=synthetic";
@@ -30,7 +30,8 @@ test("a graphics device that is lost in mid-run hands over to the CPU, and ε co
   await openOnGpu(page, site);
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBeGreaterThan(5);
-  const [step, epsilon] = [await value(page, "step"), await value(page, "epsilon")];
+  const epsilon = await value(page, "epsilon");
+  const step = await value(page, "step");
   // What wgpu tells of it.
   watched.allowed.push(/device|GPU/i);
   await loseDevice(page);
@@ -45,8 +46,8 @@ test("a graphics device that is lost while nothing plays hands over to the CPU",
   await openOnGpu(page, site);
   await hook(page, "step-once").click();
   await expect.poll(() => value(page, "step")).toBe(1);
-  // Until the run has been kept, which asks the device, and until the browser has told the thread of the loss.
-  await page.waitForTimeout(1_000);
+  // Until the run has been kept, which asks the device.
+  await rested(page);
   // What wgpu tells of it.
   watched.allowed.push(/device|GPU/i);
   await loseDevice(page);
@@ -148,7 +149,7 @@ test("a training thread that fails is replaced, and its run is kept", async ({ p
   await thread(page).evaluate(() => void setTimeout(() => { throw new Error("out of luck"); }));
   await expect(hook(page, "error")).toContainText(/training thread failed: .*out of luck.*started.*kept/);
   const row = page.getByTestId("runs").getByRole("row").last();
-  await expect(row).toContainText(String(step));
+  await expect(row).toContainText(step.toLocaleString("en"));
   await expect(row).toContainText(epsilon);
   await expect(page.getByTestId("digits-in-use")).toContainText("to train on");
   await train(page, 2);

@@ -73,6 +73,8 @@ test("a run that is continued begins a sequence of its own, and pays for both", 
     await expect.poll(() => value(page, "step")).toBe(step);
   }
   const one = await value(page, "epsilon");
+  // It is written before it answers.
+  await exported(page, "Privacy ledger (JSON)");
   await page.reload();
   await rows(page).getByRole("button", { name: /^Continue/ }).click();
   await expect.poll(() => value(page, "step")).toBe(2);

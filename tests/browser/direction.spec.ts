@@ -155,6 +155,7 @@ test("keys go where they point: sliders, the pictures of the lot, and a presente
   const ringed = page.locator(".lot-buttons .ringed");
   await expect(ringed).toBeVisible();
   await page.locator(".lot-buttons button").nth(2).click();
+  await expect(page.locator(".lot-buttons button").nth(2)).toHaveClass(/ringed/);
   const before = await ringed.boundingBox();
   // The button lies on its picture: the third from the left.
   const lot = (await page.locator(".lot-digits").boundingBox())!;

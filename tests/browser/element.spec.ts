@@ -46,12 +46,14 @@ test("attributes are observed: settings are set in the run, all else is another 
 
 test("what is set while the program is on its way is set in the frame that stands", async ({ browser, site }) => {
   const program = readdirSync(process.env.HUSHGRAD_SITE ?? "../../dist").find((name) => /^app.*\.wasm$/.test(name))!;
-  let [come, asked] = [() => {}, () => {}];
-  const wanted = new Promise<void>((done) => (asked = done));
+  let come = () => {};
+  const before = site.asked.length;
   site.held.set(program, new Promise<void>((done) => (come = done)));
-  await around(browser, element(site, `${CPU} controls="sigma"`), async (page) => {
-    page.on("request", (request) => request.url().endsWith(program) && asked());
-    await wanted;
+  // What the frame says of itself as it starts.
+  const listen = `<script>addEventListener("message", ({ data }) => data?.type === "hello" && data.started && (self.begun = true))</script>`;
+  await around(browser, element(site, `${CPU} controls="sigma"`).replace("<script", `${listen}<script`), async (page) => {
+    await expect.poll(() => site.asked.slice(before).includes(program)).toBe(true);
+    await expect.poll(() => page.evaluate(() => (self as unknown as { begun?: boolean }).begun)).toBe(true);
     await mark(page);
     await set(page, "sigma", "2.5");
     come();
@@ -100,6 +102,14 @@ for (const [how, light, dark] of [
     });
   });
 }
+
+test("a theme that changes as the frame comes, after it was said and before there is an answer, is told", async ({ browser, site }) => {
+  const change = `<script>document.querySelector("hush-grad").shadowRoot.querySelector("iframe").addEventListener("load", () => (document.documentElement.dataset.theme = "dark"))</script>`;
+  await around(browser, element(site, CPU) + change, async (page) => {
+    await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
+    await expect(inside(page).locator("html")).toHaveAttribute("data-theme", "dark");
+  });
+});
 
 test("a theme that the author names stays", async ({ browser, site }) => {
   await around(browser, element(site, `${CPU} theme="light"`), async (page) => {

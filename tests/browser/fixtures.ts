@@ -133,10 +133,10 @@ export async function allControls(page: Page) {
 }
 
 /** Presses an item of the menu *Share*, by its hook. */
-export async function share(page: Page, item: "share" | "share-code" | "hand-in" = "share") {
+export async function share(page: Page, item: "share" | "share-code" | "hand-in" = "share", within?: { timeout: number }) {
   await allControls(page);
-  await page.getByTestId("share-menu").click();
-  await page.getByTestId(item).click();
+  await page.getByTestId("share-menu").click(within);
+  await page.getByTestId(item).click(within);
 }
 
 /** What an item of the export menu saves: so many files. */
@@ -195,6 +195,11 @@ export async function answered(page: Page, name: string, text: string): Promise<
  */
 export async function paused(page: Page): Promise<{ step: number; ledger: string }> {
   await hook(page, "pause").click();
+  return rested(page);
+}
+
+/** The same of a run that stands still already. */
+export async function rested(page: Page): Promise<{ step: number; ledger: string }> {
   const [file] = await exported(page, "Privacy ledger (JSON)");
   const ledger = await file.path();
   const { events } = JSON.parse(readFileSync(ledger, "utf8")) as { events: { count: number }[] };
@@ -218,6 +223,10 @@ export async function open(page: Page, site: Site, query = "") {
   }, 5_000);
 }
 
+/** Waits until what a visit without a network needs is kept: {@link open} waits for it for a while. */
+export const installed = (page: Page) =>
+  expect.poll(() => page.evaluate(async () => !!(await navigator.serviceWorker.getRegistration())?.active)).toBe(true);
+
 /** Tests that runs of a hundred steps on drawn digits, with these settings more, are refused with a sentence that says this, before a step. */
 export function refused(runs: readonly (readonly [query: string, says: string])[]) {
   for (const [query, says] of runs) {
@@ -228,6 +237,24 @@ export function refused(runs: readonly (readonly [query: string, says: string])[
       expect(await value(page, "step")).toBe(0);
     });
   }
+}
+
+/**
+ * Every notice that the page says from its next load on, in order: each is shown in the place of the one before, and an act of the
+ * visitor may take it away.
+ */
+export async function noticed(page: Page): Promise<string[]> {
+  const notices: string[] = [];
+  await page.exposeFunction("noticed", (text: string) => void notices.push(text));
+  await page.addInitScript(() => {
+    let last: Element | null = null;
+    new MutationObserver(() => {
+      const notice = document.querySelector("[data-testid=notice]");
+      if (notice && notice !== last) (window as unknown as { noticed(text: string): void }).noticed(notice.textContent ?? "");
+      last = notice;
+    }).observe(document, { childList: true, subtree: true });
+  });
+  return notices;
 }
 
 /** The threads that help the training thread to compute. */
@@ -259,9 +286,13 @@ export async function openOnGpu(page: Page, site: Site, more = "") {
   test.skip((await hook(page, "backend").textContent()) !== "WebGPU", "this build has no WebGPU engine, or no adapter was found");
 }
 
-/** Ends the device that {@link openOnGpu} has kept. */
+/** Ends the device that {@link openOnGpu} has kept, and waits until the browser has told the thread. */
 export const loseDevice = (page: Page) =>
-  thread(page).evaluate(() => (globalThis as unknown as { lastDevice: { destroy(): void } }).lastDevice.destroy());
+  thread(page).evaluate(async () => {
+    const { lastDevice } = globalThis as unknown as { lastDevice: { destroy(): void; lost: Promise<unknown> } };
+    lastDevice.destroy();
+    await lastDevice.lost;
+  });
 
 /** Where this site's runs are kept: the database has the site's path in its name. */
 export const database = (page: Page) => page.evaluate(() => "hushgrad" + new URL(".", location.href).pathname);

@@ -151,6 +151,8 @@ test("what was published is marked: no guarantee, the reasons, and the shared no
   await published.locator("summary").click();
   await expect(published.locator("ol > li")).toHaveCount(5);
   await expect(published.locator("canvas")).toHaveCount(3);
+  // They are drawn with the step.
+  await expect(published.locator(".shared-noise")).toBeVisible();
   // Of 784 pixels most are paper in both digits: their difference is one grey there. Under noise none is.
   const most = await published.locator("canvas").evaluateAll((all) =>
     (all as HTMLCanvasElement[]).map((canvas) => {

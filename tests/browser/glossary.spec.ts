@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { accessible } from "./axe";
-import { expect, hook, open, test, value } from "./fixtures";
+import { expect, hook, open, projected, test, value } from "./fixtures";
 
 const query = "?backend=cpu&dataset=synthetic&steps=6";
 
@@ -67,6 +67,8 @@ test("every word of every panel opens, at 390 as at 1440", async ({ page, site }
   await open(page, site, query);
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBe(6);
+  // Words of what is computed come with it.
+  await projected(page);
   await page.evaluate(() => document.querySelectorAll<HTMLDetailsElement>("details:not(.menu)").forEach((each) => (each.open = true)));
   await page.locator(".hint").evaluateAll((all) => all.forEach((hint) => (hint as HTMLElement).click()));
   const words = [...new Set(await page.locator("[data-word]").evaluateAll((all) => all.map((each) => (each as HTMLElement).dataset.word!)))];

@@ -1,7 +1,7 @@
 import type { BrowserContext, Page } from "@playwright/test";
 import { readdirSync } from "node:fs";
 import { resolve } from "node:path";
-import { expect, hook, open, test, value } from "./fixtures";
+import { expect, hook, installed, open, test, value } from "./fixtures";
 import { serve, type Fault, type Site } from "./server";
 
 // Whatever a host does, the page says so and offers a way back that works once the host does.
@@ -98,7 +98,9 @@ for (const what of ["its start", "the program", "the style sheet", "the accounta
     await visited(browser, async (page, site) => {
       let answer = () => {};
       site.held.set(file, new Promise<void>((done) => (answer = done)));
+      const before = site.asked.length;
       await page.goto(site.url + CPU, { waitUntil: "commit" });
+      await expect.poll(() => site.asked.slice(before).includes(file)).toBe(true);
       await expect(failed(page)).toContainText(/10 seconds/, { timeout: 20_000 });
       answer();
       await works(page);
@@ -198,7 +200,7 @@ test("without scripts the page says what it needs, and not that it is opening", 
 /** A visit after which everything is kept. */
 async function settled(page: Page, site: Site, query: string) {
   await open(page, site, query);
-  await expect.poll(() => page.evaluate(async () => !!(await navigator.serviceWorker.getRegistration())?.active)).toBe(true);
+  await installed(page);
 }
 
 for (const fault of [503, 404, "page", "hang"] as Fault[]) {
@@ -233,7 +235,7 @@ test("one wrong answer for a program or a shard is never kept", async ({ browser
     await open(page, site, "?backend=cpu");
     await works(page);
     if (process.env.HUSHGRAD_DATA === "mnist") await expect(page.getByTestId("digits-in-use")).toContainText("60,000");
-    await expect.poll(() => page.evaluate(async () => !!(await navigator.serviceWorker.getRegistration())?.active)).toBe(true);
+    await installed(page);
     const kept = await page.evaluate(async () => {
       const { files } = await (await fetch("files.json")).json();
       const wrong: string[] = [];

@@ -1,5 +1,5 @@
 import type { Page } from "@playwright/test";
-import { expect, HOOKS, hook, open, pace, test, value } from "./fixtures";
+import { expect, HOOKS, hook, installed, open, pace, test, value } from "./fixtures";
 
 /** Where a script of a test leaves what it has measured, in milliseconds. */
 type Clocked = { took?: number };
@@ -41,6 +41,7 @@ test("the first model is the linear one", async ({ page, site }) => {
 
 test("after the load nothing is asked for but the training thread and the digits", async ({ page, site, watched }) => {
   await open(page, site);
+  await installed(page);
   const before = watched.requests.length;
   await hook(page, "play").click();
   await expect(hook(page, "step")).not.toHaveAttribute("data-value", "0");

@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 import { accessible } from "./axe";
-import { allControls, expect, hook, open, rows, share, test, value } from "./fixtures";
+import { allControls, expect, exported, hook, open, rows, share, test, value } from "./fixtures";
 
 const query = "?backend=cpu&dataset=synthetic&preset=cpu";
 
@@ -26,8 +26,13 @@ for (const [width, height] of [[1440, 900], [390, 844]] as const) {
     await open(page, site, query);
     await expect(page.getByTestId("projection")).toContainText("tight accounting");
     await allControls(page);
-    await page.waitForTimeout(1_000);
-    const before = await places(page);
+    // Once all has come that has a place.
+    let before = await places(page);
+    await expect.poll(async () => {
+      const last = before;
+      before = await places(page);
+      return JSON.stringify(before) === JSON.stringify(last);
+    }, { intervals: [500] }).toBe(true);
     await share(page);
     await expect(page.getByTestId("notice")).toBeVisible();
     expect(await places(page)).toEqual(before);
@@ -59,16 +64,21 @@ test("a run that was deleted is had back for a while, where it was, and its ε s
   const names = () => rows(page).getByRole("textbox").evaluateAll((all) => all.map((each) => (each as HTMLInputElement).value));
   await expect(rows(page)).toHaveCount(3);
   const before = await names();
+  await expect(page.getByTestId("together")).toContainText("All 3 runs");
   const together = await page.getByTestId("together").textContent();
   await rows(page).nth(1).getByRole("button", { name: /^Delete/ }).click();
   await expect(rows(page)).toHaveCount(2);
   const undo = page.getByTestId("undo");
   await expect(undo).toContainText(`“${before[1]}” is deleted. What it released stays counted.`);
+  // Time stands still for as long as the pointer is there, or the focus.
+  await undo.hover();
+  await page.waitForTimeout(11_000);
   await accessible(page, "a run that can be had back");
   await undo.getByRole("button", { name: "Undo" }).click();
   await expect(undo).toHaveCount(0);
   expect(await names()).toEqual(before);
-  // It is kept again, and counted once.
+  // It is kept again, and counted once. The thread answers in order: it has written what it gives out a file after.
+  await exported(page, "Privacy ledger (JSON)");
   await open(page, site, query);
   await expect(rows(page)).toHaveCount(3);
   await expect(page.getByTestId("together")).toHaveText(together ?? "");

@@ -2,7 +2,7 @@ import type { Page } from "@playwright/test";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { copied, redeploy } from "./deploy";
-import { expect, hook, open, test, value } from "./fixtures";
+import { expect, hook, installed, open, test, value } from "./fixtures";
 import { small } from "./idx";
 import { serve } from "./server";
 
@@ -27,7 +27,7 @@ test("the second visit works without a network", async ({ browser }) => {
     const written = () => page.evaluate(async (cache) => (await (await caches.open(cache)).keys()).length, cache);
     await expect.poll(written).toBe(8);
   }
-  await expect.poll(() => page.evaluate(async () => !!(await navigator.serviceWorker.getRegistration())?.active)).toBe(true);
+  await installed(page);
   await site.close();
   await page.goto(`${site.url}?backend=cpu`);
   await expect(page.getByTestId("digits-in-use")).toContainText("to train on");

@@ -160,7 +160,7 @@ test("on a phone there are tabs, and nothing is wider than the screen", async ({
 for (const [language, width] of [["en", 320], ["en", 360], ["de", 360], ["de", 390]] as const) {
   test(`on a phone of ${width} px no number of the transport lies over another, ${language}`, async ({ page, site }) => {
     await page.setViewportSize({ width, height: 740 });
-    await open(page, site, `${query}&lang=${language}&steps=10000`);
+    await open(page, site, `${query}&lot=32&lang=${language}&steps=10000`);
     // Numbers of one's own test digits are marked.
     await page.getByTestId("files").setInputFiles(small());
     await expect(page.locator(".readouts .teaching")).toBeVisible();

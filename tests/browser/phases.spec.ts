@@ -29,7 +29,7 @@ test("a run has another noise in every phase, is priced for it before and after,
   expect(scales[1] / scales[0]).toBeCloseTo(Math.SQRT1_2, 6);
   expect(scales[2] / scales[0]).toBeCloseTo(0.5, 6);
   expect(Math.abs((await value(page, "epsilon")) - cost.improved.epsilon)).toBeLessThan(1e-9);
-  expect(Math.abs((await tight(page)) - cost.tight.value)).toBeLessThan(1e-3);
+  await expect.poll(async () => Math.abs((await tight(page)) - cost.tight.value)).toBeLessThan(1e-3);
   await expect(page).toHaveURL(/phases=exponential/);
   await expect(page).toHaveURL(/phase-count=3/);
 });
@@ -61,7 +61,7 @@ test("the formulas' numbers are those of the phase that the run is in", async ({
 });
 
 test("the noise of phases is annealed on drawn digits: it is shown as it cools, can be stopped, and can be taken at the same ε", async ({ page, site }) => {
-  test.setTimeout(240_000);
+  test.setTimeout(600_000);
   await open(page, site, "?backend=cpu&dataset=synthetic&lot=200&rate=1&steps=30&phases=exponential&phase-count=3&noise-end=0.5");
   await page.locator("details.advanced summary").click();
   const [button, take, cooled] = ["anneal", "take-annealed", "cooled"].map((id) => page.getByTestId(id));
@@ -89,10 +89,11 @@ test("the noise of phases is annealed on drawn digits: it is shown as it cools, 
   expect(await proposal()).toBe(stopped);
   // To its end, from the beginning.
   await button.click();
-  await expect.poll(proposal, { timeout: 200_000 }).toBe(100);
+  await expect.poll(proposal, { timeout: 400_000 }).toBe(100);
   await expect(button).toHaveText("Anneal on drawn digits");
   await expect(cooled).toContainText("The least is the luckiest");
-  expect(await temperature()).toBeLessThan(0.2 * hot);
+  // By three parts in a hundred with each proposal.
+  expect(await temperature()).toBeCloseTo(hot * 0.97 ** (100 - stopped), 4);
   const [, least, first] = /least ([\d.]+\d), and ([\d.]+\d) with/.exec((await cooled.textContent())!)!.map(Number);
   expect(least).toBeLessThanOrEqual(first);
   await take.click();

@@ -45,7 +45,7 @@ for (const [width, height] of [[1920, 1080], [1280, 720]] as const) {
     await expect(page.getByTestId("odds-found")).toHaveText(/^\d+$/);
     await expect.poll(() => outside(page, SHOWN)).toEqual([]);
     await hook(page, "play").click();
-    await expect.poll(() => value(page, "step")).toBe(400);
+    await expect.poll(() => value(page, "step"), { timeout: 120_000 }).toBe(400);
     await expect(page.locator(".station.lit")).toHaveCount(0);
     await expect.poll(() => outside(page, SHOWN)).toEqual([]);
     await accessible(page, "presented");

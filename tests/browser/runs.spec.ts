@@ -57,6 +57,8 @@ test("a run survives a reload with its name, goes on where it stood, and is gone
   await oneStep(page);
   const epsilon = await value(page, "epsilon");
   await kept(page, 1);
+  // The thread answers in order: by then it has written the step.
+  await exported(page, "Privacy ledger (JSON)");
   await open(page, site, query);
   await expect(rows(page)).toHaveCount(1);
   await rows(page).getByRole("textbox").fill("the first");
@@ -208,11 +210,13 @@ test("runs on the same digits are added up, deleted ones too, until they are for
   expect(await sum()).toBeGreaterThan(Math.max(...spent));
   await rows(page).first().getByRole("button", { name: /^Delete/ }).click();
   await expect(rows(page)).toHaveCount(1);
+  await kept(page, 1);
   await open(page, site, query);
   await expect(together).toContainText("All 2 runs on these digits");
   // A run that plays costs more than was added up.
   await hook(page, "play").click();
   await expect(together).toBeHidden();
+  await expect.poll(() => value(page, "step")).toBeGreaterThan(0);
   await hook(page, "pause").click();
   await expect(together).toContainText("All 3 runs on these digits");
   await hook(page, "reset").click();

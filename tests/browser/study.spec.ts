@@ -274,7 +274,7 @@ test("a baseline that cannot be trained is called off, and can be asked for agai
 
 test("a sweep makes four runs that are named by what changed, and sets everything back", async ({ page, site }) => {
   // Long enough for the status to be seen.
-  await open(page, site, `${query}&steps=300`);
+  await open(page, site, `${query}&steps=1000`);
   await page.getByRole("button", { name: "Sweep Noise scale: four runs" }).click();
   await expect(page.getByTestId("sweep-status")).toContainText(/run [1-4] of 4/);
   const names = page.getByTestId("runs").getByRole("textbox");
@@ -306,7 +306,7 @@ test("a long run before a sweep leaves the charts to what is compared", async ({
 });
 
 test("the name of a number starts its sweep, by a click and by Enter, and is still the field's", async ({ page, site }) => {
-  await open(page, site, `${query}&steps=300`);
+  await open(page, site, `${query}&steps=300&speed=normal`);
   const status = page.getByTestId("sweep-status");
   const stop = async () => {
     await status.getByRole("button", { name: "Stop" }).click();
@@ -383,7 +383,7 @@ test("who sets something in the midst of a sweep ends it, and finds all else as 
   await open(page, site, query);
   await page.getByRole("button", { name: "Sweep Noise scale: four runs" }).click();
   await expect(hook(page, "noise-scale")).not.toHaveValue("1.1");
-  await expect.poll(() => value(page, "step")).toBeGreaterThan(0);
+  await expect.poll(() => value(page, "step"), { intervals: [20] }).toBeGreaterThan(0);
   await hook(page, "lot").fill("64");
   await hook(page, "lot").press("Enter");
   await expect(page.getByTestId("sweep-status")).toBeHidden();

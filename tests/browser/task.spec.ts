@@ -22,7 +22,7 @@ test("a task leaves what it names, fixes all else, says so, and is ended by one 
   await expect(page.getByTestId("task")).toHaveCount(0);
   for (const name of ["lot", "learning-rate", "noise-family", "encoder"] as const) await expect(hook(page, name)).toBeEnabled();
   await expect(page.getByTestId("preset")).toBeEnabled();
-  expect(page.url()).not.toContain("controls");
+  await expect(page).not.toHaveURL(/controls/);
 });
 
 for (const [width, height] of [[390, 844], [1440, 900]]) {

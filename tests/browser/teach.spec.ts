@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { Page } from "@playwright/test";
 import { accessible } from "./axe";
-import { expect, hook, open, share, test, value } from "./fixtures";
+import { expect, hook, installed, open, share, test, value } from "./fixtures";
 import { decoded } from "./qr";
 
 // The teacher's page, its codes, that the page shows every number of its solutions, and that it says the same in every language.
@@ -43,7 +43,7 @@ async function claims(page: Page) {
 }
 
 test("the page shows what every solution says, with the task's own link", async ({ page, site }) => {
-  test.setTimeout(600_000);
+  test.setTimeout(1_800_000);
   await page.goto(teach(site));
   const all = await claims(page);
   expect(all.length).toBeGreaterThan(15);
@@ -74,7 +74,16 @@ test("the page shows what every solution says, with the task's own link", async 
       if (name !== "accuracy") continue;
       // Equal runs differ: over four runs of each, by 0.6 points at most from their mean. The page says one run's number, and shows another's: three
       // times that, so that one of a dozen such pairs is not beyond it by chance.
-      await expect.poll(async () => Math.abs(100 * (await value(page, "accuracy")) - Number.parseFloat(number)), { message: `${what}: ${number}` }).toBeLessThan(1.8);
+      const read = async () => 100 * (await value(page, "accuracy"));
+      const first = await read();
+      if (Math.abs(first - Number.parseFloat(number)) < 1.8) continue;
+      // And where one is, the mean of two is not.
+      await hook(page, "reset").click();
+      await expect.poll(() => value(page, "step")).toBe(0);
+      await hook(page, "play").click();
+      await expect.poll(() => value(page, "step"), { timeout: 90_000, message: what }).toBe(steps);
+      const mean = (first + (await read())) / 2;
+      expect(Math.abs(mean - Number.parseFloat(number)), `${what}: ${number}, and here ${first} and ${mean} of two`).toBeLessThan(1.8);
     }
   }
 });
@@ -179,6 +188,7 @@ test("another language is a link in it, which the site keeps; and every link fro
   await expect(page).toHaveURL(`${teach(site, "de")}?lang=de`);
   await page.getByRole("navigation", { name: "Sprache" }).getByRole("link", { name: "English" }).click();
   await expect(page.locator("html")).toHaveAttribute("lang", "en");
+  await expect(page.locator("#task-6 .qr")).toBeVisible();
   const elsewhere = await page.locator("main a[href^='./']").evaluateAll((all) => all.map((each) => new URL((each as HTMLAnchorElement).href).searchParams.get("lang")));
   expect(new Set(elsewhere)).toEqual(new Set(["en"]));
 });
@@ -241,6 +251,7 @@ test("it is reached from the menu of lessons, and is there without a network", a
   await page.getByTestId("lessons").getByRole("link", { name: "For teachers" }).click();
   await expect(page).toHaveURL(`${teach(site)}?lang=en`);
   await expect(page.locator("#task-6 .qr")).toBeVisible();
+  await installed(page);
   await context.setOffline(true);
   for (const lang of LANGUAGES) {
     await page.goto(`${teach(site)}?lang=${lang}`);

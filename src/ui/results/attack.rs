@@ -89,7 +89,7 @@ fn refuted(page: Page) -> bool {
 
 /// What the attack has shown, in a sentence.
 fn verdict(page: Page, broken: Option<Mutation>) -> String {
-    let Some(found) = page.attack.found.get() else {
+    if page.attack.found.with(Option::is_none) {
         let (asked, runs) = (
             page.settings.with(|settings| settings.canaries > 0),
             page.run.report.with(|report| report.as_ref().is_some_and(|report| report.step > 0)),
@@ -102,8 +102,7 @@ fn verdict(page: Page, broken: Option<Mutation>) -> String {
                     .to_owned()
             }
         };
-    };
-    let steps = format::integer(found.steps);
+    }
     if page
         .run
         .report
@@ -111,6 +110,9 @@ fn verdict(page: Page, broken: Option<Mutation>) -> String {
     {
         return t!("There is no ε to stay below: nothing hides a canary that is drawn, and with more canaries the bounds grow without end.").to_owned();
     }
+    // What is known of fewer steps than were taken says nothing of the others.
+    let Some((steps, ..)) = page.attack.bounds.get() else { return String::new() };
+    let steps = format::integer(steps);
     match (refuted(page), broken) {
         (true, Some(mutation)) => t!(
             "The lower bound has crossed ε: what the books say is not true. Broken was this promise: {promise}.",

@@ -166,7 +166,7 @@ impl Page {
     /// # Errors
     /// Why there is nothing to hand in, in a sentence.
     pub fn hand_in(self) -> Result<(Settings, HandedIn), &'static str> {
-        if self.run.playing.get_untracked() {
+        if self.run.is_moving() {
             return Err(t!("Pause the run first: what is handed in stands still."));
         }
         let (report, settings) = (self.run.report.get_untracked(), self.run.settings());
@@ -175,7 +175,7 @@ impl Page {
         };
         let steps = report.step;
         let measured = self.run.curves.with_value(|curves| curves.accuracy.points().last().copied());
-        let Some((_, accuracy)) = measured.filter(|(step, _)| *step == steps as f64) else {
+        let Some((_, accuracy)) = measured.filter(|(step, _)| *step == steps as f64 && !self.run.is_measuring()) else {
             return Err(t!("The accuracy of these steps is being measured: hand in again in a moment."));
         };
         let bounded = settings.no_guarantee().is_none();

@@ -34,6 +34,10 @@ struct Inner {
     step_when_ready: bool,
     /// The noise that newer settings need is being sought: their run is yet to come.
     settling: bool,
+    /// The thread was told to pause, and has not said that it does: it may take a step more.
+    pausing: bool,
+    /// It stands still, and what it has learned by its last step is being measured.
+    measuring: bool,
     /// The settings of the run that stands.
     settings: Option<Settings>,
     /// Runs of the threads before this one.
@@ -107,6 +111,8 @@ impl Run {
     /// Pauses.
     pub fn pause(self) {
         self.drop_wishes();
+        let playing = self.playing.get_untracked();
+        self.inner.update_value(|inner| inner.pausing |= playing);
         // At once: a run of newer settings plays on if this one does.
         self.playing.set(false);
         self.trainer.send(Request::Pause);
@@ -123,6 +129,18 @@ impl Run {
             self.reset();
         }
         self.trainer.send(Request::StepOnce);
+    }
+
+    /// Whether the last step of a run that stands still is not measured yet: until then the report at hand may be of one before.
+    #[must_use]
+    pub fn is_measuring(self) -> bool {
+        self.inner.with_value(|inner| inner.measuring)
+    }
+
+    /// Whether the run takes steps, or may still take some.
+    #[must_use]
+    pub fn is_moving(self) -> bool {
+        self.playing.get_untracked() || self.inner.with_value(|inner| inner.pausing)
     }
 
     /// Begins anew, with the same configuration.
@@ -240,7 +258,10 @@ impl Run {
     pub fn begin(self, info: RunInfo, settings: Settings) {
         self.info.set(Some(info));
         self.features.set(None);
-        self.inner.update_value(|inner| inner.settings = Some(settings));
+        self.inner.update_value(|inner| {
+            inner.settings = Some(settings);
+            (inner.pausing, inner.measuring) = (false, false);
+        });
         if !self.is_awaited() {
             self.do_asked();
         }
@@ -249,6 +270,7 @@ impl Run {
     /// The thread plays, or does not any more.
     pub fn follow(self, playing: bool) {
         self.playing.set(playing);
+        self.inner.update_value(|inner| (inner.pausing, inner.measuring) = (false, !playing));
         if !playing && !self.is_awaited() {
             self.starting.set(false);
         }
@@ -257,7 +279,10 @@ impl Run {
     /// The run's thread is gone: the next thread counts its runs from this one on.
     pub fn lose(self) {
         let last = self.info.with_untracked(|run| run.as_ref().map(|run| run.run));
-        self.inner.update_value(|inner| inner.runs_before = last.unwrap_or(inner.runs_before));
+        self.inner.update_value(|inner| {
+            inner.runs_before = last.unwrap_or(inner.runs_before);
+            (inner.pausing, inner.measuring) = (false, false);
+        });
         self.info.set(None);
         self.features.set(None);
         self.playing.set(false);
@@ -277,6 +302,9 @@ impl Run {
             self.trainer.forgive();
             self.starting.set(false);
             self.features.set(None);
+        }
+        if report.test_accuracy.is_some() {
+            self.inner.update_value(|inner| inner.measuring = false);
         }
         let step = report.step as f64;
         self.curves.update_value(|curves| {

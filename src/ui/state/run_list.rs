@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gloo::timers::callback::Timeout;
+use gloo::timers::callback::Interval;
 use leptos::prelude::*;
 
 use super::charts::{Charts, Curves};
@@ -10,6 +10,7 @@ use crate::{
     plot::series::Curve,
     train::{projection::Point, report::Report},
     ui::{
+        browser,
         settings::{Digits, Settings},
         threads::training::TrainingClient,
     },
@@ -18,7 +19,7 @@ use crate::{
 
 /// So many earlier runs are listed, and more only where they are pinned.
 const MOST_PAST: usize = 100;
-/// A run that was deleted can be had back for so long, in milliseconds.
+/// A run that was deleted can be had back for so long, in milliseconds, and again as long where the pointer or the focus is on the way back then.
 const UNDO_MS: u32 = 10_000;
 /// Colours of pinned runs, in the order of pinning.
 const PINNED: [&str; 4] = ["line-pin-0", "line-pin-1", "line-pin-2", "line-pin-3"];
@@ -57,7 +58,7 @@ pub struct RunList {
     pub current: StoredValue<Current>,
     /// The run that was deleted last, and its place, while it can be had back.
     pub deleted: RwSignal<Option<(usize, Past)>>,
-    undo_until: StoredValue<Option<Timeout>, LocalStorage>,
+    undo: StoredValue<Option<Interval>, LocalStorage>,
     /// What all runs on these digits cost together, as of when the run stood still last.
     pub together: RwSignal<String>,
 }
@@ -72,7 +73,7 @@ impl RunList {
             past: RwSignal::new(vec![]),
             current: StoredValue::new(Current::default()),
             deleted: RwSignal::new(None),
-            undo_until: StoredValue::new_local(None),
+            undo: StoredValue::new_local(None),
             together: RwSignal::new(String::new()),
         }
     }
@@ -125,8 +126,12 @@ impl RunList {
         if let Some(Some((place, past))) = gone {
             self.trainer.send(Request::Delete { key: past.info.key.clone() });
             self.deleted.set(Some((place, past)));
-            let over = Timeout::new(UNDO_MS, move || self.deleted.set(None));
-            self.undo_until.set_value(Some(over));
+            let over = Interval::new(UNDO_MS, move || {
+                if !browser::is_there("[data-testid=undo]:is(:hover, :focus-within)") {
+                    self.end_undo();
+                }
+            });
+            self.undo.set_value(Some(over));
         }
     }
 

@@ -138,8 +138,10 @@ impl Snapshots {
 
     /// Shows the people of a step; at leisure the step is walked through, and not where a run has come to its end.
     fn show_people(self, people: People) {
+        // A run says that it is complete after its last step is shown.
+        let planned = self.run.info.with_untracked(|run| run.as_ref().and_then(|run| run.config.steps));
+        let stands = !self.run.playing.get_untracked() && planned != Some(people.step);
         self.people.set(Some(people));
-        let stands = !self.run.playing.get_untracked() && !self.run.is_complete();
         if stands || self.run.speed.get_untracked() == Speed::Slow {
             self.walk();
         }

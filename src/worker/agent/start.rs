@@ -100,6 +100,7 @@ impl<H: Host> Agent<H> {
         (self.last_report, self.last_audit) = (None, None);
         self.runs += 1;
         let continues = continued.as_ref().map(|continued| continued.from.clone());
+        let goes_on = continues.is_some();
         let (ahead, saving) = match continued {
             Some(Continued { ahead, saving, state, .. }) => {
                 self.checkpoint = Some((session.step_count(), state));
@@ -133,6 +134,10 @@ impl<H: Host> Agent<H> {
             self.host.send(Event::LedgerOpened { run: self.runs, ledger, step, planned });
         }
         (self.session, self.ahead, self.saving) = (Some(session), Some(ahead), saving);
+        if goes_on {
+            // Where it stands and what it has cost is known; what it reads now is measured next.
+            self.report(None).await;
+        }
         self.evaluate_now();
         self.add_up();
     }
