@@ -37,7 +37,7 @@ test("a run is handed in by a link, opened, found true, and trained again", asyn
   await page.getByTestId("hand-in-name").fill("Ada <b>&Zoë");
   await accessible(page, "the dialog to hand in");
   const link = await page.getByTestId("hand-in-link").inputValue();
-  expect(await decoded(dialog.locator(".qr"))).toBe(link);
+  await expect.poll(() => decoded(dialog.locator(".qr"))).toBe(link);
   await page.getByTestId("share-copy").click();
   await expect(dialog.getByRole("status")).toContainText("copied");
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(link);

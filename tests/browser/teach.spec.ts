@@ -109,7 +109,7 @@ test("every task has a code that leads to it, wherever the site stands", async (
       const link = await tasks.nth(at).locator(".task-link").evaluate((link: HTMLAnchorElement) => link.href);
       expect(link.startsWith(`${site.url}?`)).toBe(true);
       expect(link.endsWith(`&lang=${lang}`), "a class reads the page that its teacher reads").toBe(true);
-      expect(await decoded(tasks.nth(at).locator(".qr"))).toBe(link);
+      await expect.poll(() => decoded(tasks.nth(at).locator(".qr"))).toBe(link);
     }
   }
 });
@@ -269,14 +269,14 @@ test("the page's own address as a code, for a projector", async ({ page, site })
   const dialog = page.getByTestId("share-dialog");
   await expect(dialog).toBeVisible();
   const code = dialog.locator(".qr");
-  expect(await decoded(code)).toBe(page.url());
+  await expect.poll(() => decoded(code)).toBe(page.url());
   expect((await code.boundingBox())!.height, "it is read from the last row").toBeGreaterThan(700);
   await accessible(page, "the code of the address");
   await page.keyboard.press("Escape");
   await page.setViewportSize({ width: 390, height: 844 });
   await share(page, "share-code");
   await expect(dialog).toBeVisible();
-  expect(await decoded(code)).toBe(page.url());
+  await expect.poll(() => decoded(code)).toBe(page.url());
 });
 
 test("on paper a lesson is its text, its question, the pictures, and the address as a code", async ({ page, site }) => {
@@ -293,7 +293,7 @@ test("on paper a lesson is its text, its question, the pictures, and the address
   expect(await page.locator(".lesson").evaluate((lesson) => getComputedStyle(lesson).position), "once, and not on every sheet").toBe("static");
   const code = page.locator(".paper-code");
   await code.scrollIntoViewIfNeeded();
-  expect(await decoded(code)).toBe(page.url());
+  await expect.poll(() => decoded(code)).toBe(page.url());
 });
 
 test("the library that draws codes is the very one that its project gives out", () => {
