@@ -1,5 +1,5 @@
 /** Correlated noise: its number in links and fields, its price before and after Play, its formula, what it does not go with, and a run that goes on. */
-import { account, expect, exported, hook, loseDevice, open, openOnGpu, projected, refused, rows, test, value } from "./fixtures";
+import { account, expect, exported, hook, loseDevice, open, openOnGpu, projected, refused, rows, test, value, written } from "./fixtures";
 
 const RUN = "&dataset=synthetic&lot=400&sigma=2&steps=100";
 
@@ -73,8 +73,7 @@ test("a run that is continued begins a sequence of its own, and pays for both", 
     await expect.poll(() => value(page, "step")).toBe(step);
   }
   const one = await value(page, "epsilon");
-  // It is written before it answers.
-  await exported(page, "Privacy ledger (JSON)");
+  await written(page);
   await page.reload();
   await rows(page).getByRole("button", { name: /^Continue/ }).click();
   await expect.poll(() => value(page, "step")).toBe(2);

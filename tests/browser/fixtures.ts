@@ -198,10 +198,15 @@ export async function paused(page: Page): Promise<{ step: number; ledger: string
   return rested(page);
 }
 
-/** The same of a run that stands still already. */
-export async function rested(page: Page): Promise<{ step: number; ledger: string }> {
+/** Waits until what was done so far is written, and gives the ledger's file: the training thread answers in order. */
+export async function written(page: Page): Promise<string> {
   const [file] = await exported(page, "Privacy ledger (JSON)");
-  const ledger = await file.path();
+  return file.path();
+}
+
+/** The same as {@link paused} of a run that stands still already. */
+export async function rested(page: Page): Promise<{ step: number; ledger: string }> {
+  const ledger = await written(page);
   const { events } = JSON.parse(readFileSync(ledger, "utf8")) as { events: { count: number }[] };
   const step = events.reduce((sum, event) => sum + event.count, 0);
   await expect.poll(() => value(page, "step")).toBe(step);

@@ -1,6 +1,6 @@
 import type { ElementHandle, Page } from "@playwright/test";
 import { readFileSync } from "node:fs";
-import { expect, exported, hook, noticed, pace, rows, test, thread, value } from "./fixtures";
+import { expect, hook, noticed, rows, test, thread, value, written } from "./fixtures";
 
 /** Actions a backend; by hand any number, and any other seed. */
 const ACTIONS = Number(process.env.HUSHGRAD_MONKEY ?? 250);
@@ -158,8 +158,7 @@ for (const backend of ["cpu", "webgpu"]) {
       }
       const start = Date.now();
       const now = await shown(page);
-      const took = Date.now() - start;
-      slowest = Math.max(slowest, took > ANSWER ? took / (await pace(page)) : took);
+      slowest = Math.max(slowest, Date.now() - start);
       expect(slowest, `milliseconds to an answer, ${story()}`).toBeLessThan(ANSWER);
       if (broken || !(now.step >= before.step)) runs++;
       // With the same settings more steps never cost less, whichever run they are of; but for one that was kept, which had its own.
@@ -190,8 +189,8 @@ test("a run that goes on after its thread has died: its ledger counts what was l
     await hook(page, "step-once").click();
     await expect.poll(() => value(page, "step")).toBeGreaterThan(0);
     const before = await value(page, "step");
-    // The thread answers in order: by then it has saved the step, and goes on from there.
-    await exported(page, "Privacy ledger (JSON)");
+    // The step is saved, and it goes on from there.
+    await written(page);
     await hook(page, "play").click();
     await expect.poll(() => value(page, "step"), { intervals: [20] }).toBeGreaterThan(before);
     await thread(page).evaluate(() => void setTimeout(() => { throw new Error("a monkey threw"); }));

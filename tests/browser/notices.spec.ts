@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 import { accessible } from "./axe";
-import { allControls, expect, exported, hook, open, rows, share, test, value } from "./fixtures";
+import { allControls, expect, hook, open, rows, share, test, value, written } from "./fixtures";
 
 const query = "?backend=cpu&dataset=synthetic&preset=cpu";
 
@@ -77,8 +77,8 @@ test("a run that was deleted is had back for a while, where it was, and its ε s
   await undo.getByRole("button", { name: "Undo" }).click();
   await expect(undo).toHaveCount(0);
   expect(await names()).toEqual(before);
-  // It is kept again, and counted once. The thread answers in order: it has written what it gives out a file after.
-  await exported(page, "Privacy ledger (JSON)");
+  // It is kept again, and counted once.
+  await written(page);
   await open(page, site, query);
   await expect(rows(page)).toHaveCount(3);
   await expect(page.getByTestId("together")).toHaveText(together ?? "");

@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 import { readFileSync, writeFileSync } from "node:fs";
-import { account, beforeThread, database, expect, exported, hook, open, paused, rows, test, tight, value } from "./fixtures";
+import { account, beforeThread, database, expect, exported, hook, open, paused, rows, test, tight, value, written } from "./fixtures";
 
 const query = "?backend=cpu&dataset=synthetic&preset=cpu";
 
@@ -57,8 +57,7 @@ test("a run survives a reload with its name, goes on where it stood, and is gone
   await oneStep(page);
   const epsilon = await value(page, "epsilon");
   await kept(page, 1);
-  // The thread answers in order: by then it has written the step.
-  await exported(page, "Privacy ledger (JSON)");
+  await written(page);
   await open(page, site, query);
   await expect(rows(page)).toHaveCount(1);
   await rows(page).getByRole("textbox").fill("the first");
