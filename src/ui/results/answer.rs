@@ -110,7 +110,9 @@ fn other(page: Page) -> impl IntoView {
     };
     // Only a private run has a baseline worth asking.
     let offered = move || private.get() == Some(true) && !fits() && !features.get();
+    let beside = move || private.get() != Some(false) && !features.get() || fits();
     view! {
+        <div class:beside=bool_fn(beside)>
         {view_fn(move || offered().then(|| view! {
             <button type="button" class="baseline" data-testid="baseline" disabled=bool_fn(move || page.pad.training_baseline.get()) on:click=on_click(move |_| page.pad.train_baseline())>
                 {text_fn(move || if page.pad.training_baseline.get() { t!("Training the non-private baseline…") } else { t!("Ask a non-private baseline, too") })}</button>
@@ -118,6 +120,7 @@ fn other(page: Page) -> impl IntoView {
         <p class="other" data-testid="prediction-other" data-value=text_fn(move || answer.get().map_or_else(String::new, |(digit, _)| digit.to_string()))>
             {text_fn(move || answer.get().map(|(_, text)| text).unwrap_or_default())}
             {view_fn(move || bare().then(|| view! { " " {teaching()} }.into_any()))}</p>
+        </div>
     }
 }
 

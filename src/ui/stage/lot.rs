@@ -86,7 +86,7 @@ pub fn lot(page: Page, people: Memo<Option<People>>) -> AnyView {
                     if shared {
                         t!("Each step draws some micro-batches or users at random.").to_owned()
                     } else {
-                        t!("Each step draws some images at random. Here one image stands for one person.").to_owned()
+                        t!("Images are drawn at random. One image stands for one person.").to_owned()
                     }
                 },
                 |lot| {

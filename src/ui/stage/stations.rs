@@ -71,10 +71,10 @@ pub fn stage(page: Page) -> impl IntoView {
                 <p class="caption">{text_fn(move || after(page))}</p>
                 <div class="knobs">{controls(page, NOISE)}</div></li>
         </ol>
-        <p class="stage-says" data-testid="stage-says">{text_fn(move || says(page, person.with(Option::is_some)))}
+        <p class="stage-says" data-testid="stage-says" data-room=text_fn(move || at_rest(page))><span>{text_fn(move || says(page, person.with(Option::is_some)))}
             {view_fn(move || person.with(Option::is_none).then(|| view! {
                 " "<button type="button" data-testid="stage-step-once" on:click=on_click(move |_| page.run.step_once())>{t!("Take a step apart")}</button>
-            }.into_any()))}</p>
+            }.into_any()))}</span></p>
         {follow(page)}
         {preset_cards::next(page)}
     }
@@ -239,6 +239,11 @@ fn says(page: Page, there: bool) -> String {
         Some(_) => return t!("4. No noise falls: the sum itself is released.").to_owned(),
         None => {}
     }
+    at_rest(page)
+}
+
+/// What is said of a step that is not walked through: the longest that is said here.
+fn at_rest(page: Page) -> String {
     if let Some(reason) = page.settings.with(Settings::no_guarantee) {
         return reason.to_owned();
     }

@@ -9,7 +9,7 @@ use crate::{
     plot::{drawing::Drawing, format, picture},
     ui::{
         browser,
-        size::closures::{effect, on_event, text_fn, view_fn},
+        size::closures::{bool_fn, effect, on_event, text_fn, view_fn},
         state::Page,
         text::t,
     },
@@ -103,8 +103,10 @@ fn draw(page: Page, frame: Frame, drawing: Box<dyn Fn() -> Drawing + Send + Sync
             keys.iter()
                 .map(|(class, name)| view! { <span class=format!("key {class}")>{named(name)}</span> })
                 .collect_view()
+                .into_any()
         })
     };
+    let read = Memo::new(move |_| reading().map(|reading| reading.text));
     let plotted = view! {
         <svg class="plot" role="img" width=text_fn(move || format::exact(size().0)) height=text_fn(move || format::exact(size().1)) aria-label=text_fn(move || drawing.with(|d| d.summary.clone()))
             on:pointermove=hovered on:pointerleave=move |_| hover.set(None)>
@@ -116,12 +118,10 @@ fn draw(page: Page, frame: Frame, drawing: Box<dyn Fn() -> Drawing + Send + Sync
         return view! { <div class="small-chart" node_ref=node>{plotted}</div> }.into_any();
     }
     view! {
-        <figure class="chart">
+        <figure class="chart" data-chart=frame.file>
             <figcaption><h3>{frame.title}</h3>{enlarge(frame.title)}
-                <span class="legend">{view_fn(move || Some(match reading() {
-                    Some(reading) => view! { <span class="readout">{reading.text}</span> }.into_any(),
-                    None => legend().into_any(),
-                }))}</span>
+                <span class="legend"><span class="line-names" class:away=bool_fn(move || read.with(Option::is_some))>{view_fn(move || Some(legend()))}</span>
+                    {view_fn(move || read.get().map(|text| view! { <span class="readout">{text}</span> }.into_any()))}</span>
             </figcaption>
             <div node_ref=node>{plotted}</div>
             {table(frame.title, drawing)}

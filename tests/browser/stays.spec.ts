@@ -1,0 +1,71 @@
+import type { Page } from "@playwright/test";
+import { expect, hook, open, test, value } from "./fixtures";
+
+/**
+ * Watches what can be pressed and is seen, frame by frame, and gives what has moved since it was asked last: on its page, or in the bar
+ * where it stands in the bar, which goes along with the window. Between press and release of a visitor's button the page computes on,
+ * and what has moved away by then was not pressed.
+ */
+async function watch(page: Page): Promise<() => Promise<string[]>> {
+  await page.evaluate(() => {
+    const moved: string[] = [];
+    let before = new Map<Element, [number, number]>();
+    const look = () => {
+      const now = new Map<Element, [number, number]>();
+      const bar = document.querySelector(".transport")!;
+      for (const one of document.querySelectorAll("button, a, select, input, summary")) {
+        if (!one.checkVisibility({ visibilityProperty: true, contentVisibilityAuto: true })) continue;
+        const place = one.getBoundingClientRect();
+        const within = bar.contains(one) ? bar.getBoundingClientRect() : new DOMRect(-scrollX, -scrollY);
+        const [x, y] = [place.x - within.x, place.y - within.y];
+        const [left, top] = before.get(one) ?? [x, y];
+        if (Math.abs(x - left) > 2 || Math.abs(y - top) > 2) {
+          const name = one.getAttribute("aria-label") ?? (one.textContent || one.id);
+          moved.push(`${name.trim()}: ${Math.round(x - left)}, ${Math.round(y - top)}`);
+        }
+        now.set(one, [x, y]);
+      }
+      before = now;
+      requestAnimationFrame(look);
+    };
+    look();
+    Object.assign(window, { moved });
+  });
+  return () => page.evaluate(() => (window as unknown as { moved: string[] }).moved.splice(0));
+}
+
+for (const [width, language] of [[390, "en"], [390, "de"], [1440, "en"], [1440, "de"], [1920, "en"], [1920, "de"]] as const) {
+  test(`what can be pressed stays where it is while a run begins, plays and rests; ${width} pixels (${language})`, async ({ page, site }) => {
+    await page.setViewportSize({ width, height: 900 });
+    await open(page, site, `?backend=cpu&dataset=synthetic&lang=${language}`);
+    await expect(page.getByTestId("projection")).toContainText(/ε ≤ \d[^]*ε ≤ \d/);
+    const moved = await watch(page);
+    const tight = () => expect(hook(page, "epsilon")).toHaveAttribute("data-tight", /\d/);
+    await hook(page, "step-once").click();
+    await expect.poll(() => value(page, "step")).toBe(1);
+    await tight();
+    expect(await moved(), "after a step").toEqual([]);
+    await hook(page, "play").click();
+    await expect.poll(() => value(page, "step")).toBeGreaterThan(200);
+    await hook(page, "pause").click();
+    await tight();
+    expect(await moved(), "while it plays").toEqual([]);
+    if (width < 720) await page.locator(".tabs button").nth(1).click();
+    await moved();
+    await page.getByTestId("digit-pad").locator(".examples button").nth(3).click();
+    await expect(page.getByTestId("prediction")).toHaveAttribute("data-value", /^[0-9]$/);
+    expect(await moved(), "after a drawing").toEqual([]);
+  });
+}
+
+test("a button that is held while a step's numbers come is pressed", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu&dataset=synthetic");
+  const example = page.getByRole("button", { name: "Draw an example 3" });
+  await example.hover();
+  await page.mouse.down();
+  await page.keyboard.press("s");
+  await expect(hook(page, "epsilon")).toHaveAttribute("data-tight", /\d/);
+  await expect(hook(page, "accuracy")).toHaveAttribute("data-value", /\d/);
+  await page.mouse.up();
+  await expect(page.getByTestId("prediction")).toHaveAttribute("data-value", /^[0-9]$/);
+});
