@@ -34,17 +34,24 @@ async function watch(page: Page): Promise<() => Promise<string[]>> {
   return () => page.evaluate(() => (window as unknown as { moved: string[] }).moved.splice(0));
 }
 
-for (const [width, language] of [[390, "en"], [390, "de"], [1440, "en"], [1440, "de"], [1920, "en"], [1920, "de"]] as const) {
-  test(`what can be pressed stays where it is while a run begins, plays and rests; ${width} pixels (${language})`, async ({ page, site }) => {
+const drawn = "?backend=cpu&dataset=synthetic";
+const first = "?backend=cpu";
+for (const [query, width, language] of [
+  [drawn, 390, "en"], [drawn, 390, "de"], [drawn, 1440, "en"], [drawn, 1440, "de"], [drawn, 1920, "en"], [drawn, 1920, "de"],
+  [first, 390, "en"], [first, 1440, "en"], [first, 1440, "de"], [first, 1920, "en"],
+] as const) {
+  test(`what can be pressed stays where it is while a run begins, plays and rests; ${query}, ${width} pixels (${language})`, async ({ page, site }) => {
     await page.setViewportSize({ width, height: 900 });
-    await open(page, site, `?backend=cpu&dataset=synthetic&lang=${language}`);
+    await open(page, site, `${query}&lang=${language}`);
     await expect(page.getByTestId("projection")).toContainText(/ε ≤ \d[^]*ε ≤ \d/);
     const moved = await watch(page);
     const tight = () => expect(hook(page, "epsilon")).toHaveAttribute("data-tight", /\d/);
     await hook(page, "step-once").click();
     await expect.poll(() => value(page, "step")).toBe(1);
     await tight();
-    expect(await moved(), "after a step").toEqual([]);
+    const step = await moved();
+    // The first step of all takes the recorded run's place, with what is said of that.
+    if (query !== first) expect(step, "after a step").toEqual([]);
     await hook(page, "play").click();
     await expect.poll(() => value(page, "step")).toBeGreaterThan(200);
     await hook(page, "pause").click();
@@ -59,7 +66,7 @@ for (const [width, language] of [[390, "en"], [390, "de"], [1440, "en"], [1440, 
 }
 
 test("a button that is held while a step's numbers come is pressed", async ({ page, site }) => {
-  await open(page, site, "?backend=cpu&dataset=synthetic");
+  await open(page, site, drawn);
   const example = page.getByRole("button", { name: "Draw an example 3" });
   await example.hover();
   await page.mouse.down();
