@@ -31,7 +31,12 @@ async function watch(page: Page): Promise<() => Promise<string[]>> {
     look();
     Object.assign(window, { moved });
   });
-  return () => page.evaluate(() => (window as unknown as { moved: string[] }).moved.splice(0));
+  // What was set just now is seen in the second frame from here.
+  return () =>
+    page.evaluate(async () => {
+      for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
+      return (window as unknown as { moved: string[] }).moved.splice(0);
+    });
 }
 
 const drawn = "?backend=cpu&dataset=synthetic";
@@ -49,11 +54,13 @@ for (const [query, width, language] of [
     await hook(page, "step-once").click();
     await expect.poll(() => value(page, "step")).toBe(1);
     await tight();
+    await expect(page.getByTestId("recorded")).toHaveCount(0);
     const step = await moved();
     // The first step of all takes the recorded run's place, with what is said of that.
     if (query !== first) expect(step, "after a step").toEqual([]);
     await hook(page, "play").click();
-    await expect.poll(() => value(page, "step")).toBeGreaterThan(200);
+    // The first page's run has an end, after which the page offers others; it is paused long before.
+    await expect.poll(() => value(page, "step"), { intervals: [50] }).toBeGreaterThan(query === first ? 10 : 200);
     await hook(page, "pause").click();
     await tight();
     expect(await moved(), "while it plays").toEqual([]);
