@@ -10,6 +10,8 @@ interface Step {
   name: string;
   title: string;
   point?: string;
+  /** Settings of the runs that stand beside it. */
+  also: string[];
   asks: boolean;
 }
 
@@ -21,8 +23,9 @@ for (const line of readFileSync("../../www/lessons.txt", "utf8").split("\n")) {
   if (line.startsWith("# ")) {
     const [key, title] = line.slice(2).split(" | ");
     LESSONS.push({ key, title, steps: [] });
-  } else if (line.startsWith("## ")) lesson.steps.push({ name: `${lesson.key}.${lesson.steps.length + 1}`, title: line.slice(3), asks: false });
+  } else if (line.startsWith("## ")) lesson.steps.push({ name: `${lesson.key}.${lesson.steps.length + 1}`, title: line.slice(3), also: [], asks: false });
   else if (line.startsWith("@point ")) step.point = line.slice(7);
+  else if (line.startsWith("@also ")) step.also.push(line.slice(6));
   else if (line.startsWith("@ask ")) step.asks = true;
 }
 const STEPS = LESSONS.flatMap((lesson) => lesson.steps);
@@ -296,11 +299,11 @@ async function shown(page: Page, what: string): Promise<string> {
       return (await text(kind)).split(" / ")[0];
     case "epsilon":
       return (await text("epsilon")).replace("≤ ", "");
-    case "few": {
+    case "also": {
       // The list of runs has Rényi's ε: what the page says of these settings before they are trained.
-      const [, few] = /^@also (\S+&delta=1e-7)$/m.exec(readFileSync("../../www/lessons.txt", "utf8"))!;
+      const [settings] = STEPS.find(({ name }) => name === at)!.also;
       const other = await page.context().newPage();
-      await other.goto(`${page.url().split("?")[0]}${digits}&${few}`);
+      await other.goto(`${page.url().split("?")[0]}${digits}&${settings}`);
       await expect(other.getByTestId("projection")).toContainText("tight accounting");
       const said = /tight accounting: ε ≤ ([\d.]+)\./.exec((await other.getByTestId("projection").textContent())!)![1];
       await other.close();
@@ -378,8 +381,8 @@ const SAYS: [step: string, says: RegExp, shown: string[]][] = [
   ["same-epsilon.1", /(\d+) steps with little noise, σ = (\d+(?:\.\d+)?): ε ≤ (\d+(?:\.\d+)?) at[^]*?(\d+(?:\.\d+)?%) of the test[^]*?at most (\d+(?:\.\d+)?%) of those/, ["step", "sigma", "epsilon", "accuracy", "found"]],
   ["same-epsilon.2", /(\d+) steps of larger lots, with σ = (\d+(?:\.\d+)?): ε ≤ (\d+(?:\.\d+)?), where the few steps had (\d+(?:\.\d+)?)\. [^]*?at most (\d+(?:\.\d+)?%) now, and (\d+(?:\.\d+)?%) after/, ["step", "sigma", "epsilon", "of:same-epsilon.1", "found", "found-of:same-epsilon.1"]],
   ["same-epsilon.3", /Of the many steps μ ≤ (\d+(?:\.\d+)?), of/, ["mu"]],
-  ["same-epsilon.4", /ε ≤ (\d+(?:\.\d+)?) for the many steps, (\d+(?:\.\d+)?) for the few/, ["epsilon", "few"]],
-  ["what-helps.1", /ε ≤ (\d+(?:\.\d+)?), and (\d+(?:\.\d+)?) with the same[^]*?rate of (\d+) the model reads (\d+(?:\.\d+)?%); with[^]*?(\d+(?:\.\d+)?%)\./, ["epsilon", "epsilon", "rate", "accuracy", "run:0"]],
+  ["same-epsilon.4", /ε ≤ (\d+(?:\.\d+)?) for the many steps, (\d+(?:\.\d+)?) for the few/, ["epsilon", "also:same-epsilon.4"]],
+  ["what-helps.1", /ε ≤ (\d+(?:\.\d+)?), and (\d+(?:\.\d+)?) with the same[^]*?rate of (\d+) the model reads (\d+(?:\.\d+)?%); with[^]*?(\d+(?:\.\d+)?%)\./, ["epsilon", "also:what-helps.1", "rate", "accuracy", "run:0"]],
   ["what-helps.2", /instead of 16: (\d+(?:\.\d+)?%) with noise that falls, (\d+(?:\.\d+)?%) with[^]*?latter was (\d+(?:\.\d+)?%)\./, ["accuracy", "run:1", "run:0"]],
   ["what-helps.3", /(\d+(?:\.\d+)?%) with noise that grows, (\d+(?:\.\d+)?%) with/, ["accuracy", "run:0"]],
   ["what-helps.4", /ε ≤ (\d+(?:\.\d+)?), with or without it\.[^]*?(\d+(?:\.\d+)?%) with it, (\d+(?:\.\d+)?%) without/, ["epsilon", "accuracy", "run:0"]],

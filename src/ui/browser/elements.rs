@@ -38,6 +38,12 @@ pub fn to_top() {
     window().scroll_to_with_x_and_y(0.0, 0.0);
 }
 
+/// Of the window, in CSS pixels.
+#[must_use]
+pub fn width() -> f64 {
+    window().inner_width().ok().and_then(|width| width.as_f64()).unwrap_or_default()
+}
+
 /// Whether anything fits the selector.
 #[must_use]
 pub fn is_there(selector: &str) -> bool {

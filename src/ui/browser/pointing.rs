@@ -5,6 +5,8 @@ use leptos::prelude::{document, window};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
 
+use super::elements::width;
+
 /// What may be fixed to an edge of the window.
 const FIXED: &str = ".top, .transport, .messages, header.bar";
 const STRIP: &str = ".lesson";
@@ -78,7 +80,7 @@ fn make_room() -> f64 {
         }
     }
     // Where it stands beside the page, it covers nothing of its foot.
-    let width = number(window().inner_width());
+    let width = width();
     let strip = one(STRIP).map(|strip| strip.get_bounding_client_rect()).filter(|strip| strip.width() > width / 2.0);
     let strip = strip.map_or(0.0, |strip| strip.height());
     if let Some(root) = document().document_element().and_then(|root| root.dyn_into::<HtmlElement>().ok()) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use leptos::{html, prelude::*};
+use leptos::{ev, html, prelude::*};
 use wasm_bindgen::{JsCast, closure::Closure};
 use web_sys::ResizeObserver;
 
@@ -59,9 +59,17 @@ pub fn panel(page: Page) -> impl IntoView {
             && !page.lab.looks.get()
             && parts.iter().all(|part| if let Part::Text(text) = part { is_true(page, text) } else { true })
     });
+    // So does another frame. A phone's bars change the height alone, while somebody scrolls.
+    let width = RwSignal::new(browser::width());
+    let resized = window_event_listener(ev::resize, move |_| {
+        if width.get_untracked() != browser::width() {
+            width.set(browser::width());
+        }
+    });
+    on_cleanup(move || resized.remove());
     effect(move || {
         let place = open.get();
-        let _now = ready.get();
+        let _now = (ready.get(), width.get(), page.appearance.present.get());
         for wait in SHOWN_MS {
             let show = move || {
                 if open.try_get_untracked() == Some(place) {
