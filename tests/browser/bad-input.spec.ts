@@ -141,66 +141,62 @@ test("numbers out of range are named, and the run stays", async ({ page, site })
   }
 });
 
-// With a service worker the second visit would not ask for the shard.
-test.describe("without a service worker", () => {
-  test.use({ serviceWorkers: "block" });
-  test("a shard that is missing on the server gets a sentence that names it", async ({ page, site, watched }) => {
-    test.skip(process.env.HUSHGRAD_DATA !== "mnist", "the site carries no MNIST");
-    const before = site.asked.length;
-    await open(page, site, "?backend=cpu");
-    const shard = site.asked.slice(before).findLast((path) => path.startsWith("data/") && !path.endsWith(".json"));
-    expect(shard, "the page loads shards").toBeTruthy();
-    site.missing.add(shard!);
-    // Chromium itself tells it on the console.
-    watched.allowed.push(/404/);
-    await page.goto(`${site.url}?backend=cpu`);
-    await expect(page.locator("[data-testid=error], [data-testid=notice]").filter({ hasText: shard!.split("/").pop()! })).toBeVisible();
-    await hook(page, "step-once").click();
-    await expect.poll(() => value(page, "step")).toBe(1);
-  });
+test("a shard that is missing on the server gets a sentence that names it", async ({ page, site, watched }) => {
+  test.skip(process.env.HUSHGRAD_DATA !== "mnist", "the site carries no MNIST");
+  const before = site.asked.length;
+  await open(page, site, "?backend=cpu");
+  const shard = site.asked.slice(before).findLast((path) => path.startsWith("data/") && !path.endsWith(".json"));
+  expect(shard, "the page loads shards").toBeTruthy();
+  site.missing.add(shard!);
+  // Chromium itself tells it on the console.
+  watched.allowed.push(/404/);
+  await page.goto(`${site.url}?backend=cpu`);
+  await expect(page.locator("[data-testid=error], [data-testid=notice]").filter({ hasText: shard!.split("/").pop()! })).toBeVisible();
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+});
 
-  const loading = (page: Page) => page.getByRole("progressbar", { name: "Loading digits" });
+const loading = (page: Page) => page.getByRole("progressbar", { name: "Loading digits" });
 
-  /** Opens the page again and lets all arrive but the last shard; hands over what lets that one go. */
-  async function withoutLastShard(page: Page, site: Site): Promise<() => void> {
-    const before = site.asked.length;
-    await open(page, site, "?backend=cpu");
-    const last = site.asked.slice(before).findLast((path) => path.startsWith("data/") && !path.endsWith(".json"));
-    expect(last, "the page loads shards").toBeTruthy();
-    let release = () => {};
-    site.held.set(last!, new Promise<void>((done) => (release = done)));
-    await page.goto(`${site.url}?backend=cpu`);
-    await expect(page.getByTestId("digits-in-use")).toContainText("10,000 to train on");
-    await expect(loading(page)).toHaveCount(1);
-    return release;
-  }
+/** Opens the page again and lets all arrive but the last shard; hands over what lets that one go. */
+async function withoutLastShard(page: Page, site: Site): Promise<() => void> {
+  const before = site.asked.length;
+  await open(page, site, "?backend=cpu");
+  const last = site.asked.slice(before).findLast((path) => path.startsWith("data/") && !path.endsWith(".json"));
+  expect(last, "the page loads shards").toBeTruthy();
+  let release = () => {};
+  site.held.set(last!, new Promise<void>((done) => (release = done)));
+  await page.goto(`${site.url}?backend=cpu`);
+  await expect(page.getByTestId("digits-in-use")).toContainText("10,000 to train on");
+  await expect(loading(page)).toHaveCount(1);
+  return release;
+}
 
-  test("a file that is refused while shards are on their way changes nothing of their load", async ({ page, site }) => {
-    test.skip(process.env.HUSHGRAD_DATA !== "mnist", "the site carries no MNIST");
-    const release = await withoutLastShard(page, site);
-    await page.getByTestId("files").setInputFiles([file("notes.txt", Buffer.from("hello"))]);
-    await expect(hook(page, "error")).toHaveText(/notes\.txt/);
-    release();
-    await expect(page.getByTestId("digits-in-use")).toContainText("60,000 to train on");
-    await expect(page.getByTestId("digits-in-use")).not.toContainText("The run that stands uses");
-    await expect(loading(page)).toHaveCount(0);
-    await expect(hook(page, "error")).toHaveText(/notes\.txt/);
-    await hook(page, "step-once").click();
-    await expect.poll(() => value(page, "step")).toBe(1);
-  });
+test("a file that is refused while shards are on their way changes nothing of their load", async ({ page, site }) => {
+  test.skip(process.env.HUSHGRAD_DATA !== "mnist", "the site carries no MNIST");
+  const release = await withoutLastShard(page, site);
+  await page.getByTestId("files").setInputFiles([file("notes.txt", Buffer.from("hello"))]);
+  await expect(hook(page, "error")).toHaveText(/notes\.txt/);
+  release();
+  await expect(page.getByTestId("digits-in-use")).toContainText("60,000 to train on");
+  await expect(page.getByTestId("digits-in-use")).not.toContainText("The run that stands uses");
+  await expect(loading(page)).toHaveCount(0);
+  await expect(hook(page, "error")).toHaveText(/notes\.txt/);
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+});
 
-  test("other digits take the place of shards that are on their way, and nothing waits for those", async ({ page, site }) => {
-    test.skip(process.env.HUSHGRAD_DATA !== "mnist", "the site carries no MNIST");
-    const release = await withoutLastShard(page, site);
-    await hook(page, "dataset").selectOption("synthetic");
-    await expect(page.getByTestId("digits-in-use")).toContainText("20,000 to train on");
-    await expect(loading(page)).toHaveCount(0);
-    release();
-    await page.waitForTimeout(1_000);
-    await hook(page, "step-once").click();
-    await expect.poll(() => value(page, "step")).toBe(1);
-    await expect(loading(page)).toHaveCount(0);
-    await expect(page.getByTestId("digits-in-use")).toContainText("20,000 to train on");
-    await expect(hook(page, "dataset")).toHaveValue("synthetic");
-  });
+test("other digits take the place of shards that are on their way, and nothing waits for those", async ({ page, site }) => {
+  test.skip(process.env.HUSHGRAD_DATA !== "mnist", "the site carries no MNIST");
+  const release = await withoutLastShard(page, site);
+  await hook(page, "dataset").selectOption("synthetic");
+  await expect(page.getByTestId("digits-in-use")).toContainText("20,000 to train on");
+  await expect(loading(page)).toHaveCount(0);
+  release();
+  await page.waitForTimeout(1_000);
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+  await expect(loading(page)).toHaveCount(0);
+  await expect(page.getByTestId("digits-in-use")).toContainText("20,000 to train on");
+  await expect(hook(page, "dataset")).toHaveValue("synthetic");
 });

@@ -26,7 +26,7 @@ test("without WebGPU the CPU trains, and the page says why and what helps", asyn
   await expect(hook(page, "error")).toBeEmpty();
 });
 
-test("a graphics device that is lost in mid-run hands over to the CPU, and ε counts every step", async ({ page, site, watched }) => {
+test("a graphics device that is lost in mid-run hands over to the CPU, and ε counts every step", { tag: "@journey" }, async ({ page, site, watched }) => {
   await openOnGpu(page, site);
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBeGreaterThan(5);
@@ -173,18 +173,14 @@ test("a training thread that falls silent is replaced, and the visitor's files a
   await train(page, 2);
 });
 
-// A service worker would fetch the program past the test's route, and the page would go on.
-test.describe("without a service worker", () => {
-  test.use({ serviceWorkers: "block" });
-  test("a program that cannot be loaded is named, and not asked for without end", async ({ page, site, watched }) => {
-    watched.allowed.push(/worker|ERR_FAILED|Failed to fetch/);
-    await page.route(/\/worker[^/]*_bg\.wasm$/, (route) => route.abort());
-    await page.goto(site.url + query);
-    await expect(hook(page, "error")).toContainText("Reload the page");
-    await hook(page, "play").click();
-    await expect(page.getByTestId("projection")).toBeEmpty();
-    });
-});
+test("a program that cannot be loaded is named, and not asked for without end", async ({ page, site, watched }) => {
+  watched.allowed.push(/worker|ERR_FAILED|Failed to fetch/);
+  await page.route(/\/worker[^/]*_bg\.wasm$/, (route) => route.abort());
+  await page.goto(site.url + query);
+  await expect(hook(page, "error")).toContainText("Reload the page");
+  await hook(page, "play").click();
+  await expect(page.getByTestId("projection")).toBeEmpty();
+  });
 
 test("an accountant that fails is named, and the next question hires another", async ({ page, site, watched }) => {
   await open(page, site, query);

@@ -87,7 +87,6 @@ const failures: Record<string, (page: Page, context: BrowserContext, site: Site)
 
 for (const [failure, fail] of Object.entries(failures))
   test.describe(failure, () => {
-    if (failure === "the device is lost") test.use({ serviceWorkers: "block" });
     for (const [moment, reach] of Object.entries(moments))
       test(`${failure} ${moment}: the books count all that was shown`, async ({ page, context, site, watched }) => {
         watched.allowed.push(/out of luck|device|GPU/i);

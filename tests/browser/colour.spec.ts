@@ -107,16 +107,12 @@ test("a fixed network's features stand in front, and are there before the first 
   expect(asked.length).toBeGreaterThan(0);
 });
 
-// A service worker would fetch the file past the test's route.
-test.describe("without a service worker", () => {
-  test.use({ serviceWorkers: "block" });
-  test("a network of features that does not arrive is said, and another model trains", async ({ page, site, watched }) => {
-    watched.allowed.push(/ERR_FAILED|Failed to fetch/);
-    await page.route("**/extractor.pretrained*", (route) => route.abort());
-    await open(page, site, "?backend=cpu&dataset=synthetic&layers=extractor,%20dense%2010&lot=64&steps=20");
-    await expect(hook(page, "error")).toContainText("The network that finds features did not arrive");
-    await page.locator("#model").selectOption("linear");
-    await hook(page, "play").click();
-    await expect.poll(() => value(page, "step"), { timeout: 60_000 }).toBe(20);
-  });
+test("a network of features that does not arrive is said, and another model trains", async ({ page, site, watched }) => {
+  watched.allowed.push(/ERR_FAILED|Failed to fetch/);
+  await page.route("**/extractor.pretrained*", (route) => route.abort());
+  await open(page, site, "?backend=cpu&dataset=synthetic&layers=extractor,%20dense%2010&lot=64&steps=20");
+  await expect(hook(page, "error")).toContainText("The network that finds features did not arrive");
+  await page.locator("#model").selectOption("linear");
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step"), { timeout: 60_000 }).toBe(20);
 });

@@ -14,9 +14,6 @@ const table = readFileSync("../../www/text/en.txt", "utf8")
   .replace("@dir ltr", "@dir rtl")
   .replace(/^(?!@|# )(.+)$/gm, (english: string) => `${english}\n= ${english.split(" | ").map((form) => `و ${form.replace(/([.?!:…])$/, " ع$1")}`).join(" | ")}`);
 
-// A service worker would have the page as it is.
-test.use({ serviceWorkers: "block" });
-
 /** The page as its build would make it with such a table. */
 async function openRightToLeft(page: Page, site: Site, query: string) {
   await page.route((url) => url.href.split(/[?#]/)[0] === site.url, async (route) => {

@@ -12,7 +12,7 @@ const ADDRESS = /https:\/\/hushgrad\.example\//g;
 
 const example = (file: string, site: Site) => readFileSync(join(EXAMPLES, file), "utf8").replace(ADDRESS, site.url);
 
-test("the plain example: events and commands over the border of two origins", async ({ browser, site }) => {
+test("the plain example: events and commands over the border of two origins", { tag: "@journey" }, async ({ browser, site }) => {
   const html = example("html/index.html", site).replace("preset=", 'backend="cpu" preset=');
   await around(browser, html, async (page) => {
     expect((await page.locator("hush-grad").boundingBox())!.height, "its place is kept").toBeGreaterThanOrEqual(400);
@@ -47,7 +47,7 @@ test("the plain example: events and commands over the border of two origins", as
   });
 });
 
-test("the mdBook example: behind its poster nothing is loaded until it is clicked", async ({ browser, site }) => {
+test("the mdBook example: behind its poster nothing is loaded until it is clicked", { tag: "@packages" }, async ({ browser, site }) => {
   const mdbook = process.env.HUSHGRAD_MDBOOK;
   if (!mdbook) throw new Error("HUSHGRAD_MDBOOK must name mdBook's program");
   const before = site.asked.length;

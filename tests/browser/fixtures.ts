@@ -219,16 +219,9 @@ export async function open(page: Page, site: Site, query = "") {
   await expect(hook(page, "backend")).toHaveText(/CPU|WebGPU/i);
   await expect(page.getByTestId("digits-in-use")).toContainText(/to train on|zum Trainieren/);
   await expect(page.getByRole("progressbar", { name: "Loading digits" })).toHaveCount(0);
-  // The copy for a visit without a network is part of the first load: asked for when all else is there, and never in a
-  // frame or where a test forbids it.
-  await page.evaluate(async (patience) => {
-    if (document.documentElement.dataset.start) return;
-    const enough = new Promise((done) => setTimeout(done, patience));
-    await Promise.race([navigator.serviceWorker?.ready, enough]);
-  }, 5_000);
 }
 
-/** Waits until what a visit without a network needs is kept: {@link open} waits for it for a while. */
+/** Waits until what a visit without a network needs is kept. */
 export const installed = (page: Page) =>
   expect.poll(() => page.evaluate(async () => !!(await navigator.serviceWorker.getRegistration())?.active)).toBe(true);
 

@@ -103,7 +103,7 @@ test("an embed that was started works without its host", async ({ browser }) => 
       await page.reload();
       await inner.getByTestId("play").click();
       await expect(inner.getByTestId("step")).not.toHaveAttribute("data-value", "0");
-    });
+    }, { context: { serviceWorkers: "allow" } });
     await site.close();
   });
 });

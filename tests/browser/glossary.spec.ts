@@ -90,21 +90,16 @@ test("every word of every panel opens, at 390 as at 1440", async ({ page, site }
   }
 });
 
-// A service worker would have the file.
-test.describe("without a service worker", () => {
-  test.use({ serviceWorkers: "block" });
-
-  test("a glossary that does not come is said, and comes at the next press", async ({ page, site, watched }) => {
-    watched.allowed.push(/glossary/, /404/);
-    await open(page, site, query);
-    site.missing.add("glossary.txt");
-    const door = page.locator("[data-word=epoch]");
-    await door.click();
-    const dialog = page.getByRole("dialog");
-    await expect(dialog).toContainText("did not come");
-    await page.keyboard.press("Escape");
-    site.missing.delete("glossary.txt");
-    await door.click();
-    await expect(dialog.getByRole("heading")).toHaveText("epoch");
-  });
+test("a glossary that does not come is said, and comes at the next press", async ({ page, site, watched }) => {
+  watched.allowed.push(/glossary/, /404/);
+  await open(page, site, query);
+  site.missing.add("glossary.txt");
+  const door = page.locator("[data-word=epoch]");
+  await door.click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog).toContainText("did not come");
+  await page.keyboard.press("Escape");
+  site.missing.delete("glossary.txt");
+  await door.click();
+  await expect(dialog.getByRole("heading")).toHaveText("epoch");
 });

@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 import { accessible } from "./axe";
-import { expect, hook, installed, open, paused, share, test, value } from "./fixtures";
+import { expect, hook, open, paused, share, test, value } from "./fixtures";
 import { decoded } from "./qr";
 
 // A run as a link to hand in: what the link says is its author's word, ε is computed anew.
@@ -132,8 +132,6 @@ test("handing in asks nobody for anything", async ({ page, site, watched }) => {
   await hook(page, "step-once").click();
   await expect.poll(() => value(page, "step")).toBe(1);
   await handedIn(page);
-  // What is fetched for a visit without a network is no part of it.
-  await installed(page);
   const before = watched.requests.length;
   await page.getByTestId("hand-in-name").fill("Ada");
   await expect(page.getByTestId("hand-in-link")).toHaveValue(/&by=Ada$/);

@@ -1,4 +1,4 @@
-import type { BrowserContext, Page } from "@playwright/test";
+import type { Browser, Page } from "@playwright/test";
 import { readdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { expect, hook, installed, open, test, value } from "./fixtures";
@@ -29,9 +29,9 @@ const failed = (page: Page) => page.locator("#failed");
 
 /** A host of its own and a visitor of its own, whose browser reports what the test provokes. */
 async function visited(
-  browser: { newContext: (options?: { serviceWorkers?: "block" }) => Promise<BrowserContext> },
+  browser: Browser,
   use: (page: Page, site: Site) => Promise<void>,
-  options?: { serviceWorkers: "block" },
+  options?: { serviceWorkers: "allow" },
 ) {
   const site = await serve(FOLDER);
   const context = await browser.newContext(options);
@@ -131,8 +131,7 @@ test("pre-trained parameters come when a run begins with them; where they do not
     await expect.poll(() => value(page, "step")).toBe(0);
     await works(page);
     expect(asked.some((url) => new URL(url).pathname.endsWith(NAME) && url.includes("?is="))).toBe(true);
-    // The service worker keeps all files of a version, this one too.
-  }, { serviceWorkers: "block" });
+  });
 });
 
 test("lessons that do not come are named, and come when they are opened again", async ({ browser }) => {
@@ -147,7 +146,6 @@ test("lessons that do not come are named, and come when they are opened again", 
       await page.keyboard.press("Escape");
       await menu.locator("summary").click();
       await expect(menu.getByRole("button").first()).toBeVisible();
-      await page.evaluate(async () => (await navigator.serviceWorker.getRegistration())?.unregister());
     }
   });
 });
@@ -197,6 +195,9 @@ test("without scripts the page says what it needs, and not that it is opening", 
   await context.close();
 });
 
+/** As {@link visited}, by a browser that keeps the site for a visit without a network. */
+const kept = (browser: Browser, use: (page: Page, site: Site) => Promise<void>) => visited(browser, use, { serviceWorkers: "allow" });
+
 /** A visit after which everything is kept. */
 async function settled(page: Page, site: Site, query: string) {
   await open(page, site, query);
@@ -205,7 +206,7 @@ async function settled(page: Page, site: Site, query: string) {
 
 for (const fault of [503, 404, "page", "hang"] as Fault[]) {
   test(`a host that answers ${fault} for everything is not needed on the second visit`, async ({ browser }) => {
-    await visited(browser, async (page, site) => {
+    await kept(browser, async (page, site) => {
       await settled(page, site, CPU);
       site.fault = () => fault;
       await page.goto(site.url + CPU);
@@ -219,7 +220,7 @@ for (const fault of [503, 404, "page", "hang"] as Fault[]) {
 }
 
 test("one wrong answer for a program or a shard is never kept", async ({ browser }) => {
-  await visited(browser, async (page, site) => {
+  await kept(browser, async (page, site) => {
     site.headers = () => FOR_EVER;
     // Once, of each file that an address with a digest names.
     const wronged = new Set<string>();
@@ -236,7 +237,7 @@ test("one wrong answer for a program or a shard is never kept", async ({ browser
     await works(page);
     if (process.env.HUSHGRAD_DATA === "mnist") await expect(page.getByTestId("digits-in-use")).toContainText("60,000");
     await installed(page);
-    const kept = await page.evaluate(async () => {
+    const found = await page.evaluate(async () => {
       const { files } = await (await fetch("files.json")).json();
       const wrong: string[] = [];
       let count = 0;
@@ -252,13 +253,13 @@ test("one wrong answer for a program or a shard is never kept", async ({ browser
       }
       return { wrong, count };
     });
-    expect(kept.wrong).toEqual([]);
-    expect(kept.count).toBeGreaterThan(10);
+    expect(found.wrong).toEqual([]);
+    expect(found.count).toBeGreaterThan(10);
   });
 });
 
 test("what is kept and wrong is dropped, and fetched anew", async ({ browser }) => {
-  await visited(browser, async (page, site) => {
+  await kept(browser, async (page, site) => {
     await settled(page, site, "?backend=cpu");
     const spoilt = await page.evaluate(async () => {
       const all: string[] = [];

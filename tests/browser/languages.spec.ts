@@ -199,8 +199,7 @@ test("another language is chosen in the header: the run stays, the choice is kep
 });
 
 test.describe("while texts are on their way", () => {
-  // Which would answer by what it has.
-  test.use({ serviceWorkers: "block", allowed: [/404|integrity|Failed to fetch/] });
+  test.use({ allowed: [/404|integrity|Failed to fetch/] });
 
   test("the language that was chosen last is spoken and kept, however late the texts come, and one that cannot be had is not", async ({ page, site }) => {
     const [html, chosen] = [page.locator("html"), page.getByTestId("language")];
@@ -297,23 +296,18 @@ test("a frame speaks as the page around it, or as its element says", async ({ br
   }
 });
 
-// A service worker would have the file.
-test.describe("without a service worker", () => {
-  test.use({ serviceWorkers: "block" });
-
-  test("texts that do not come are named; another language's leave the page as it is", async ({ page, site, watched }) => {
-    watched.allowed.push(/text\/(en|de)\.txt/, /404/, /Failed to fetch/);
-    site.missing.add("text/en.txt");
-    await page.goto(site.url + query);
-    await expect(page.locator("#failed")).toContainText("en.txt");
-    await expect(page.locator("#failed")).toBeVisible();
-    site.missing.clear();
-    await open(page, site, query);
-    site.missing.add("text/de.txt");
-    await page.getByTestId("language").selectOption("de");
-    await expect(page.locator("#failed")).toContainText("de.txt");
-    await expect(hook(page, "play")).toContainText("Play");
-    await hook(page, "step-once").click();
-    await expect.poll(() => value(page, "step")).toBe(1);
-  });
+test("texts that do not come are named; another language's leave the page as it is", async ({ page, site, watched }) => {
+  watched.allowed.push(/text\/(en|de)\.txt/, /404/, /Failed to fetch/);
+  site.missing.add("text/en.txt");
+  await page.goto(site.url + query);
+  await expect(page.locator("#failed")).toContainText("en.txt");
+  await expect(page.locator("#failed")).toBeVisible();
+  site.missing.clear();
+  await open(page, site, query);
+  site.missing.add("text/de.txt");
+  await page.getByTestId("language").selectOption("de");
+  await expect(page.locator("#failed")).toContainText("de.txt");
+  await expect(hook(page, "play")).toContainText("Play");
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
 });

@@ -8,14 +8,14 @@ import { serve } from "./server";
 
 const FOLDER = resolve(process.env.HUSHGRAD_SITE ?? "../../dist");
 const query = "?backend=cpu&dataset=synthetic";
-test.use({ allowed: [/ERR_CONNECTION_REFUSED|Failed to load resource|ERR_FAILED/] });
+test.use({ serviceWorkers: "allow", allowed: [/ERR_CONNECTION_REFUSED|Failed to load resource|ERR_FAILED/] });
 
 async function trains(page: Page) {
   await hook(page, "step-once").click();
   await expect.poll(() => value(page, "step")).toBe(1);
 }
 
-test("the second visit works without a network", async ({ browser }) => {
+test("the second visit works without a network", { tag: "@journey" }, async ({ browser }) => {
   const site = await serve(FOLDER);
   const context = await browser.newContext();
   const page = await context.newPage();

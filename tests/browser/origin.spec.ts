@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { expect, hook, open, test, value } from "./fixtures";
 import { drop, small } from "./idx";
 import { requests } from "./netlog";
-import { FLAGS } from "./playwright.config";
+import { FLAGS, SHELL } from "./playwright.config";
 
 test("nothing leaves the page's origin, not even when files are dropped and trained on", async ({ site }) => {
   const folder = mkdtempSync(join(tmpdir(), "hushgrad-netlog-"));
   const log = join(folder, "netlog.json");
   const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM || undefined,
+    executablePath: SHELL,
     args: [...FLAGS, `--log-net-log=${log}`],
   });
   const page = await browser.newPage();

@@ -67,72 +67,67 @@ const QUERY = "?backend=cpu&dataset=synthetic&lot=16";
 /** The files of the program that reads. */
 const READER = [/^reader-[0-9a-f]+_loader\.js$/, /^reader-[0-9a-f]+\.js$/, /^reader-[0-9a-f]+_bg\.wasm$/];
 
-// A service worker would hand out what it keeps.
-test.describe("without a service worker", () => {
-  test.use({ serviceWorkers: "block" });
+test("the program that reads files is fetched when somebody brings some, and not before, and its thread ends with them", async ({ page, site }) => {
+  const before = site.asked.length;
+  const asked = () => site.asked.slice(before).filter((path) => /reader/.test(path)).sort();
+  const reading = () => page.workers().filter((worker) => /reader/.test(worker.url()));
+  await open(page, site, QUERY);
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+  await page.getByTestId("dataset").selectOption("colour");
+  await expect(page.getByTestId("digits-in-use")).toContainText("colour");
+  expect(asked()).toEqual([]);
+  await page.getByTestId("files").setInputFiles(GOOD[1].dropped);
+  await expect(page.getByTestId("digits-in-use")).toContainText("your files (mine.npz)");
+  expect(asked()).toEqual([expect.stringMatching(READER[1]), expect.stringMatching(READER[2]), expect.stringMatching(READER[0])]);
+  await expect.poll(reading).toEqual([]);
+  // The list of what the page asked for has it, though its thread has ended.
+  const panel = page.getByTestId("requests");
+  await panel.locator("summary").click();
+  await expect(panel.getByRole("cell", { name: /reader-[0-9a-f]+_bg\.wasm/ }).first()).toBeVisible();
+});
 
-  test("the program that reads files is fetched when somebody brings some, and not before, and its thread ends with them", async ({ page, site }) => {
-    const before = site.asked.length;
-    const asked = () => site.asked.slice(before).filter((path) => /reader/.test(path)).sort();
-    const reading = () => page.workers().filter((worker) => /reader/.test(worker.url()));
+for (const name of READER)
+  test(`a reader whose file ${name.source} does not come says so, and costs nothing`, async ({ page, site, watched }) => {
+    watched.allowed.push(/Failed to load resource/);
     await open(page, site, QUERY);
+    const before = await page.getByTestId("digits-in-use").textContent();
     await hook(page, "step-once").click();
     await expect.poll(() => value(page, "step")).toBe(1);
-    await page.getByTestId("dataset").selectOption("colour");
-    await expect(page.getByTestId("digits-in-use")).toContainText("colour");
-    expect(asked()).toEqual([]);
-    await page.getByTestId("files").setInputFiles(GOOD[1].dropped);
-    await expect(page.getByTestId("digits-in-use")).toContainText("your files (mine.npz)");
-    expect(asked()).toEqual([expect.stringMatching(READER[1]), expect.stringMatching(READER[2]), expect.stringMatching(READER[0])]);
-    await expect.poll(reading).toEqual([]);
-    // The list of what the page asked for has it, though its thread has ended.
-    const panel = page.getByTestId("requests");
-    await panel.locator("summary").click();
-    await expect(panel.getByRole("cell", { name: /reader-[0-9a-f]+_bg\.wasm/ }).first()).toBeVisible();
-  });
-
-  for (const name of READER)
-    test(`a reader whose file ${name.source} does not come says so, and costs nothing`, async ({ page, site, watched }) => {
-      watched.allowed.push(/Failed to load resource/);
-      await open(page, site, QUERY);
-      const before = await page.getByTestId("digits-in-use").textContent();
-      await hook(page, "step-once").click();
-      await expect.poll(() => value(page, "step")).toBe(1);
-      site.fault = (path) => (name.test(path) ? 404 : undefined);
-      try {
-        await page.getByTestId("files").setInputFiles(GOOD[1].dropped);
-        await expect(hook(page, "error")).toContainText("program that reads files did not come");
-      } finally {
-        site.fault = () => undefined;
-      }
-      await expect(page.getByTestId("digits-in-use")).toHaveText(before!);
-      await hook(page, "step-once").click();
-      await expect.poll(() => value(page, "step")).toBe(2);
-      // It is asked for anew.
+    site.fault = (path) => (name.test(path) ? 404 : undefined);
+    try {
       await page.getByTestId("files").setInputFiles(GOOD[1].dropped);
-      await expect(page.getByTestId("digits-in-use")).toContainText("your files (mine.npz)");
-      await expect(hook(page, "error")).toBeEmpty();
-    });
-
-  test("a reader that dies says so, and the next one reads", async ({ page, site, watched }) => {
-    watched.allowed.push(/killed/);
-    const program = readdirSync(resolve(process.env.HUSHGRAD_SITE ?? "../../dist")).find((name) => READER[2].test(name))!;
-    await open(page, site, QUERY);
-    let come = () => {};
-    site.held.set(program, new Promise<void>((done) => (come = done)));
-    const started = page.waitForEvent("worker", (worker) => /reader/.test(worker.url()));
-    await page.getByTestId("files").setInputFiles(GOOD[1].dropped);
-    // It says that it is ready, and fails at its first order.
-    await (await started).evaluate(() => {
-      const say = postMessage.bind(self);
-      let said = 0;
-      self.postMessage = (...message: unknown[]) => (said++ ? void setTimeout(() => { throw new Error("killed"); }) : (say as (...message: unknown[]) => void)(...message));
-    });
-    come();
-    await expect(hook(page, "error")).toContainText(/thread that read the files has ended \(.*killed\)/);
-    site.held.clear();
+      await expect(hook(page, "error")).toContainText("program that reads files did not come");
+    } finally {
+      site.fault = () => undefined;
+    }
+    await expect(page.getByTestId("digits-in-use")).toHaveText(before!);
+    await hook(page, "step-once").click();
+    await expect.poll(() => value(page, "step")).toBe(2);
+    // It is asked for anew.
     await page.getByTestId("files").setInputFiles(GOOD[1].dropped);
     await expect(page.getByTestId("digits-in-use")).toContainText("your files (mine.npz)");
     await expect(hook(page, "error")).toBeEmpty();
   });
+
+test("a reader that dies says so, and the next one reads", async ({ page, site, watched }) => {
+  watched.allowed.push(/killed/);
+  const program = readdirSync(resolve(process.env.HUSHGRAD_SITE ?? "../../dist")).find((name) => READER[2].test(name))!;
+  await open(page, site, QUERY);
+  let come = () => {};
+  site.held.set(program, new Promise<void>((done) => (come = done)));
+  const started = page.waitForEvent("worker", (worker) => /reader/.test(worker.url()));
+  await page.getByTestId("files").setInputFiles(GOOD[1].dropped);
+  // It says that it is ready, and fails at its first order.
+  await (await started).evaluate(() => {
+    const say = postMessage.bind(self);
+    let said = 0;
+    self.postMessage = (...message: unknown[]) => (said++ ? void setTimeout(() => { throw new Error("killed"); }) : (say as (...message: unknown[]) => void)(...message));
+  });
+  come();
+  await expect(hook(page, "error")).toContainText(/thread that read the files has ended \(.*killed\)/);
+  site.held.clear();
+  await page.getByTestId("files").setInputFiles(GOOD[1].dropped);
+  await expect(page.getByTestId("digits-in-use")).toContainText("your files (mine.npz)");
+  await expect(hook(page, "error")).toBeEmpty();
 });

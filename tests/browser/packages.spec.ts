@@ -45,7 +45,7 @@ test("the npm package is a module with a site of one's own, and a script with a 
   });
 });
 
-test("the accountant's npm package answers in a browser as in Node", async ({ browser }) => {
+test("the accountant's npm package answers in a browser as in Node", { tag: "@packages" }, async ({ browser }) => {
   const dist = join(ROOT, "packages/accountant/dist");
   test.skip(!existsSync(join(dist, "accountant_bg.wasm")), "packages/accountant is not built (node build.mjs)");
   await within(async (folder) => {
@@ -99,14 +99,14 @@ test("the Python widget's script shows, sets, plays and tells", async ({ browser
   });
 });
 
-test("the Python package passes its own tests, and both distributions are built", () => {
+test("the Python package passes its own tests, and both distributions are built", { tag: "@packages" }, () => {
   test.skip(!PYTHON, "HUSHGRAD_PYTHON names no Python with anywidget, pytest, build and hatchling");
   const said = execFileSync(PYTHON!, ["-m", "pytest", "-q", "-p", "no:cacheprovider"], { cwd: join(ROOT, "packages/python"), encoding: "utf8" });
   expect(said).toMatch(/\d+ passed/);
   expect(said).not.toMatch(/skipped|failed/);
 });
 
-test("the MkDocs example: built by MkDocs, it trains, and reads without scripts", async ({ browser, site }) => {
+test("the MkDocs example: built by MkDocs, it trains, and reads without scripts", { tag: "@packages" }, async ({ browser, site }) => {
   test.skip(!PYTHON, "HUSHGRAD_PYTHON names no Python with MkDocs");
   await within(async (folder) => {
     cpSync(join(EXAMPLES, "mkdocs"), folder, { recursive: true });
@@ -124,7 +124,7 @@ test("the MkDocs example: built by MkDocs, it trains, and reads without scripts"
   });
 });
 
-test("the Jupyter example: executed and exported, its frame trains and its widget is there", async ({ browser, site }) => {
+test("the Jupyter example: executed and exported, its frame trains and its widget is there", { tag: "@packages" }, async ({ browser, site }) => {
   test.skip(!PYTHON, "HUSHGRAD_PYTHON names no Python with nbconvert");
   await within(async (folder) => {
     const notebook = join(folder, "private-run.ipynb");
@@ -145,7 +145,7 @@ test("the Jupyter example: executed and exported, its frame trains and its widge
   });
 });
 
-test("the Docusaurus example: built by Docusaurus, it trains, and has the page's theme", async ({ browser, site }) => {
+test("the Docusaurus example: built by Docusaurus, it trains, and has the page's theme", { tag: "@packages" }, async ({ browser, site }) => {
   test.skip(!DOCUSAURUS, "HUSHGRAD_DOCUSAURUS names no folder in which the example's packages are installed");
   await within(async (folder) => {
     cpSync(join(EXAMPLES, "docusaurus"), folder, { recursive: true });

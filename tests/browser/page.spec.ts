@@ -4,7 +4,7 @@ import { small } from "./idx";
 
 const query = "?backend=cpu&dataset=synthetic";
 
-test("the keyboard plays, pauses, steps, starts again and asks for help", async ({ page, site }) => {
+test("the keyboard plays, pauses, steps, starts again and asks for help", { tag: "@journey" }, async ({ page, site }) => {
   await open(page, site, query);
   await page.keyboard.press("s");
   await expect.poll(() => value(page, "step")).toBe(1);

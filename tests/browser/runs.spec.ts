@@ -52,7 +52,7 @@ const copies = async (page: Page, count: number, pinned: boolean) =>
     };
   }), [await database(page), count, pinned] as const);
 
-test("a run survives a reload with its name, goes on where it stood, and is gone when it is deleted", async ({ page, site }) => {
+test("a run survives a reload with its name, goes on where it stood, and is gone when it is deleted", { tag: "@journey" }, async ({ page, site }) => {
   await open(page, site, query);
   await oneStep(page);
   const epsilon = await value(page, "epsilon");

@@ -24,9 +24,6 @@ async function openSlowly(page: Page, site: Site, query: string) {
 /** Long enough for many steps on a part of the digits. */
 const LONG = 2_500;
 
-// The next visit would have the digits already.
-test.use({ serviceWorkers: "block" });
-
 for (const act of ["play", "step-once"] as const) {
   test(`a run that is begun while digits arrive waits for all of them: ${act}`, async ({ page, site }) => {
     const letGo = await openSlowly(page, site, "?backend=cpu&steps=40");

@@ -140,7 +140,7 @@ test("in every language it is the same page: sections, links, solutions and thei
 
 test("it speaks the language of its link, the one chosen, or the visitor's, and never shows another on the way", async ({ browser, site }) => {
   const at = async (locale: string, path: string, chosen?: string) => {
-    const context = await browser.newContext({ locale, serviceWorkers: "block" });
+    const context = await browser.newContext({ locale });
     const page = await context.newPage();
     if (chosen) await context.addInitScript((chosen) => localStorage.setItem("hushgrad-language", chosen), chosen);
     // What is painted of a page that goes elsewhere.
@@ -236,21 +236,25 @@ for (const lang of LANGUAGES) test(`a hand-out is the tasks without solutions; a
   await expect(page.locator(".task details[open]")).toHaveCount(0);
 });
 
-test("it is reached from the menu of lessons, and is there without a network", async ({ page, site, context }) => {
-  await open(page, site, "?backend=cpu&dataset=synthetic");
-  await page.getByTestId("lessons").locator("summary").click();
-  await page.getByTestId("lessons").getByRole("link", { name: "For teachers" }).click();
-  await expect(page).toHaveURL(`${teach(site)}?lang=en`);
-  await expect(page.locator("#task-6 .qr")).toBeVisible();
-  await installed(page);
-  await context.setOffline(true);
-  for (const lang of LANGUAGES) {
-    await page.goto(`${teach(site)}?lang=${lang}`);
-    await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
-    await expect(page.locator("html")).toHaveAttribute("lang", lang);
+test.describe("kept for a visit without a network", () => {
+  test.use({ serviceWorkers: "allow" });
+
+  test("it is reached from the menu of lessons, and is there without a network", async ({ page, site, context }) => {
+    await open(page, site, "?backend=cpu&dataset=synthetic");
+    await page.getByTestId("lessons").locator("summary").click();
+    await page.getByTestId("lessons").getByRole("link", { name: "For teachers" }).click();
+    await expect(page).toHaveURL(`${teach(site)}?lang=en`);
     await expect(page.locator("#task-6 .qr")).toBeVisible();
-  }
-  await context.setOffline(false);
+    await installed(page);
+    await context.setOffline(true);
+    for (const lang of LANGUAGES) {
+      await page.goto(`${teach(site)}?lang=${lang}`);
+      await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+      await expect(page.locator("html")).toHaveAttribute("lang", lang);
+      await expect(page.locator("#task-6 .qr")).toBeVisible();
+    }
+    await context.setOffline(false);
+  });
 });
 
 test("the page's own address as a code, for a projector", async ({ page, site }) => {

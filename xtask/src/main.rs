@@ -25,7 +25,6 @@ use checks::{count::Count, deny};
 use error::Result;
 use project::Project;
 use site::{Kind, build, pictures, serve, sharing::Address};
-use tools::lints;
 
 /// Everything that must be done around cargo
 #[derive(Debug, Parser)]
@@ -57,8 +56,12 @@ enum Task {
         #[arg(long, value_name = "URL")]
         address: Option<Address>,
     },
-    /// Set up and run every check; the last line counts the tests
-    Test,
+    /// Set up and run every check that a change needs; the last line counts the tests
+    Test {
+        /// Check what ships instead: the site as it ships, documentation, benches, Burn, other browsers, packages
+        #[arg(long)]
+        shipped: bool,
+    },
     /// Time the accountants, the engine natively, on a graphics card and in Chromium, beside their peers; write BENCHMARKS.md
     Bench {
         #[command(subcommand)]
@@ -77,9 +80,6 @@ enum Task {
 }
 
 fn main() -> ExitCode {
-    if let Some(code) = lints::stand_in() {
-        return code;
-    }
     let done = match Arguments::try_parse() {
         Ok(Arguments { task }) => run(task).map_err(|error| eprintln!("\nerror: {error}")),
         // Help is one, too.
@@ -119,7 +119,7 @@ fn run(task: Option<Task>) -> Result<bool> {
             println!("The site is in {}: copy it to any static host, under any path.", out.display());
             println!("It is {}.", site.check()?);
         }
-        Task::Test => return checks::run::run(project),
+        Task::Test { shipped } => return checks::run::run(project, shipped),
         Task::Pictures { film } => pictures::run(project, film)?,
         Task::Text => texts::write(project)?,
         Task::Deny => deny::run(project)?,
@@ -144,7 +144,8 @@ mod tests {
         assert_eq!(parsed("dist --out x/y"), Some(Task::Dist { out: "x/y".into(), address: None }));
         let address = "https://example.org/play/".parse().ok();
         assert_eq!(parsed("dist --address https://example.org/play"), Some(Task::Dist { out: "dist".into(), address }));
-        assert_eq!(parsed("test"), Some(Task::Test));
+        assert_eq!(parsed("test"), Some(Task::Test { shipped: false }));
+        assert_eq!(parsed("test --shipped"), Some(Task::Test { shipped: true }));
         assert_eq!(parsed("pictures"), Some(Task::Pictures { film: false }));
         assert_eq!(parsed("pictures --film"), Some(Task::Pictures { film: true }));
         assert_eq!(parsed("deny"), Some(Task::Deny));

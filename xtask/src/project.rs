@@ -19,8 +19,6 @@ pub struct Project {
     pub root: PathBuf,
     /// Tools, MNIST, logs: `HUSHGRAD_CACHE`, else `hushgrad` in the user's cache folder.
     pub cache: PathBuf,
-    /// This program's path, known from the start: once cargo has built it anew, the system knows the running one no more.
-    pub program: PathBuf,
     screen: Screen,
 }
 
@@ -37,7 +35,7 @@ impl Project {
         let cache = std::path::absolute(cache.parent().unwrap_or(&cache))?;
         fs::create_dir_all(cache.join("tools"))?;
         let screen = Screen::new(cache.join("logs"))?;
-        Ok(Self { root: root.to_owned(), cache, program: std::env::current_exe()?, screen })
+        Ok(Self { root: root.to_owned(), cache, screen })
     }
 
     pub fn say(&self, text: &str) {
@@ -207,9 +205,9 @@ mod tests {
     #[test]
     fn a_failed_installation_leaves_neither_the_folder_nor_a_part_of_it() {
         let [folder, logs] = [(); 2].map(|()| tempfile::tempdir().unwrap());
-        let [root, cache, program] = [(); 3].map(|()| folder.path().to_owned());
+        let [root, cache] = [(); 2].map(|()| folder.path().to_owned());
         let screen = Screen::new(logs.path().to_owned()).unwrap();
-        let (tool, project) = (cache.join("tool"), Project { root, cache, program, screen });
+        let (tool, project) = (cache.join("tool"), Project { root, cache, screen });
         let failed = project.install(&tool, |into| {
             fs::write(into.join("half"), "x").unwrap();
             Err(wrong!("no"))

@@ -65,7 +65,7 @@ fn in_browser(project: &Project) -> Result<Times> {
     step.done("");
     let step = project.step("Chromium runs it");
     let words = "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --dump-dom";
-    let mut chromium = project.command(chromium, words);
+    let mut chromium = project.command(chromium.full, words);
     chromium.arg(format!("--user-data-dir={}", folder.join("profile").display()));
     let said = step.run(chromium.arg(format!("file://{}", page(&folder)?.display())))?;
     step.done("");

@@ -17,7 +17,10 @@ use super::report::{self, Lines};
 use crate::{
     prelude::*,
     screen::clock,
-    tools::mnist::{self, Digits},
+    tools::{
+        cargo_tool,
+        mnist::{self, Digits},
+    },
 };
 
 /// Longer than any row may take: what takes longer hangs.
@@ -70,7 +73,10 @@ pub fn run(project: &Project, rows: &[Row]) -> Result<()> {
     drop(claim);
     let rows: Vec<Row> =
         Row::value_variants().iter().copied().filter(|row| rows.is_empty() || rows.contains(row)).collect();
-    let place = Place::new(project, digits, rows.first() == Some(&Row::TestWarm))?;
+    let mut place = Place::new(project, digits, rows.first() == Some(&Row::TestWarm))?;
+    if rows.contains(&Row::Watch) {
+        place.trunk = Some(cargo_tool::trunk(project)?);
+    }
     project.say("Builds");
     for row in rows {
         let step = project.step(row.what_and_goal().0);
@@ -100,6 +106,7 @@ struct Place {
     cache: PathBuf,
     target: PathBuf,
     mnist: Digits,
+    trunk: Option<PathBuf>,
 }
 
 impl Place {
@@ -107,7 +114,7 @@ impl Place {
     fn new(project: &Project, mnist: Digits, again: bool) -> Result<Self> {
         let folder = project.cache.join("bench-build");
         let [checkout, cache, target] = ["checkout", "cache", "target"].map(|name| folder.join(name));
-        let place = Self { folder, checkout, cache, target, mnist };
+        let place = Self { folder, checkout, cache, target, mnist, trunk: None };
         if again && place.tested().is_file() {
             let git = |words: &str| {
                 let mut command = project.command("git", words);
@@ -201,11 +208,12 @@ impl Place {
     /// Finds the tools and packages that [`Self::serve`] has left, or makes them.
     fn watch(&self, step: &Step<'_>) -> Result<Duration> {
         let tools = || fs::read_dir(self.cache.join("tools")).into_iter().flatten().flatten().map(|tool| tool.path());
-        if !tools().any(|tool| tool.to_string_lossy().contains("trunk-")) {
+        if !tools().any(|tool| tool.to_string_lossy().contains("wasm-bindgen-")) {
             self.serve(step)?;
         }
         let others = std::env::var_os("PATH").unwrap_or_default();
-        let path = tools().map(|tool| tool.join("bin")).chain(std::env::split_paths(&others));
+        let trunk = self.trunk.iter().filter_map(|trunk| trunk.parent()).map(Path::to_owned);
+        let path = tools().map(|tool| tool.join("bin")).chain(trunk).chain(std::env::split_paths(&others));
         let path = std::env::join_paths(path).map_err(|e| wrong!("{e}"))?;
         let port = free_port()?;
         let mut command = self.command("trunk", &format!("serve --port {port}"));

@@ -29,6 +29,34 @@ impl Count {
         total
     }
 
+    /// Reads nextest's summary: `Summary [ 1.2s] 9/9 tests run: 7 passed (1 slow), 1 failed, 1 timed out, 2 skipped`.
+    pub fn of_nextest(lines: &[String]) -> Self {
+        let mut total = Self::default();
+        let summary = lines.iter().rev().find_map(|line| line.trim().strip_prefix("Summary [")?.split_once("run: "));
+        for part in summary.map_or("", |(_, counts)| counts).split(',') {
+            let mut words = part.split_whitespace();
+            let Some(number) = words.next().and_then(|word| word.parse::<u64>().ok()) else { continue };
+            match words.next() {
+                Some("passed") => total.passed += number,
+                Some("skipped") => total.skipped += number,
+                _ => total.failed += number,
+            }
+        }
+        total
+    }
+
+    /// Reads the closing lines of Node's runner: `# pass 5`, or `ℹ pass 5`.
+    pub fn of_node(lines: &[String]) -> Self {
+        let of = |word: &str| {
+            let numbers = lines.iter().filter_map(|line| {
+                let mut words = line.split_whitespace().skip_while(|word| ["#", "ℹ"].contains(word));
+                (words.next() == Some(word)).then(|| words.next()?.parse::<u64>().ok()).flatten()
+            });
+            numbers.sum()
+        };
+        Self { passed: of("pass"), failed: of("fail") + of("cancelled"), skipped: of("skipped") + of("todo") }
+    }
+
     /// Reads Playwright's JSON report; a test that passed only when tried again counts as failed.
     pub fn of_playwright(report: &str) -> Result<Self> {
         #[derive(serde::Deserialize)]
@@ -118,6 +146,19 @@ mod tests {
         .map(str::to_owned);
         assert_eq!(Count::of_cargo(&lines), Count { passed: 16, failed: 2, skipped: 1 });
         assert_eq!(Count::of_cargo(&[]), Count::default());
+    }
+
+    #[test]
+    fn other_runners_closing_lines_are_read() {
+        let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+        let said = "  Summary [ 12.3s] 10/12 tests run: 7 passed (1 slow, 1 leaky), 2 failed, 1 timed out, 3 skipped\n  FAIL a";
+        assert_eq!(Count::of_nextest(&lines(said)), Count { passed: 7, failed: 3, skipped: 3 });
+        assert_eq!(Count::of_nextest(&lines("error: no test")), Count::default());
+        for mark in ["#", "ℹ"] {
+            let said = ["tests 6", "pass 4", "fail 1", "cancelled 0", "skipped 1", "todo 0"];
+            let said = said.map(|line| format!("{mark} {line}"));
+            assert_eq!(Count::of_node(&said), Count { passed: 4, failed: 1, skipped: 1 });
+        }
     }
 
     #[test]

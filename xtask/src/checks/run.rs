@@ -5,18 +5,29 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{count::Count, suites};
+use super::{
+    count::Count,
+    suites::{self, Suite},
+};
 use crate::{
     prelude::*,
     screen::clock,
     site::{Kind, build},
-    tools::{TARGET, browser, engines, lints, mnist, wasm_target},
+    tools::{
+        TARGET,
+        browser::{self, Chromium},
+        lints, mnist,
+        mnist::Digits,
+        wasm_target::{self, Wasm},
+    },
 };
 
-const BUILD: &str = "build, clippy, documentation";
+/// Packages of what a change needs checked: Burn takes as long to compile as all else, so its engine is checked with `--shipped`.
+pub const PACKAGES: &str = "--workspace --exclude burn-engine";
+
+const NATIVE: &str = "build, clippy";
 const BROWSER: &str = "browser tests";
-const ENGINES: &str = "browser tests, Firefox and WebKit";
-const SHIPPED: &str = "browser tests, as shipped";
+const BROWSER_WANTS: &str = "there is no quick site, or no native tool";
 
 /// All checks; what fails is told at once and counted at the end.
 struct Checks<'a> {
@@ -88,94 +99,138 @@ impl Checks<'_> {
     }
 }
 
+/// What both kinds of run set up, with why it is not there.
+struct SetUp<'a> {
+    project: &'a Project,
+    wasm: Result<Wasm>,
+    chromium: Result<Chromium>,
+    digits: Result<Digits>,
+}
+
+impl<'a> SetUp<'a> {
+    fn new(project: &'a Project) -> Result<Self> {
+        suites::components(project)?;
+        Ok(Self {
+            project,
+            wasm: wasm_target::ensure(project).and_then(|wasm| wasm.with_clippy(project)),
+            chromium: browser::playwright(project).and_then(|()| browser::chromium(project)),
+            digits: mnist::ensure(project),
+        })
+    }
+
+    /// Compiles an example for the browser, with clippy; it takes what the training thread was compiled of.
+    fn bench_of_a_browser(&self) -> Result<((), String)> {
+        let words = "build --locked --profile quick --no-default-features --features gpu --example engine_bench";
+        let mut cargo = self.project.cargo(&format!("{words} --target {TARGET}"));
+        needed(&self.wasm)?.prepare(&mut cargo);
+        self.project.run("compile the bench of a browser", &mut cargo).map(|_| ((), "ok".to_owned()))
+    }
+
+    fn site(&self, kind: Kind) -> Result<(build::Site, PathBuf)> {
+        let out = self.project.target()?.join(kind.folder());
+        // Of no site: what the tests of its tags and of oEmbed compare.
+        let address = "https://hushgrad.example/".parse().ok();
+        let (wasm, digits) = (needed(&self.wasm)?, needed(&self.digits)?);
+        build::build(self.project, kind, wasm, digits, &out, address.as_ref()).map(|site| (site, out))
+    }
+
+    fn browser(&self, site: &Path, suite: Suite) -> Result<(Count, String)> {
+        suites::browser_tests(self.project, needed(&self.chromium)?, needed(&self.digits)?, site, suite)
+    }
+}
+
+/// What was set up, or an error of the check that misses it.
+fn needed<T>(part: &Result<T>) -> Result<&T> {
+    part.as_ref().map_err(|error| wrong!("could not run: {error}"))
+}
+
 /// Whether everything passed. An error is one of the set-up, before there was anything to count.
-pub fn run(project: &Project) -> Result<bool> {
+pub fn run(project: &Project, shipped: bool) -> Result<bool> {
     let start = Instant::now();
     project.say("Set-up");
     let _until_the_end = project.claim()?;
-    suites::components(project)?;
-    let wasm = wasm_target::ensure(project).and_then(|wasm| wasm.with_clippy(project));
-    let chromium = browser::playwright(project).and_then(|()| browser::chromium(project));
-    let engines = engines::ensure(project);
-    let no_adapter = browser::no_adapter(project);
-    let digits = mnist::ensure(project);
-
-    project.say("Checks");
+    let set_up = &SetUp::new(project)?;
     let checks = &Checks { project, notes: Mutex::default() };
+    if shipped {
+        what_ships(set_up, checks)?
+    } else {
+        what_changes(set_up, checks)?
+    }
+    Ok(checks.finish(start))
+}
+
+/// What every change needs.
+fn what_changes(set_up: &SetUp, checks: &Checks) -> Result<()> {
+    let project = set_up.project;
+    let no_adapter = browser::no_adapter(project);
+    let runner = suites::Runner::find(project);
+    project.say("Checks");
     checks.program("formatting", &mut project.cargo("fmt --all --check"));
-    // Everything that is compiled for this machine, looked through by clippy and rustdoc.
-    let mut native_build = project.cargo("build --locked --workspace --all-targets");
-    lints::build_with_lints(project, &mut native_build)?;
     if let Some(why) = &no_adapter {
         let skipped = "the tests of the WebGPU engine on this machine are SKIPPED";
         project.say(&format!("\n  !!! NO GPU ADAPTER: {skipped}. {why}\n"));
         checks.notes().count.skipped += 1;
     }
-    let needed = |error: &Error| wrong!("could not run: {error}");
-    // Of no site: what the tests of its tags and of oEmbed compare.
-    let address = "https://hushgrad.example/".parse().ok();
-    let site = |kind: Kind| {
-        let (wasm, digits) = (wasm.as_ref().map_err(needed)?, digits.as_ref().map_err(needed)?);
-        let out = project.target()?.join(kind.folder());
-        build::build(project, kind, wasm, digits, &out, address.as_ref()).map(|site| (site, out))
-    };
-    let browser = |site: &Path, which| {
-        let (chromium, engines) = (chromium.as_ref().map_err(needed)?, engines.as_ref().map_err(needed)?);
-        suites::browser_tests(project, chromium, engines, digits.as_ref().map_err(needed)?, site, which)
-    };
-    // Three lanes, since compilers and browsers seldom keep both of two cores busy. The browser waits for the native tool and the quick site,
-    // not for the one that ships; what measures time waits for all of them.
+    // Everything that is compiled for this machine, but benches.
+    let mut native_build = project.cargo(&format!("build --locked {PACKAGES} --lib --bins --examples --tests"));
+    lints::build_with_clippy(&mut native_build, &lints::clippy_driver(project)?);
+    // Lanes, since compilers and browsers seldom keep both of two cores busy. The browser waits for the native tool and the site.
     let (tool_is_there, tool) = channel();
-    let (quick_is_there, quick) = channel::<PathBuf>();
-    let (wasm, site, browser, no_adapter) = (&wasm, &site, &browser, no_adapter.is_some());
-    // Nobody waits any more where a lane has ended.
+    let (site_is_there, site) = channel::<PathBuf>();
+    // A lane that fails says so itself, and sends nothing; nobody waits any more where a lane has ended.
     let native = move || {
-        // What was not built is not tested, and is one failure.
-        if checks.program(BUILD, &mut native_build).is_some() {
+        if checks.program(NATIVE, &mut native_build).is_some() {
             let _ = tool_is_there.send(());
-            checks.tests("native tests", || suites::native_tests(project, no_adapter));
+            checks.tests("native tests", || suites::native_tests(project, &runner, no_adapter.is_some()));
         }
     };
-    let sites = move || {
+    let site_lane = move || {
         checks.part("quick site, clippy", || {
-            let _ = quick_is_there.send(site(Kind::Quick)?.1);
+            let _ = site_is_there.send(set_up.site(Kind::Quick)?.1);
             Ok(((), "ok".to_owned()))
         });
-        // No site carries it, so nothing else would tell that it does not compile; it takes what the training thread was compiled of.
-        checks.part("bench of a browser, clippy", || {
-            let words = "build --locked --profile quick --no-default-features --features gpu --example engine_bench";
-            let mut cargo = project.cargo(&format!("{words} --target {TARGET}"));
-            wasm.as_ref().map_err(needed)?.prepare(&mut cargo);
-            project.run("compile the bench of a browser", &mut cargo).map(|_| ((), "ok".to_owned()))
-        });
-        checks.part("site that ships", || {
-            let (site, out) = site(Kind::Shipped)?;
-            project.say(&site.table());
-            Ok((out, site.check()?.to_owned()))
-        })
     };
-    // A lane that fails says so itself, and sends nothing.
-    let rest = move || {
-        let there = (quick.recv(), tool.recv());
-        for (name, which) in [(BROWSER, "rest"), (ENGINES, "engines")] {
-            match &there {
-                (Ok(quick), Ok(())) => checks.tests(name, || browser(quick, which)),
-                _ => checks.impossible(name, "there is no quick site, or no native tool"),
-            }
-        }
+    let browser = move || match (site.recv(), tool.recv()) {
+        (Ok(site), Ok(())) => checks.tests(BROWSER, || set_up.browser(&site, Suite::Page)),
+        _ => checks.impossible(BROWSER, BROWSER_WANTS),
     };
-    let (native, shipped, rest) = std::thread::scope(|scope| {
-        let (native, sites, rest) = (scope.spawn(native), scope.spawn(sites), scope.spawn(rest));
-        (native.join(), sites.join(), rest.join())
+    let ended = std::thread::scope(|scope| {
+        let lanes =
+            [(NATIVE, scope.spawn(native)), ("quick site", scope.spawn(site_lane)), (BROWSER, scope.spawn(browser))];
+        lanes.map(|(name, lane)| (name, lane.join().is_ok()))
     });
-    for (name, broke_off) in [(BUILD, native.is_err()), ("sites", shipped.is_err()), (BROWSER, rest.is_err())] {
-        if broke_off {
-            checks.impossible(name, "it broke off");
+    ended.iter().filter(|(_, well)| !well).for_each(|(name, _)| checks.impossible(name, "it broke off"));
+    Ok(())
+}
+
+/// What a release needs beside [`what_changes`]: one after the other, since some of it measures time.
+fn what_ships(set_up: &SetUp, checks: &Checks) -> Result<()> {
+    let project = set_up.project;
+    let extras = suites::Extras::set_up(project)?;
+    project.say("Checks");
+    let driver = lints::clippy_driver(project)?;
+    let mut benches = project.cargo("build --locked --workspace --benches --bins");
+    lints::build_with_clippy(&mut benches, &driver);
+    let tool = checks.program("native tool, benches, clippy", &mut benches);
+    let mut documentation = project.cargo("doc --locked --workspace --no-deps");
+    checks.program("documentation", documentation.env("RUSTDOCFLAGS", "-D warnings"));
+    checks.tests("tests of the engine over Burn", || suites::burn_tests(project, &driver));
+    checks.part("bench of a browser, clippy", || set_up.bench_of_a_browser());
+    let site = checks.part("site that ships", || {
+        let (site, out) = set_up.site(Kind::Shipped)?;
+        project.say(&site.table());
+        Ok((out, site.check()?.to_owned()))
+    });
+    checks.tests("the npm packages by themselves", || suites::npm_packages(project));
+    for (name, suite) in [
+        ("browser tests, as shipped", Suite::Shipped),
+        ("browser tests, packages", Suite::Packages(&extras)),
+        ("browser tests, Firefox and WebKit", Suite::Engines(&extras)),
+    ] {
+        match (&site, tool) {
+            (Some(site), Some(())) => checks.tests(name, || set_up.browser(site, suite)),
+            _ => checks.impossible(name, "there is no site, or no native tool"),
         }
     }
-    match shipped.ok().flatten() {
-        Some(shipped) => checks.tests(SHIPPED, || browser(&shipped, "shipped")),
-        None => checks.impossible(SHIPPED, "there is no site"),
-    }
-    Ok(checks.finish(start))
+    Ok(())
 }

@@ -1,10 +1,20 @@
 //! The tests that are run, each by its runner, and counted.
 
-use super::count::{Count, skipped};
+use super::{
+    count::{Count, skipped},
+    run::PACKAGES,
+};
 use crate::{
     prelude::*,
     screen::Said,
-    tools::{browser, cargo_tool, engines::Engines, lints, mnist::Digits, python},
+    tools::{
+        browser::{self, Chromium},
+        cargo_tool,
+        engines::{self, Engines},
+        lints,
+        mnist::Digits,
+        npm, python,
+    },
 };
 
 /// rustfmt and clippy, which a minimal toolchain lacks.
@@ -24,59 +34,175 @@ pub fn components(project: &Project) -> Result<()> {
     step.gives((), "installed by rustup")
 }
 
-/// Unit, integration, shader and documentation tests.
-pub fn native_tests(project: &Project, no_adapter: bool) -> Result<(Count, String)> {
-    let step = project.step("native tests");
-    let mut command = project.cargo("test --locked --workspace --no-fail-fast");
-    // What has been built is tested.
-    lints::build_with_lints(project, &mut command)?;
-    if no_adapter {
-        command.env("HUSHGRAD_NO_GPU", "1");
+/// What runs the native tests.
+pub enum Runner {
+    /// One queue for the tests of all programs.
+    Nextest(PathBuf),
+    /// One program after the other.
+    Cargo,
+}
+
+impl Runner {
+    pub fn find(project: &Project) -> Self {
+        cargo_tool::nextest(project).map_or_else(
+            |error| {
+                project.say(&format!("  cargo test runs the tests one program after the other: {error}"));
+                Self::Cargo
+            },
+            Self::Nextest,
+        )
     }
-    let said = step.ask(&mut command)?;
-    let count = Count::of_cargo(&said.lines);
+
+    /// The tests of these packages, but those in documentation.
+    fn command(&self, project: &Project, packages: &str) -> Command {
+        match self {
+            Self::Nextest(program) => project
+                .command(program, &format!("nextest run --locked --no-fail-fast --failure-output final {packages}")),
+            Self::Cargo => {
+                project.cargo(&format!("test --locked --no-fail-fast --lib --bins --examples --tests {packages}"))
+            }
+        }
+    }
+
+    fn count(&self, said: &Said) -> Count {
+        match self {
+            Self::Nextest(_) => Count::of_nextest(&said.lines),
+            Self::Cargo => Count::of_cargo(&said.lines),
+        }
+    }
+}
+
+/// Unit, integration, shader and documentation tests.
+pub fn native_tests(project: &Project, runner: &Runner, no_adapter: bool) -> Result<(Count, String)> {
+    let step = project.step("native tests");
+    let driver = lints::clippy_driver(project)?;
+    let run = |mut command: Command| -> Result<(Command, Said)> {
+        // What has been built is tested.
+        lints::build_with_clippy(&mut command, &driver);
+        if no_adapter {
+            command.env("HUSHGRAD_NO_GPU", "1");
+        }
+        let said = step.ask(&mut command)?;
+        Ok((command, said))
+    };
+    let (command, said) = run(runner.command(project, PACKAGES))?;
+    let (documents, examples) = run(project.cargo(&format!("test --locked --no-fail-fast --doc {PACKAGES}")))?;
+    let mut count = runner.count(&said);
+    if said.ok && count.passed == 0 {
+        return Err(wrong!("{command:?} ran no test"));
+    }
+    if !examples.ok {
+        let count_of_examples = Count::of_cargo(&examples.lines);
+        step.say(&examples.tail());
+        if count_of_examples.failed == 0 {
+            return Err(step.error(&documents, &examples));
+        }
+    }
+    count.add(Count::of_cargo(&examples.lines));
     for line in said.lines.iter().filter(|l| l.ends_with("... FAILED") || l.contains("panicked at")) {
         step.say(line);
-    }
-    if said.ok && count.passed == 0 {
-        return Err(wrong!("cargo ran no test"));
     }
     let story = said.tail();
     verdict(step, &command, &said, count, &story)
 }
 
-/// Playwright's tests of one project over one site: `rest` over the quick one, and `engines`, in other browsers than Chromium; `shipped` over
-/// the one that ships, of what visitors wait for and of training.
+/// Tests of the engine over Burn, which nothing else needs.
+pub fn burn_tests(project: &Project, driver: &Path) -> Result<(Count, String)> {
+    let step = project.step("tests of the engine over Burn");
+    let mut command = project.cargo("test --locked --no-fail-fast --package burn-engine");
+    lints::build_with_clippy(&mut command, driver);
+    let said = step.ask(&mut command)?;
+    let (count, story) = (Count::of_cargo(&said.lines), said.tail());
+    verdict(step, &command, &said, count, &story)
+}
+
+/// The npm packages' own tests, with the packages that these want.
+pub fn npm_packages(project: &Project) -> Result<(Count, String)> {
+    let npm = npm::npm("the packages for npm are tested with it")?;
+    let mut total = Count::default();
+    for package in ["accountant", "element"] {
+        let step = project.step(&format!("packages/{package}"));
+        let folder = project.root.join("packages").join(package);
+        let command = |words: &str| {
+            let mut command = project.command(&npm, words);
+            command.current_dir(&folder);
+            command
+        };
+        step.run(&mut command("ci --no-audit --no-fund"))?;
+        step.run(&mut command("run build"))?;
+        let mut tests = command("test");
+        let said = step.ask(&mut tests)?;
+        let (count, story) = (Count::of_node(&said.lines), said.tail());
+        total.add(verdict(step, &tests, &said, count, &story)?.0);
+    }
+    Ok((total, total.to_string()))
+}
+
+/// Playwright's tests over a site.
+#[derive(Clone, Copy)]
+pub enum Suite<'a> {
+    /// Over the quick site: pages in Chromium's headless shell, and journeys in the whole browser.
+    Page,
+    /// Over the site that ships: what visitors wait for, and training.
+    Shipped,
+    /// Examples and packages built by their own tools.
+    Packages(&'a Extras),
+    /// In other browsers than Chromium.
+    Engines(&'a Extras),
+}
+
+impl Suite<'_> {
+    /// Playwright's projects.
+    const fn projects(self) -> &'static [&'static str] {
+        match self {
+            Self::Page => &["page", "journeys"],
+            Self::Shipped => &["shipped"],
+            Self::Packages(_) => &["packages"],
+            Self::Engines(_) => &["engines"],
+        }
+    }
+}
+
+/// What the tests of [`Suite::Packages`] and [`Suite::Engines`] need. Without one, its tests are skipped or fail, and say so.
+pub struct Extras {
+    engines: Engines,
+    mdbook: Option<PathBuf>,
+    python: Option<PathBuf>,
+}
+
+impl Extras {
+    pub fn set_up(project: &Project) -> Result<Self> {
+        let said = |error: Error| project.say(&error.to_string());
+        Ok(Self {
+            engines: engines::ensure(project)?,
+            mdbook: cargo_tool::mdbook(project).map_err(said).ok(),
+            python: python::documents(project).map_err(said).ok(),
+        })
+    }
+}
+
+/// Runs them, two at a time where nothing is timed.
 pub fn browser_tests(
     project: &Project,
-    chromium: &Path,
-    engines: &Engines,
+    chromium: &Chromium,
     digits: &Digits,
     site: &Path,
-    which: &str,
+    suite: Suite,
 ) -> Result<(Count, String)> {
-    let mdbook = cargo_tool::mdbook(project);
-    if let Err(error) = &mdbook {
-        // One test misses it, and fails.
-        project.say(&error.to_string());
-    }
-    // Without it tests are skipped, and counted so.
-    let python = python::documents(project).map_err(|error| project.say(&error.to_string()));
-    let step = project.step(&format!("browser tests, {which}"));
+    let name = suite.projects()[0];
+    let step = project.step(&format!("browser tests, {name}"));
     // The page's ε is compared with this program's.
     let native = project.target()?.join("debug").join(format!("hushgrad{}", std::env::consts::EXE_SUFFIX));
-    let report = project.cache.join("logs").join(format!("browser-tests-{which}.json"));
+    let report = project.cache.join("logs").join(format!("browser-tests-{name}.json"));
     remove(&report)?;
-    let words = format!("--project={which} --reporter=list,json");
-    let mut command = browser::playwright_test(project, chromium, site, &words);
-    engines.tell(&mut command);
+    let projects: String = suite.projects().iter().map(|name| format!("--project={name} ")).collect();
+    let mut command = browser::playwright_test(project, chromium, site, &format!("{projects} --reporter=list,json"));
     command.env("PLAYWRIGHT_JSON_OUTPUT_NAME", &report).env("HUSHGRAD_NATIVE", native);
     command.env("HUSHGRAD_DATA", if digits.is_some() { "mnist" } else { "synthetic" });
-    if let Ok(mdbook) = &mdbook {
-        command.env("HUSHGRAD_MDBOOK", mdbook);
-    }
-    if let Ok(python) = &python {
-        command.env("HUSHGRAD_PYTHON", python);
+    if let Suite::Packages(extras) | Suite::Engines(extras) = suite {
+        extras.engines.tell(&mut command);
+        command.envs(extras.mdbook.iter().map(|mdbook| ("HUSHGRAD_MDBOOK", mdbook)));
+        command.envs(extras.python.iter().map(|python| ("HUSHGRAD_PYTHON", python)));
     }
     let said = step.ask(&mut command)?;
     // Each test with its time.

@@ -1,7 +1,7 @@
 //! The static site: compile, bundle, shrink, name by content, add the digits, measure, put in place.
 
 use super::{
-    Kind, pages,
+    Kind, PROFILE, bundle, pages,
     sharing::{self, Address},
     shrink,
     sizes::{self, Sizes},
@@ -97,24 +97,15 @@ fn make(
     address: Option<&Address>,
 ) -> Result<Site> {
     make_empty(staging)?;
-    // Each program is looked through once: with the tests' quick site, and what that lacks with the site that ships.
-    let bare_wasm = wasm.without_clippy();
-    let wasm_of = |name: &str| if kind == Kind::Quick || name == RELAXED_NAME { wasm } else { &bare_wasm };
-    let target = project.target()?;
+    let target = project.target()?.join(TARGET);
     let aside = target.join(format!("{RELAXED}.wasm"));
-    let tools = compile(project, kind, wasm_of, &target, &aside)?;
+    let tools = compile(project, kind, wasm, &target, &aside)?;
 
-    let step = project.step("bundle with Trunk");
-    let mut bundle = project.command(&tools.trunk, "build --dist");
-    wasm_of("").prepare(bundle.arg(staging).args((kind == Kind::Shipped).then_some("--release")));
-    let first = tools.wasm_bindgen.parent().map(Path::to_owned).into_iter();
-    let path = std::env::join_paths(first.chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())));
-    bundle.env("PATH", path.map_err(|e| wrong!("{e}"))?);
-    // Trunk takes only these two words, not the `1` that others set.
-    step.run(bundle.env("NO_COLOR", "true").env("TRUNK_SKIP_VERSION_CHECK", "true"))?;
+    let step = project.step("bundle");
+    let program = |name: &str| target.join(kind.profile(name)).join(format!("{name}.wasm"));
+    bundle::bundle(project, &step, &tools.wasm_bindgen, program, staging)?;
     if kind == Kind::Shipped {
-        let words = format!("--target web --no-typescript --out-name {RELAXED} --out-dir");
-        step.run(project.command(&tools.wasm_bindgen, &words).arg(staging).arg(aside))?;
+        bundle::bind(project, &step, &tools.wasm_bindgen, &aside, RELAXED, staging)?;
     }
     threads::write_loaders(staging, kind)?;
     step.done("");
@@ -141,45 +132,43 @@ fn make(
 
 /// What bundles and shrinks.
 struct Tools {
-    trunk: PathBuf,
     wasm_bindgen: PathBuf,
     shrinkers: Option<npm::Shrinkers>,
 }
 
 /// Compiles the programs, the training thread with relaxed SIMD to `aside`, and meanwhile installs what bundles.
-fn compile<'a>(
-    project: &Project,
-    kind: Kind,
-    wasm_of: impl Fn(&str) -> &'a Wasm + Sync,
-    target: &Path,
-    aside: &Path,
-) -> Result<Tools> {
-    // Each program is given what it uses, and no more: it keeps what its dependencies register with the linker, used or not.
-    // `www/index.html` says the same to Trunk.
-    let program = |name: &str, bin: &str, profile: &str, features: &str| {
-        let words = format!("build --locked --profile {profile} --target {TARGET} --bin {bin} --no-default-features");
-        let mut cargo = project.cargo(&format!("{words} {features}"));
-        wasm_of(name).prepare(&mut cargo);
-        project.run(&format!("compile the {name}"), &mut cargo).map(drop)
+fn compile(project: &Project, kind: Kind, wasm: &Wasm, target: &Path, aside: &Path) -> Result<Tools> {
+    let cargo = |what: &str, profile: &str, words: &str| {
+        let common = format!("build --locked --profile {profile} --target {TARGET} --no-default-features");
+        let mut cargo = project.cargo(&format!("{common} {words}"));
+        wasm.prepare(&mut cargo);
+        project.run(&format!("compile the {what}"), &mut cargo).map(drop)
     };
-    let [page_profile, training_profile, profile] = kind.profiles();
-    // Linking a whole program keeps one core busy; where profiles have folders of their own, neither build waits for the other.
     std::thread::scope(|scope| {
-        let broke_off = |what: &str| wrong!("{what} broke off");
         let tools = scope.spawn(|| -> Result<Tools> {
-            let (trunk, wasm_bindgen) = (cargo_tool::trunk(project)?, cargo_tool::wasm_bindgen(project)?);
-            Ok(Tools { trunk, wasm_bindgen, shrinkers: npm::shrinkers(project)? })
+            let shrinkers = if kind == Kind::Shipped { npm::shrinkers(project)? } else { None };
+            Ok(Tools { wasm_bindgen: cargo_tool::wasm_bindgen(project)?, shrinkers })
         });
-        let page = scope.spawn(|| program("page", "app", page_profile, "--features page"));
-        program("accountant", "accountant", profile, "")?;
-        program("reader of files", "reader", profile, "")?;
-        if kind == Kind::Shipped {
-            program(RELAXED_NAME, "worker", training_profile, "--features gpu,relaxed-simd")?;
-            // The next build, and Trunk's, is of the same name.
-            fs::copy(target.join(TARGET).join(training_profile).join("worker.wasm"), aside)?;
+        let page = kind.profile("app");
+        match kind {
+            // One build for all: each program then has every feature, and more of its dependencies than it uses.
+            Kind::Quick => {
+                let words = "--features page,gpu --bin app --bin worker --bin accountant --bin reader";
+                cargo("site's programs", page, words)?;
+            }
+            // Each program is given what it uses, and no more: it keeps what its dependencies register with the linker, used or
+            // not. `www/index.html` tells Trunk the same.
+            Kind::Shipped => {
+                let app = scope.spawn(|| cargo("page", page, "--bin app --features page"));
+                cargo("accountant and the reader of files", PROFILE, "--bin accountant --bin reader")?;
+                let profile = kind.profile("worker");
+                cargo(RELAXED_NAME, profile, "--bin worker --features gpu,relaxed-simd")?;
+                // The next build is of the same name.
+                fs::copy(target.join(profile).join("worker.wasm"), aside)?;
+                cargo("training thread", profile, "--bin worker --features gpu")?;
+                app.join().unwrap_or_else(|_| Err(wrong!("the page's build broke off")))?;
+            }
         }
-        program("training thread", "worker", training_profile, "--features gpu")?;
-        page.join().unwrap_or_else(|_| Err(broke_off("the page's build")))?;
-        tools.join().unwrap_or_else(|_| Err(broke_off("the installation of tools")))
+        tools.join().unwrap_or_else(|_| Err(wrong!("the installation of tools broke off")))
     })
 }

@@ -1,6 +1,7 @@
 //! The static site: how it is made, measured, served and shown.
 
 pub mod build;
+mod bundle;
 mod pages;
 pub mod pictures;
 pub mod serve;
@@ -12,7 +13,7 @@ mod threads;
 /// What visitors download is compiled so, but for the page and the training thread, which are smaller.
 pub const PROFILE: &str = "dist";
 
-/// How a site is built. `www/index.html` says to Trunk what profiles say here.
+/// How a site is built. `www/index.html` tells `trunk serve` the same profiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// To work on and to test: soon there.
@@ -30,11 +31,13 @@ impl Kind {
         }
     }
 
-    /// Of the page, where bytes count most, of the training thread, and of the other threads.
-    const fn profiles(self) -> [&'static str; 3] {
-        match self {
-            Self::Quick => ["quick"; 3],
-            Self::Shipped => ["dist-page", "dist-training", PROFILE],
+    /// The profile of a program: bytes count most in the page, and speed in the training thread.
+    fn profile(self, program: &str) -> &'static str {
+        match (self, program) {
+            (Self::Quick, _) => "quick",
+            (Self::Shipped, "app") => "dist-page",
+            (Self::Shipped, "worker") => "dist-training",
+            (Self::Shipped, _) => PROFILE,
         }
     }
 }

@@ -227,7 +227,7 @@ fn between<'a>(text: &'a str, before: &str, after: &str, word: &str) -> Option<&
 }
 
 fn no_place(file: &str) -> Error {
-    Error::Wrong(format!("{file} or index.html as Trunk made it lacks a place that the build fills in"))
+    Error::Wrong(format!("{file} or index.html lacks a place that the build fills in"))
 }
 
 #[cfg(test)]
@@ -260,7 +260,7 @@ mod tests {
         assert!(embedded("", include_str!("../../../www/embed.html")).is_none());
     }
 
-    /// A folder that looks as Trunk, the shrinkers and the digits leave it.
+    /// A folder that looks as the bundle, the shrinkers and the digits leave it.
     struct Staging(tempfile::TempDir);
 
     impl Staging {

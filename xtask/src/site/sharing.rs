@@ -56,7 +56,7 @@ struct Lesson {
 pub fn write(staging: &Path, root: &Path, address: Option<&Address>) -> Result<()> {
     let index = fs::read_to_string(staging.join(INDEX))?;
     let icon = index.split("<link ").find(|tag| tag.contains("rel=\"icon\"")).and_then(|tag| attribute(tag, "href"));
-    let icon = icon.ok_or_else(|| wrong!("{INDEX} as Trunk made it names no icon"))?;
+    let icon = icon.ok_or_else(|| wrong!("{INDEX} names no icon"))?;
     fs::write(staging.join(MANIFEST), format!("{:#}\n", manifest(icon)))?;
     let file = index
         .split("<meta ")
@@ -88,7 +88,7 @@ pub fn write(staging: &Path, root: &Path, address: Option<&Address>) -> Result<(
     let mut head = format!("<link rel=\"manifest\" href=\"./{MANIFEST}\">\n");
     head.push_str(&tags(TITLE, ABOUT, address, "", "share/oembed.json"));
     if !index.contains(PLACE) {
-        return Err(wrong!("{INDEX} as Trunk made it lacks the place for what a link shows"));
+        return Err(wrong!("{INDEX} lacks the place for what a link shows"));
     }
     Ok(fs::write(staging.join(INDEX), index.replacen(PLACE, head.trim_end(), 1))?)
 }

@@ -71,7 +71,7 @@ pub fn texts(project: &Project, Shrinkers { esbuild, .. }: &Shrinkers, staging: 
     Ok(())
 }
 
-/// What wasm-bindgen and Trunk made, the page's start with its watchdog, and its styles. The other scripts are read by people, too, or are filled in
+/// What wasm-bindgen made, the page's start with its watchdog, and its styles. The other scripts are read by people, too, or are filled in
 /// later.
 fn text_files(staging: &Path) -> Result<Vec<PathBuf>> {
     let mut all = files(staging)?;

@@ -3,7 +3,7 @@
 use super::Kind;
 use crate::{bytes::digest, prelude::*};
 
-const THREADS: [&str; 3] = ["worker", "accountant", "reader"];
+pub const THREADS: [&str; 3] = ["worker", "accountant", "reader"];
 /// The training thread again, for browsers that multiply and add in one; the loader chooses.
 pub const RELAXED: &str = "worker-relaxed";
 /// A program of one function, `f32x4.relaxed_madd` of zeros: valid where [`RELAXED`] is.
@@ -19,7 +19,7 @@ if (given) postMessage(\"program\");
 /// Starts what `init` is, on what was given or on its own file.
 const START: &str = "await (given ? init({ module_or_path: await given }) : init());\n";
 
-/// Loaders that do what Trunk's do; but an import that is asked for, and not declared, says which file did not come.
+/// Loaders that do what Trunk's do, but an import that is asked for, and not declared, says which file did not come.
 pub fn write_loaders(staging: &Path, kind: Kind) -> Result<()> {
     let import = |program: &str| format!("const {{ default: init }} = await import({program});\n");
     for thread in ["accountant", "reader"] {
@@ -40,8 +40,7 @@ pub fn write_loaders(staging: &Path, kind: Kind) -> Result<()> {
     Ok(fs::write(staging.join("worker_loader.js"), format!("{HELPER}{choosing}{START}"))?)
 }
 
-/// Trunk names the page's files by their content, and the threads' not; a browser must never pair an old thread with a new
-/// page, so their files get a digest too.
+/// Names the threads' files by their content: a browser must never pair an old thread with a new page.
 pub fn name_all(staging: &Path, kind: Kind) -> Result<()> {
     if kind == Kind::Shipped {
         // The loader's content, and so its name, follows from the name that it chooses.

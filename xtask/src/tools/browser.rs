@@ -3,26 +3,51 @@
 use super::{debian, npm};
 use crate::prelude::*;
 
+/// Debian's package and program.
+const SHELL: &str = "chromium-headless-shell";
 const MODULES: &str = "node_modules";
 /// In `node_modules`: the lock file that they were installed from.
 const STAMP: &str = ".hushgrad-lock";
 
-/// A Chromium that runs: `CHROMIUM`, one on PATH, Playwright's own, Debian's package, Playwright's download.
-pub fn chromium(project: &Project) -> Result<PathBuf> {
+/// Two programs of Chromium, which may be the same.
+pub struct Chromium {
+    /// With all that a visitor has.
+    pub full: PathBuf,
+    /// Without a browser's windows: it opens a page in a tenth of the time.
+    pub shell: PathBuf,
+}
+
+/// Chromium: `CHROMIUM`, one on PATH, Playwright's own, Debian's package, Playwright's download. Its headless shell:
+/// `CHROMIUM_SHELL`, one on PATH, Debian's package, else the whole browser.
+pub fn chromium(project: &Project) -> Result<Chromium> {
     let step = project.step("Chromium");
     let version = |path: &Path| first_line(path, "--version");
-    let named = asked("CHROMIUM", named("CHROMIUM"), |path| version(path).is_some())?;
-    let found = named.and_then(|path| version(&path).map(|version| (path, version)));
-    if let Some((path, version)) = found.or_else(|| find_chromium(project)) {
-        return step.gives(path, &version);
-    }
-    step.done("none here yet");
+    let programs = |variable: &str, find: &dyn Fn() -> Option<(PathBuf, String)>| {
+        let named = asked(variable, named(variable), |path| version(path).is_some())?;
+        Ok::<_, Error>(named.and_then(|path| version(&path).map(|version| (path, version))).or_else(find))
+    };
+    let find_shell = || which(SHELL).and_then(|path| version(&path).map(|version| (path, version)));
+    let both = || -> Result<_> {
+        Ok((programs("CHROMIUM", &|| find_chromium(project))?, programs("CHROMIUM_SHELL", &find_shell)?))
+    };
+    let (mut full, mut shell) = both()?;
     let mut why = "no Chromium is installed".to_owned();
-    let debians = debian::may_install().then(|| debian::install(project, &["chromium"], "for the browser tests"));
-    if let Some(Err(error)) = &debians {
-        why = error.to_string();
+    // Somebody who has named a browser wants no other.
+    let wanted: Vec<&str> = [("chromium", full.is_none()), (SHELL, shell.is_none() && named("CHROMIUM").is_none())]
+        .into_iter()
+        .filter_map(|(package, missing)| missing.then_some(package))
+        .collect();
+    if !wanted.is_empty() && debian::may_install() {
+        for package in wanted {
+            // Debian may have the one and not the other.
+            if let Err(error) = debian::install(project, &[package], "for the browser tests") {
+                project.say(&format!("  {error}"));
+                why = error.to_string();
+            }
+        }
+        (full, shell) = both()?;
     }
-    if !matches!(debians, Some(Ok(()))) {
+    if full.is_none() {
         let step = project.step("Playwright's Chromium");
         let said =
             step.ask(playwrights(project, "install chromium").env("PLAYWRIGHT_BROWSERS_PATH", browsers(project)))?;
@@ -32,9 +57,12 @@ pub fn chromium(project: &Project) -> Result<PathBuf> {
             why = format!("{why}, and Playwright could not download its own{}", said.tail());
             step.failed("");
         }
+        full = find_chromium(project);
     }
     let how = "Install Chromium or Chrome, or name one in CHROMIUM.";
-    find_chromium(project).map(|(path, _)| path).ok_or_else(|| Error::missing("Chromium", why, how))
+    let (full, version) = full.ok_or_else(|| Error::missing("Chromium", why, how))?;
+    let (shell, kind) = shell.map_or_else(|| (full.clone(), "no headless shell"), |(path, _)| (path, "headless shell"));
+    step.gives(Chromium { full, shell }, &format!("{version}, {kind}"))
 }
 
 /// On PATH, where systems have it, or downloaded by Playwright: `chromium-1234/chrome-linux64/chrome` and the like.
@@ -74,9 +102,9 @@ fn playwrights(project: &Project, words: &str) -> Command {
 }
 
 /// Playwright on a site, in the folder of the browser tests.
-pub fn playwright_test(project: &Project, chromium: &Path, site: &Path, words: &str) -> Command {
+pub fn playwright_test(project: &Project, chromium: &Chromium, site: &Path, words: &str) -> Command {
     let mut command = playwrights(project, &format!("test {words}"));
-    command.env("CHROMIUM", chromium).env("HUSHGRAD_SITE", site);
+    command.env("CHROMIUM", &chromium.full).env("CHROMIUM_SHELL", &chromium.shell).env("HUSHGRAD_SITE", site);
     command.env("NO_COLOR", "1").env_remove("FORCE_COLOR");
     command
 }

@@ -2,7 +2,7 @@
 
 use crate::prelude::*;
 
-/// Later ones want a newer compiler than this crate asks for.
+/// For `bench build` alone, which times `trunk serve`. Later versions want a newer compiler than this crate asks for.
 pub fn trunk(project: &Project) -> Result<PathBuf> {
     install(project, "trunk", "trunk", "0.21.14")
 }
@@ -10,6 +10,11 @@ pub fn trunk(project: &Project) -> Result<PathBuf> {
 /// In the library's version.
 pub fn wasm_bindgen(project: &Project) -> Result<PathBuf> {
     install(project, "wasm-bindgen-cli", "wasm-bindgen", &project.locked("wasm-bindgen")?)
+}
+
+/// cargo-nextest of any version, since nothing but its summary is read; where it cannot be had, `cargo test` runs the tests.
+pub fn nextest(project: &Project) -> Result<PathBuf> {
+    which("cargo-nextest").map_or_else(|| install(project, "cargo-nextest", "cargo-nextest", "0.9.143"), Ok)
 }
 
 /// It builds the example book of the browser tests.

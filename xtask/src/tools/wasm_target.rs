@@ -4,7 +4,6 @@ use super::{TARGET, debian_rust, lints};
 use crate::prelude::*;
 
 /// How builds for the browser are run.
-#[derive(Clone)]
 pub struct Wasm {
     /// Folder of Debian's compiler as a sysroot; `None`: plain cargo does it.
     pub sysroot: Option<PathBuf>,
@@ -23,11 +22,6 @@ impl Wasm {
         Ok(Self { clippy: Some(clippy), ..self })
     }
 
-    /// The same compiler, alone.
-    pub fn without_clippy(&self) -> Self {
-        Self { clippy: None, ..self.clone() }
-    }
-
     /// What makes cargo, or a program that calls it, compile for the browser.
     pub fn prepare(&self, command: &mut Command) {
         if let Some(sysroot) = &self.sysroot {
@@ -35,8 +29,7 @@ impl Wasm {
             command.env("RUSTC", sysroot.join("rustc")).env("SYSROOT", sysroot);
         }
         if let Some(clippy) = &self.clippy {
-            command.env("RUSTC_WORKSPACE_WRAPPER", clippy);
-            lints::deny_warnings(command);
+            lints::build_with_clippy(command, clippy);
         }
     }
 }

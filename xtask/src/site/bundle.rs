@@ -1,0 +1,125 @@
+//! Bundles the site: what Trunk makes of `www/index.html` for `trunk serve`, without Trunk.
+//!
+//! Each `<link data-trunk …>` of that page names a program, a file to copy, or a file to name by its content.
+
+use super::threads::THREADS;
+use crate::{bytes::digest, prelude::*};
+
+const PAGE: &str = "index.html";
+const MARK: &str = "<link data-trunk ";
+
+/// Writes `index.html` and all files that it names into `staging`. `programs` maps a program's name to its wasm file.
+pub fn bundle(
+    project: &Project,
+    step: &Step<'_>,
+    wasm_bindgen: &Path,
+    programs: impl Fn(&str) -> PathBuf,
+    staging: &Path,
+) -> Result<()> {
+    let folder = project.root.join("www");
+    let app = programs("app");
+    let name = format!("app-{}", key(&fs::read(&app)?));
+    bind(project, step, wasm_bindgen, &app, &name, staging)?;
+    for thread in THREADS {
+        bind(project, step, wasm_bindgen, &programs(thread), thread, staging)?;
+    }
+    let html = fs::read_to_string(folder.join(PAGE))?;
+    let start = start_of(&fs::read_to_string(project.root.join("Trunk.toml"))?, &name)?;
+    Ok(fs::write(staging.join(PAGE), page(&html, &folder, staging, &start)?)?)
+}
+
+/// wasm-bindgen's glue and program under `name` in `staging`.
+pub fn bind(
+    project: &Project,
+    step: &Step<'_>,
+    wasm_bindgen: &Path,
+    wasm: &Path,
+    name: &str,
+    staging: &Path,
+) -> Result<()> {
+    let words = format!("--target web --no-typescript --out-name {name} --out-dir");
+    step.run(project.command(wasm_bindgen, &words).arg(staging).arg(wasm)).map(drop)
+}
+
+/// What loads and starts the page's program of this name, by the patterns in `Trunk.toml`.
+fn start_of(trunk: &str, name: &str) -> Result<String> {
+    let pattern = |key: &str| {
+        let line =
+            trunk.lines().find_map(|line| line.strip_prefix(key)?.trim().strip_prefix("= '")?.strip_suffix('\''));
+        line.ok_or_else(|| wrong!("Trunk.toml has no line `{key} = '…'`"))
+    };
+    let both = format!("{}\n  {}", pattern("pattern_preload")?, pattern("pattern_script")?);
+    let filled = both.replace("{js}", &format!("{name}.js")).replace("{wasm}", &format!("{name}_bg.wasm"));
+    Ok(filled.replace("{base}", "./"))
+}
+
+/// The page with its links followed: files go into `staging`, and `start` stands where the page names its program.
+fn page(html: &str, folder: &Path, staging: &Path, start: &str) -> Result<String> {
+    let mut made = String::new();
+    for line in html.lines() {
+        let Some(link) = line.trim_start().strip_prefix(MARK) else {
+            made += &format!("{line}\n");
+            continue;
+        };
+        let word = |key: &str| link.split_once(&format!("{key}=\""))?.1.split('"').next();
+        let href = word("href").ok_or_else(|| wrong!("{PAGE}: no href in `{}`", line.trim()))?;
+        let from = folder.join(href);
+        match word("rel") {
+            Some("rust") if word("data-type").is_none() => made += &format!("  {start}\n"),
+            Some("rust") => {}
+            Some("copy-file") => copy_into(staging, &from)?,
+            Some("copy-dir") => {
+                let into = staging.join(href);
+                fs::create_dir_all(&into)?;
+                files(&from)?.iter().try_for_each(|file| copy_into(&into, file))?;
+            }
+            Some(kind @ ("css" | "icon")) => {
+                let (stem, end) = href.rsplit_once('.').unwrap_or((href, ""));
+                let name = format!("{stem}-{}.{end}", key(&fs::read(&from)?));
+                fs::copy(&from, staging.join(&name))?;
+                let rel = if kind == "css" { "rel=\"stylesheet\"" } else { "rel=\"icon\" type=\"image/svg+xml\"" };
+                made += &format!("  <link {rel} href=\"./{name}\">\n");
+            }
+            _ => return Err(wrong!("{PAGE}: nothing here follows `{}`", line.trim())),
+        }
+    }
+    Ok(made)
+}
+
+fn key(content: &[u8]) -> String {
+    digest(&[content])[..16].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_names_what_was_copied() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let staging = tempfile::tempdir().unwrap();
+        let start = start_of(&fs::read_to_string(root.join("Trunk.toml")).unwrap(), "app-1").unwrap();
+        let html = fs::read_to_string(root.join("www").join(PAGE)).unwrap();
+        let made = page(&html, &root.join("www"), staging.path(), &start).unwrap();
+        assert!(!made.contains("data-trunk"), "{made}");
+        assert!(
+            made.contains("<script type=\"module\" src=\"./start.js?app=app-1.js&amp;wasm=app-1_bg.wasm\"></script>")
+        );
+        for tag in ["rel=\"stylesheet\" href=\"./style-", "rel=\"icon\" type=\"image/svg+xml\" href=\"./icon-"] {
+            let name = made.split(tag).nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+            let name = format!("{}-{name}", if tag.contains("style") { "style" } else { "icon" });
+            assert!(staging.path().join(&name).is_file(), "{name}");
+        }
+        assert!(staging.path().join("text").join("de.txt").is_file() && staging.path().join("sw.js").is_file());
+    }
+
+    #[test]
+    fn a_link_that_nobody_follows_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        for link in ["rel=\"inline\" href=\"a\"", "rel=\"css\""] {
+            let html = format!("  {MARK}{link}>\n");
+            assert!(page(&html, folder.path(), folder.path(), "").is_err(), "{link}");
+        }
+        assert!(start_of("pattern_script = 'x'\n", "app").is_err());
+    }
+}
