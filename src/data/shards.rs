@@ -294,10 +294,9 @@ impl Assembler {
         let source = if self.manifest.is_mnist() { Source::Mnist } else { Source::Site };
         let name = if source == Source::Mnist { "MNIST" } else { &self.manifest.name };
         let join = |set| {
-            let examples = || of(set).filter_map(|(_, arrived)| arrived.as_ref());
-            let pixels = examples().flat_map(|(pixels, _)| pixels.iter().copied());
-            let labels = examples().flat_map(|(_, labels)| labels.iter().copied());
-            Dataset::new(name, pixels.collect::<Vec<_>>(), labels.collect::<Vec<_>>())
+            let examples = of(set).filter_map(|(_, arrived)| arrived.as_ref());
+            let (pixels, labels): (Vec<&[u8]>, Vec<&[u8]>) = examples.map(|(p, l)| (&p[..], &l[..])).unzip();
+            Dataset::new(name, pixels.concat(), labels.concat())
         };
         let (train, test) = (join(Part::Train), join(Part::Test));
         (!train.is_empty()).then_some(Digits { train, test, source, test_set: TestSet::Public, scaled: false })

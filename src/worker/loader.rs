@@ -80,7 +80,8 @@ async fn site<H: Host>(host: &H, address: &str, deliver: &impl Fn(Arrival)) -> R
         done += bytes;
         deliver(Arrival::Progress { done, total });
         let last = assembler.next().is_none();
-        if let Some(digits) = assembler.digits().filter(|digits| last || announced == 0 && !digits.train.is_empty()) {
+        // A snapshot copies all that has arrived.
+        if let Some(digits) = (last || announced == 0).then(|| assembler.digits()).flatten() {
             announced += 1;
             deliver(Arrival::Digits { digits, complete: last });
         }

@@ -1,0 +1,66 @@
+//! Covering arrays: few rows in which every two values of two parameters meet.
+//!
+//! Greedy, as Cohen, Dalal, Fredman & Patton 1997, "The AETG system", but the same rows each time.
+
+use std::collections::BTreeSet;
+
+/// Rows of one value for each parameter, where parameter `k` has the values `0..sizes[k]`. With `HUSHGRAD_FULL=1` every row there is.
+pub fn rows<const N: usize>(sizes: [usize; N]) -> Vec<[usize; N]> {
+    if std::env::var_os("HUSHGRAD_FULL").is_some_and(|value| value == "1") {
+        return product(sizes);
+    }
+    let mut open: BTreeSet<[usize; 4]> = BTreeSet::new();
+    for (i, j) in (0..N).flat_map(|i| (i + 1..N).map(move |j| (i, j))) {
+        open.extend((0..sizes[i]).flat_map(|a| (0..sizes[j]).map(move |b| [i, a, j, b])));
+    }
+    let pair = |i: usize, a: usize, j: usize, b: usize| if i < j { [i, a, j, b] } else { [j, b, i, a] };
+    let mut rows = Vec::new();
+    while let Some(&[i, a, j, b]) = open.first() {
+        let mut row = [None; N];
+        (row[i], row[j]) = (Some(a), Some(b));
+        for k in 0..N {
+            if row[k].is_some() {
+                continue;
+            }
+            let covers = |&value: &usize| {
+                let met = |(l, other): (usize, &Option<usize>)| {
+                    other.is_some_and(|other| open.contains(&pair(k, value, l, other)))
+                };
+                row.iter().enumerate().filter(|&(l, other)| l != k && met((l, other))).count()
+            };
+            // Of equals another one each time.
+            let shift = rows.len();
+            row[k] = (0..sizes[k]).map(|value| (value + shift) % sizes[k]).max_by_key(covers);
+        }
+        let row = row.map(Option::unwrap_or_default);
+        open.retain(|&[i, a, j, b]| row[i] != a || row[j] != b);
+        rows.push(row);
+    }
+    rows
+}
+
+fn product<const N: usize>(sizes: [usize; N]) -> Vec<[usize; N]> {
+    let count = sizes.iter().product();
+    let row = |mut number: usize| {
+        sizes.map(|size| {
+            let value = number % size;
+            number /= size;
+            value
+        })
+    };
+    (0..count).map(row).collect()
+}
+
+#[test]
+fn every_two_values_meet_in_few_rows() {
+    let sizes = [5, 8, 9, 2, 5];
+    let found = rows(sizes);
+    for (i, j) in (0..5).flat_map(|i| (i + 1..5).map(move |j| (i, j))) {
+        for (a, b) in (0..sizes[i]).flat_map(|a| (0..sizes[j]).map(move |b| (a, b))) {
+            assert!(found.iter().any(|row| row[i] == a && row[j] == b), "{i} {a} {j} {b}");
+        }
+    }
+    assert_eq!(product(sizes).len(), 3600);
+    // The fewest that there can be are 72.
+    assert!(found.len() < 100 || found.len() == 3600, "{}", found.len());
+}
