@@ -51,6 +51,8 @@ mod books;
 #[cfg(feature = "page")]
 #[path = "agent/german.rs"]
 mod german;
+#[path = "agent/monkey.rs"]
+mod monkey;
 
 #[cfg(feature = "gpu")]
 #[path = "common/adapter.rs"]

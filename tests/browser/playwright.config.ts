@@ -45,6 +45,8 @@ const SHIPPED = ["load.spec.ts", "train.spec.ts"];
 const ENGINES = "engines/**";
 /** Tests with this tag run in full Chromium, as visitors have it. */
 const JOURNEY = /@journey/;
+/** Tests with this tag take long, and show what shorter ones show in another place. */
+const LONG = /@long/;
 /** Tests with this tag need packages from npm, PyPI or crates.io beside Playwright. */
 const PACKAGES = /@packages/;
 
@@ -54,7 +56,7 @@ export default defineConfig({
   workers: 2,
   fullyParallel: true,
   projects: [
-    { name: "page", testMatch: "*.spec.ts", testIgnore: [...SHIPPED, ENGINES], grepInvert: [JOURNEY, PACKAGES] },
+    { name: "page", testMatch: "*.spec.ts", testIgnore: [...SHIPPED, ENGINES], grepInvert: [JOURNEY, LONG, PACKAGES] },
     {
       name: "journeys",
       testMatch: "*.spec.ts",
@@ -70,6 +72,7 @@ export default defineConfig({
       fullyParallel: false,
       use: { serviceWorkers: "allow", launchOptions: { executablePath: CHROMIUM, args: FLAGS } },
     },
+    { name: "long", testMatch: "*.spec.ts", testIgnore: [...SHIPPED, ENGINES], grep: LONG },
     { name: "packages", testMatch: "*.spec.ts", testIgnore: [...SHIPPED, ENGINES], grep: PACKAGES },
     // Other browsers than Chromium, which Playwright does not drive.
     { name: "engines", testMatch: "engines/*.spec.ts", workers: 1, fullyParallel: false },

@@ -224,6 +224,7 @@ fn what_ships(set_up: &SetUp, checks: &Checks) -> Result<()> {
     checks.tests("the npm packages by themselves", || suites::npm_packages(project));
     for (name, suite) in [
         ("browser tests, as shipped", Suite::Shipped),
+        ("browser tests, long", Suite::Long),
         ("browser tests, packages", Suite::Packages(&extras)),
         ("browser tests, Firefox and WebKit", Suite::Engines(&extras)),
     ] {

@@ -145,6 +145,8 @@ pub enum Suite<'a> {
     Page,
     /// Over the site that ships: what visitors wait for, and training.
     Shipped,
+    /// What takes long.
+    Long,
     /// Examples and packages built by their own tools.
     Packages(&'a Extras),
     /// In other browsers than Chromium.
@@ -157,6 +159,7 @@ impl Suite<'_> {
         match self {
             Self::Page => &["page", "journeys"],
             Self::Shipped => &["shipped"],
+            Self::Long => &["long"],
             Self::Packages(_) => &["packages"],
             Self::Engines(_) => &["engines"],
         }
@@ -198,6 +201,9 @@ pub fn browser_tests(
     let projects: String = suite.projects().iter().map(|name| format!("--project={name} ")).collect();
     let mut command = browser::playwright_test(project, chromium, site, &format!("{projects} --reporter=list,json"));
     command.env("PLAYWRIGHT_JSON_OUTPUT_NAME", &report).env("HUSHGRAD_NATIVE", native);
+    if matches!(suite, Suite::Long) {
+        command.env("HUSHGRAD_MONKEY", "250");
+    }
     command.env("HUSHGRAD_DATA", if digits.is_some() { "mnist" } else { "synthetic" });
     if let Suite::Packages(extras) | Suite::Engines(extras) = suite {
         extras.engines.tell(&mut command);
