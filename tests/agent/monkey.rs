@@ -55,7 +55,11 @@ impl Watch {
                     *step = report.step;
                     let Privacy::Bounded(bound) = &report.privacy else { continue };
                     let epsilon = bound.improved.epsilon;
-                    assert!(epsilon >= self.epsilon, "ε fell from {} to {epsilon} at step {step} of {key}", self.epsilon);
+                    assert!(
+                        epsilon >= self.epsilon,
+                        "ε fell from {} to {epsilon} at step {step} of {key}",
+                        self.epsilon
+                    );
                     self.epsilon = epsilon;
                     assert_eq!(self.released.unwrap_or(0), *step + *beyond, "releases of {key} before its report");
                     self.shown.insert(key.clone(), *step + *beyond);
@@ -132,7 +136,12 @@ fn request(rng: &mut ChaCha8Rng, keys: &[String], load: &mut u32) -> Request {
 fn visit(browser: &Rc<Browser>, watch: &mut Watch, load: &mut u32) -> Thread {
     watch.run = None;
     let mut thread = Thread::in_browser(browser.clone(), Vec::new());
-    watch.hear(&thread.ask_and_settle(Request::Open { backend: BackendChoice::Cpu, cores: None, keep: true, lots: true }));
+    watch.hear(&thread.ask_and_settle(Request::Open {
+        backend: BackendChoice::Cpu,
+        cores: None,
+        keep: true,
+        lots: true,
+    }));
     *load = 1;
     let from = DataRequest::Synthetic { seed: 1, train: 150, test: 50 };
     watch.hear(&thread.ask_and_settle(Request::Load { load: 1, from }));

@@ -116,7 +116,7 @@ fn make(
     }
     threads::name_all(staging, kind)?;
     let step = project.step("digits for the page");
-    step.done(&mnist::write_site(digits, &staging.join("data"))?);
+    step.done(&mnist::write_site(project, digits, &staging.join("data"))?);
     sharing::write(staging, &project.root, address)?;
     pages::finish(staging)?;
     let sizes = if kind == Kind::Shipped {

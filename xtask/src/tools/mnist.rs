@@ -64,20 +64,32 @@ pub fn ensure(project: &Project) -> Result<Digits> {
     }
 }
 
-/// Writes what the page loads into `folder`; says what that is.
-pub fn write_site(digits: &Digits, folder: &Path) -> Result<String> {
+/// Writes what the page loads into `folder`; says what that is. The cache keeps it, since packing takes seconds.
+pub fn write_site(project: &Project, digits: &Digits, folder: &Path) -> Result<String> {
     let Some(from) = digits else {
         return Ok("none: the page draws its own".to_owned());
     };
+    let writer = &digest(&[include_bytes!("../../../src/data/shard_writer.rs")])[..16];
+    let kept = project.cache.join(format!("shards-{writer}"));
+    if !kept.is_dir() {
+        project.install(&kept, |into| write_shards(from, into))?;
+    }
+    fs::create_dir_all(folder)?;
+    let shards = files(&kept)?;
+    shards.iter().try_for_each(|shard| copy_into(folder, shard))?;
+    let bytes = shards.iter().map(|shard| Ok(fs::metadata(shard)?.len())).sum::<Result<u64>>()?;
+    Ok(format!("MNIST, {} files, {}", shards.len(), bytes::in_words(bytes)))
+}
+
+fn write_shards(from: &Path, folder: &Path) -> Result<()> {
     // After headers of 16 bytes and of 8. The files have been checked, so the headers need not be read.
     let [train_images, train_labels, test_images, test_labels] = FILES;
     let data = |file, header| read(from, file).map(|mut bytes| bytes.split_off(header));
     let train = (data(&train_images, 16)?, data(&train_labels, 8)?);
     let test = (data(&test_images, 16)?, data(&test_labels, 8)?);
     let [train, test] = [&train, &test].map(|(pixels, labels)| shard_writer::Set { pixels, labels });
-    let files = shard_writer::write(folder, "MNIST", train, test)
-        .map_err(|error| wrong!("cannot write the shards to {}: {error}", folder.display()))?;
-    Ok(format!("MNIST, {} files, {}", files.len(), bytes::in_words(files.iter().map(|(_, bytes)| bytes).sum())))
+    let written = shard_writer::write(folder, "MNIST", train, test);
+    written.map(drop).map_err(|error| wrong!("cannot write the shards to {}: {error}", folder.display()))
 }
 
 /// Writes the four files, unpacked, into `folder`, if there are any.
