@@ -27,7 +27,7 @@ use hushgrad::{
 };
 use pollster::block_on;
 
-use super::suite::{SEED, encoders, examples, task};
+use super::suite::{SEED, encoders, examples, rows, task};
 
 /// What becomes of a helper's answers.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -215,19 +215,14 @@ fn noises() -> [Option<NoiseSpec>; 2] {
 #[test]
 fn any_number_of_helpers_computes_the_same_bits() {
     let data = examples();
-    for model in Architecture::ALL {
-        for encoder in encoders() {
-            for noise in noises() {
-                let task = Task { momentum: 0.5, ..task(model, encoder.clone(), noise) };
-                let alone = shown(&task, &data, None);
-                for count in [1, 2, 3, 8] {
-                    let (helpers, log) = helpers_with(&vec![Fate::Good; count]);
-                    assert_eq!(shown(&task, &data, Some(&helpers)), alone, "{model:?} {encoder:?} {count}");
-                    let log = log.lock().unwrap();
-                    assert!(log.orders.iter().any(|&orders| orders > 3) && log.ended.is_empty());
-                }
-            }
-        }
+    let (models, encoders, counts) = (Architecture::ALL, encoders(), [1, 2, 3, 8]);
+    for [model, encoder, noise, count] in rows([models.len(), encoders.len(), 2, counts.len()]) {
+        let (model, encoder, count) = (models[model], encoders[encoder].clone(), counts[count]);
+        let task = Task { momentum: 0.5, ..task(model, encoder, noises()[noise].clone()) };
+        let (helpers, log) = helpers_with(&vec![Fate::Good; count]);
+        assert_eq!(shown(&task, &data, Some(&helpers)), shown(&task, &data, None), "{task:?} {count}");
+        let log = log.lock().unwrap();
+        assert!(log.orders.iter().any(|&orders| orders > 3) && log.ended.is_empty());
     }
 }
 
@@ -290,21 +285,20 @@ fn whatever_becomes_of_a_helper_the_run_is_the_same() {
         Fate::Short,
         Fate::NeverReady,
     ];
-    for encoder in [EncoderSpec::None, EncoderSpec::Clip { norm: 1.0 }] {
-        for noise in noises() {
-            let task = task(Architecture::CnnTanh, encoder.clone(), noise);
-            let alone = shown(&task, &data, None);
-            for trouble in troubles {
-                for fates in [vec![trouble], vec![trouble, Fate::Good], vec![Fate::Good, trouble, trouble, Fate::Twice]]
-                {
-                    let (helpers, _) = helpers_with(&fates);
-                    assert_eq!(shown(&task, &data, Some(&helpers)), alone, "{fates:?}");
-                }
-            }
-            let (helpers, _) = helpers_with(&troubles);
-            assert_eq!(shown(&task, &data, Some(&helpers)), alone);
-        }
+    let tasks = [EncoderSpec::None, EncoderSpec::Clip { norm: 1.0 }]
+        .into_iter()
+        .flat_map(|encoder| noises().map(|noise| task(Architecture::CnnTanh, encoder.clone(), noise)));
+    let tasks: Vec<(Task, Shown)> = tasks.map(|task| (task.clone(), shown(&task, &data, None))).collect();
+    let same = |(task, alone): &(Task, Shown), fates: &[Fate]| {
+        let (helpers, _) = helpers_with(fates);
+        assert_eq!(shown(task, &data, Some(&helpers)), *alone, "{fates:?}");
+    };
+    for [task, trouble, place] in rows([tasks.len(), troubles.len(), 3]) {
+        let trouble = troubles[trouble];
+        let fates = [&[trouble][..], &[trouble, Fate::Good], &[Fate::Good, trouble, trouble, Fate::Twice]];
+        same(&tasks[task], fates[place]);
     }
+    tasks.iter().for_each(|task| same(task, &troubles));
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! One property suite for all engines, in whichever package: each must compute what the plain reference computes.
 
-use std::sync::{Arc, Mutex, OnceLock};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, OnceLock},
+};
 
 use hushgrad::{
     accounting::{
@@ -21,6 +24,8 @@ use pollster::block_on;
 
 #[path = "pairwise.rs"]
 mod pairwise;
+
+pub use pairwise::rows;
 
 pub const SEED: u64 = 5;
 pub const EXAMPLES: usize = 80;
@@ -247,19 +252,20 @@ pub fn assert_same_step<E: Engine>(make: Make<E>, task: &Task, lot: &[u32]) {
     assert!((ours.denoise_factor - theirs.denoise_factor).abs() < 1e-6, "{what}: {ours:?} against {theirs:?}");
 }
 
-/// Models, encoders, noises, denoisers and lots, each two of them together.
+/// Models, encoders and lots, without noise and with each noise, denoised or not: each two of them together.
 pub fn every_combination_takes_the_same_step<E: Engine>(make: Make<E>) {
     let (models, encoders, noises) = (models(make), encoders(), noises());
     let all: Vec<u32> = (0..EXAMPLES as u32).collect();
     // The blank image alone: only biases may have a gradient.
     let lots = [&[0, 17, 42], &all[..0], &all[..1], &all[..16], &all[..33], &all];
-    for [model, encoder, noise, denoised, lot] in
-        pairwise::rows([models.len(), encoders.len(), noises.len(), 2, lots.len()])
-    {
-        let mut task = task(models[model], encoders[encoder].clone(), noises[noise].clone());
-        if denoised == 1 && task.noise.is_some() {
-            task.denoiser = Denoiser::KolmogorovSmirnov;
-        }
+    let [m, e, l] = [models.len(), encoders.len(), lots.len()];
+    let (silent, noisy) = (rows([m, e, l]), rows([m, e, l, noises.len() - 1, 2]));
+    let silent = silent.into_iter().map(|[model, encoder, lot]| [model, encoder, lot, 0, 0]);
+    let noisy =
+        noisy.into_iter().map(|[model, encoder, lot, noise, denoised]| [model, encoder, lot, 1 + noise, denoised]);
+    for [model, encoder, lot, noise, denoised] in silent.chain(noisy) {
+        let denoiser = [Denoiser::None, Denoiser::KolmogorovSmirnov][denoised];
+        let task = Task { denoiser, ..task(models[model], encoders[encoder].clone(), noises[noise].clone()) };
         assert_same_step(make, &task, lots[lot]);
     }
 }
@@ -515,23 +521,22 @@ pub fn broken_parameters_release_noise_alone<E: Engine>(make: Make<E>) {
 
 pub fn performance_flags_change_nothing<E: Engine>(make: Make<E>) {
     let lot: Vec<u32> = (0..EXAMPLES as u32).collect();
-    for model in models(make) {
-        for encoder in [EncoderSpec::Clip { norm: 1.0 }, encoders().remove(5)] {
-            let mut task = task(model, encoder, Some(NoiseSpec::StudentT { nu: 5.0, scale: 0.1 }));
-            task.denoiser = Denoiser::KolmogorovSmirnov;
-            let mut states = Vec::new();
-            for (threads, chunk) in [(1, None), (2, None), (3, Some(8)), (2, Some(32)), (1, Some(1))] {
-                let performance = Performance { chunk, threads: Some(threads) };
-                let start = initial_parameters(model, SEED);
-                let mut engine = make(task.clone(), examples(), &start, performance).unwrap();
-                step(&mut engine, &lot, 1);
-                step(&mut engine, &lot[3..50], 2);
-                states.push(parameters(&mut engine));
-            }
-            for state in &states[1..] {
-                assert!(relative_difference(state, &states[0]) < 1e-6, "{model:?}, {:?}", task.encoder);
-            }
-        }
+    let (models, encoders) = (models(make), [EncoderSpec::Clip { norm: 1.0 }, encoders().remove(5)]);
+    let settings = [(2, None), (3, Some(8)), (2, Some(32)), (1, Some(1))];
+    let moved = |model: usize, encoder: usize, (threads, chunk)| {
+        let (model, noise) = (models[model], Some(NoiseSpec::StudentT { nu: 5.0, scale: 0.1 }));
+        let task = Task { denoiser: Denoiser::KolmogorovSmirnov, ..task(model, encoders[encoder].clone(), noise) };
+        let performance = Performance { chunk, threads: Some(threads) };
+        let mut engine = make(task, examples(), &initial_parameters(model, SEED), performance).unwrap();
+        step(&mut engine, &lot, 1);
+        step(&mut engine, &lot[3..50], 2);
+        parameters(&mut engine)
+    };
+    let mut plain = BTreeMap::new();
+    for [model, encoder, setting] in rows([models.len(), encoders.len(), settings.len()]) {
+        let plain = plain.entry((model, encoder)).or_insert_with(|| moved(model, encoder, (1, None)));
+        let difference = relative_difference(&moved(model, encoder, settings[setting]), plain);
+        assert!(difference < 1e-6, "{:?}, {:?}, {:?}", models[model], encoders[encoder], settings[setting]);
     }
 }
 
@@ -690,47 +695,45 @@ pub fn state_is_kept_and_replaced<E: Engine>(make: Make<E>) {
 /// Layers of any norms, by themselves or together, with the noise shared out either way: the steps are the reference's, each layer keeps to its norm in units of
 /// its noise, all together to the one that is priced, and what moves the model is in units of gradients again.
 pub fn layers_keep_their_norms<E: Engine>(make: Make<E>) {
-    for model in models(make) {
-        let lengths = model.lengths();
-        let own: Vec<f64> = (0..lengths.len()).map(|layer| 0.02 * 7f64.powi(layer as i32)).collect();
-        for clipping in [Clipping::Separate, Clipping::Joint] {
-            for strategy in [NoiseStrategy::Proportional, NoiseStrategy::DimensionAdjusted] {
-                for norms in [&own[..], &[0.3], &[30.0]] {
-                    let noise = Some(NoiseSpec::Gaussian { sigma: 1e-3 });
-                    let task = Task { momentum: 0.5, ..task(model, layers(clipping, strategy, norms), noise) };
-                    // Without the grid of exact sums, whose steps are large beside a small layer's bound; steps on it are compared below.
-                    assert_same_step(make, &Task { noise: None, ..task.clone() }, &[0, 3, 17, 42]);
-                    // Each from the start: noise in units of long norms leads far away from it.
-                    let both = |lot: &[u32]| {
-                        let (mut engine, mut reference) = pair(make, &task);
-                        (traced(&mut engine, lot, 1), traced(&mut reference, lot, 1))
-                    };
-                    let prepared = task.layers().unwrap().unwrap();
-                    let lot = [3, 8, 20, 21];
-                    let (ours, theirs) = both(&lot);
-                    assert_same_steps(&task, &ours.encoded, &theirs.encoded, lot.len());
-                    for example in [3, 8] {
-                        let (ours, theirs) = both(&[example]);
-                        // One example's coordinates are few steps of the grid: rounding is told from a fault by steps, not by length.
-                        assert_same_steps(&task, &ours.encoded, &theirs.encoded, 1);
-                        let added = |trace: &StepTrace| minus(&trace.noisy, &trace.encoded);
-                        for (name, ours, theirs) in
-                            [("raw", &ours.raw, &theirs.raw), ("noise", &added(&ours), &added(&theirs))]
-                        {
-                            let difference = relative_difference(ours, theirs);
-                            assert!(difference < 2e-4, "{model:?} {:?}, {name}: {difference:.2e}", task.encoder);
-                        }
-                        let encoded: Vec<f64> = ours.encoded.iter().map(|&v| v.into()).collect();
-                        assert!(prepared.inside(&encoded), "{model:?} {:?}", task.encoder);
-                        let square: f64 = encoded.iter().map(|v| v * v).sum();
-                        assert!(square <= 1.0, "{square}");
-                        // Of separate clips to norms that all gradients exceed, nothing is given away.
-                        let all = clipping == Clipping::Separate && norms == [0.3];
-                        assert!(!all || square > 0.2, "{model:?} {square}");
-                    }
-                }
+    let models = models(make);
+    for [model, clipping, strategy, norms] in rows([models.len(), 2, 2, 3]) {
+        let model = models[model];
+        let clipping = [Clipping::Separate, Clipping::Joint][clipping];
+        let strategy = [NoiseStrategy::Proportional, NoiseStrategy::DimensionAdjusted][strategy];
+        let own: Vec<f64> = (0..model.lengths().len()).map(|layer| 0.02 * 7f64.powi(layer as i32)).collect();
+        let norms = [&own[..], &[0.3], &[30.0]][norms];
+        let noise = Some(NoiseSpec::Gaussian { sigma: 1e-3 });
+        let task = Task { momentum: 0.5, ..task(model, layers(clipping, strategy, norms), noise) };
+        // Without the grid of exact sums, whose steps are large beside a small layer's bound; steps on it are compared below.
+        assert_same_step(make, &Task { noise: None, ..task.clone() }, &[0, 3, 17, 42]);
+        // Each from the start: noise in units of long norms leads far away from it.
+        let both = |lot: &[u32]| {
+            let (mut engine, mut reference) = pair(make, &task);
+            (traced(&mut engine, lot, 1), traced(&mut reference, lot, 1))
+        };
+        let prepared = task.layers().unwrap().unwrap();
+        let lot = [3, 8, 20, 21];
+        let (ours, theirs) = both(&lot);
+        assert_same_steps(&task, &ours.encoded, &theirs.encoded, lot.len());
+        for example in [3, 8] {
+            let (ours, theirs) = both(&[example]);
+            // One example's coordinates are few steps of the grid: rounding is told from a fault by steps, not by length.
+            assert_same_steps(&task, &ours.encoded, &theirs.encoded, 1);
+            let added = |trace: &StepTrace| minus(&trace.noisy, &trace.encoded);
+            for (name, ours, theirs) in [("raw", &ours.raw, &theirs.raw), ("noise", &added(&ours), &added(&theirs))] {
+                let difference = relative_difference(ours, theirs);
+                assert!(difference < 2e-4, "{model:?} {:?}, {name}: {difference:.2e}", task.encoder);
             }
+            let encoded: Vec<f64> = ours.encoded.iter().map(|&v| v.into()).collect();
+            assert!(prepared.inside(&encoded), "{model:?} {:?}", task.encoder);
+            let square: f64 = encoded.iter().map(|v| v * v).sum();
+            assert!(square <= 1.0, "{square}");
+            // Of separate clips to norms that all gradients exceed, nothing is given away.
+            let all = clipping == Clipping::Separate && norms == [0.3];
+            assert!(!all || square > 0.2, "{model:?} {square}");
         }
+    }
+    for model in models {
         // As one number for all: what one clip does, where one factor clips.
         let noise = Some(NoiseSpec::Gaussian { sigma: 0.5 });
         let whole = task(model, EncoderSpec::Clip { norm: 0.25 }, noise.clone().map(|noise| noise.with_scale(0.125)));
@@ -743,7 +746,8 @@ pub fn layers_keep_their_norms<E: Engine>(make: Make<E>) {
         assert!(relative_difference(&moved(&mut one), &moved(&mut other)) < 1e-3, "{model:?}");
         // Norms that are none, and too few or too many.
         let data = if model == Architecture::Scattering { known_examples() } else { examples() };
-        for norms in [&[][..], &[0.0], &[-1.0], &[f64::NAN], &[f64::INFINITY], &vec![1.0; lengths.len() + 1]] {
+        let many = vec![1.0; model.lengths().len() + 1];
+        for norms in [&[][..], &[0.0], &[-1.0], &[f64::NAN], &[f64::INFINITY], &many] {
             let noise = Some(NoiseSpec::Gaussian { sigma: 1.0 });
             let task = task(model, layers(Clipping::Separate, NoiseStrategy::Proportional, norms), noise);
             assert!(make(task, data.clone(), &start, Performance::default()).is_err(), "{norms:?}");
