@@ -76,6 +76,9 @@ pub mod data;
 pub mod engine;
 pub mod mechanism;
 pub mod model;
+#[cfg(test)]
+#[path = "../tests/common/pairwise.rs"]
+mod pairwise;
 pub mod plot;
 pub mod rng;
 pub mod train;

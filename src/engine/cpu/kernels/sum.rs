@@ -119,12 +119,13 @@ mod tests {
             cpu::{
                 kernels::envelope::Psi,
                 models::Examples,
-                simd::{Dispatch, dispatch, for_each},
+                simd::{Dispatch, dispatch, for_each, sets},
                 threads::{Encoding, Kernels, Lot, WorkerPool},
             },
         },
         mechanism::{EnvelopeShape, envelope::Envelope, exact_sum::SumGrid},
         model::{Architecture, PIXELS, initial_parameters},
+        pairwise::rows,
     };
 
     const MOVED: [Shift; 3] = [Shift::NONE, Shift { right: 1, down: -2 }, Shift { right: -3, down: 1 }];
@@ -204,38 +205,61 @@ mod tests {
         ]
     }
 
+    /// A model that gradients are summed of by one instruction set, and how they are encoded.
+    struct Case {
+        model: Architecture,
+        parameters: Vec<f32>,
+        encoding: Encoding,
+        grid: SumGrid,
+        bound: f64,
+        shifts: &'static [Shift],
+        name: String,
+    }
+
+    impl Case {
+        fn summed<'a, S: Simd>(&'a self, simd: S, data: &'a Dataset, threads: usize) -> Summed<'a> {
+            let Self { model, parameters, encoding, shifts, .. } = self;
+            let performance = Performance { chunk: None, threads: Some(threads) };
+            let pool = WorkerPool::new(simd, *model, encoding, shifts.len() as u32, performance).unwrap();
+            Summed { pool: Box::new(pool), encoding, parameters, data, shifts }
+        }
+    }
+
+    /// This instruction set's: it, models and encodings, each two of them together.
+    fn cases<S: Simd>() -> impl Iterator<Item = Case> {
+        let own = S::LANES.ilog2() as usize - 2;
+        let rows = rows([sets(), Architecture::ALL.len(), 4]).into_iter().filter(move |&[set, ..]| set == own);
+        rows.map(|[_, model, encoding]| {
+            let model = Architecture::ALL[model];
+            let parameters: Vec<f32> = initial_parameters(model, 2).into_iter().map(|w| 1.5 * w).collect();
+            let (encoding, grid, bound, shifts) = encodings(model.parameters()).swap_remove(encoding);
+            let name = format!("{} {model:?} {bound} {} copies", S::NAME, shifts.len());
+            Case { model, parameters, encoding, grid, bound, shifts, name }
+        })
+    }
+
     #[derive(Clone, Copy)]
     struct NeighboursDiffer;
 
     impl Dispatch for NeighboursDiffer {
         type Output = ();
 
-        /// Every model, every encoder, one copy or several: the sum over a lot less that over the lot without one example is what this
+        /// Every model, every encoder, one copy or several, each two of them together: the sum over a lot less that over the lot without one example is what this
         /// example adds by itself, bit for bit, and no longer than the bound; in any order, and on any number of threads.
         fn with<S: Simd>(self, simd: S) {
             const COUNT: u32 = 100;
             let data = adversarial(COUNT as usize);
             let lot: Vec<u32> = (0..COUNT).collect();
-            for model in Architecture::ALL {
-                let p = model.parameters();
-                let parameters: Vec<f32> = initial_parameters(model, 2).into_iter().map(|w| 1.5 * w).collect();
-                for (encoding, grid, bound, shifts) in &encodings(p) {
-                    let summed = |threads| {
-                        let performance = Performance { chunk: None, threads: Some(threads) };
-                        let pool = WorkerPool::new(simd, model, encoding, shifts.len() as u32, performance).unwrap();
-                        Summed { pool: Box::new(pool), encoding, parameters: &parameters, data: &data, shifts }
-                    };
-                    let (mut one, mut three) = (summed(1), summed(3));
-                    let whole = one.of(&lot);
-                    let name = format!("{} {model:?} {bound} {} copies", S::NAME, shifts.len());
-                    let reversed: Vec<u32> = lot.iter().rev().copied().collect();
-                    assert!(three.of(&reversed) == whole, "{name}");
-                    for example in [0, COUNT - 1] {
-                        let without: Vec<u32> = lot.iter().copied().filter(|&i| i != example).collect();
-                        let alone = one.of(&[example]);
-                        assert!(minus(&whole, &one.of(&without)) == alone, "{name}, without {example}");
-                        assert!(assert_inside(&alone, *grid, *bound, &name) > 0, "{name}");
-                    }
+            for case in cases::<S>() {
+                let (mut one, mut three) = (case.summed(simd, &data, 1), case.summed(simd, &data, 3));
+                let (whole, name) = (one.of(&lot), &case.name);
+                let reversed: Vec<u32> = lot.iter().rev().copied().collect();
+                assert!(three.of(&reversed) == whole, "{name}");
+                for example in [0, COUNT - 1] {
+                    let without: Vec<u32> = lot.iter().copied().filter(|&i| i != example).collect();
+                    let alone = one.of(&[example]);
+                    assert!(minus(&whole, &one.of(&without)) == alone, "{name}, without {example}");
+                    assert!(assert_inside(&alone, case.grid, case.bound, name) > 0, "{name}");
                 }
             }
         }
@@ -259,34 +283,26 @@ mod tests {
             let data = adversarial(4 * UNITS);
             let mut examples = 0..(4 * UNITS) as u32;
             let all: Vec<Vec<u32>> = (0..UNITS).map(|unit| examples.by_ref().take(1 + unit % 7).collect()).collect();
-            for model in Architecture::ALL {
-                let p = model.parameters();
-                let parameters: Vec<f32> = initial_parameters(model, 2).into_iter().map(|w| 1.5 * w).collect();
-                for (encoding, grid, bound, shifts) in &encodings(p) {
-                    let performance = Performance { chunk: None, threads: Some(2) };
-                    let pool = WorkerPool::new(simd, model, encoding, shifts.len() as u32, performance).unwrap();
-                    let (pool, parameters) = (Box::new(pool), &parameters[..]);
-                    let mut summed = Summed { pool, encoding, parameters, data: &data, shifts };
-                    let mut of = |units: &[Vec<u32>]| {
-                        let units: Vec<&[u32]> = units.iter().map(Vec::as_slice).collect();
-                        summed.of_lot(Lot::Shared { units: &units, rate: 0.7 })
+            for case in cases::<S>() {
+                let mut summed = case.summed(simd, &data, 2);
+                let mut of = |units: &[Vec<u32>]| {
+                    let units: Vec<&[u32]> = units.iter().map(Vec::as_slice).collect();
+                    summed.of_lot(Lot::Shared { units: &units, rate: 0.7 })
+                };
+                let (sum, name) = (of(&all), &case.name);
+                for changed in [2, 6, 13] {
+                    let alone = of(&all[changed..=changed]);
+                    assert_inside(&alone, case.grid, case.bound, name);
+                    let rest = of(&[&all[..changed], &all[changed + 1..]].concat());
+                    assert!(minus(&sum, &rest) == alone, "{name}, without {changed}");
+                    // The longest, which the others stand beside, and one of them.
+                    let mut with = all.clone();
+                    with[changed].pop();
+                    let less = match with[changed].len() {
+                        0 => vec![0.0; sum.len()],
+                        _ => of(&with[changed..=changed]),
                     };
-                    let name = format!("{} {model:?} {bound} {} copies", S::NAME, shifts.len());
-                    for changed in [2, 6, 13] {
-                        let (mut with, own) = (all.clone(), all[changed].clone());
-                        let alone = of(&[own]);
-                        assert_inside(&alone, *grid, *bound, &name);
-                        let without = [&all[..changed], &all[changed + 1..]].concat();
-                        let (sum, rest) = (of(&with), of(&without));
-                        assert!(minus(&sum, &rest) == alone, "{name}, without {changed}");
-                        // The longest, which the others stand beside, and one of them.
-                        with[changed].pop();
-                        let less = match with[changed].len() {
-                            0 => vec![0.0; p],
-                            _ => of(&[with[changed].clone()]),
-                        };
-                        assert!(minus(&of(&with), &less) == rest, "{name}, {changed} with one less");
-                    }
+                    assert!(minus(&of(&with), &less) == rest, "{name}, {changed} with one less");
                 }
             }
         }

@@ -46,6 +46,15 @@ pub fn for_each<D: Dispatch<Output = ()> + Copy>(what: D) {
     }
 }
 
+/// How many these are.
+#[cfg(test)]
+pub fn sets() -> usize {
+    #[cfg(target_arch = "x86_64")]
+    return 1 + usize::from(Avx2::detect().is_some()) + usize::from(Avx512::detect().is_some());
+    #[cfg(not(target_arch = "x86_64"))]
+    1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,9 +13,12 @@ mod wasm;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-#[cfg(test)]
-pub use self::{dispatch::for_each, portable::Portable};
 pub use self::{
     dispatch::{Dispatch, dispatch},
     lanes::{Kernel, MOST_LANES, Simd, padded},
+};
+#[cfg(test)]
+pub use self::{
+    dispatch::{for_each, sets},
+    portable::Portable,
 };
