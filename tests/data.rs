@@ -145,16 +145,12 @@ fn claims_cost_no_memory() {
     let expected = 16 + u64::from(most) * PIXELS as u64;
     let claim = with(images(1), 4, &most.to_be_bytes());
     assert_eq!(fault(&claim), Fault::Truncated { found: 16 + PIXELS as u64, expected });
-    // A bomb: 64 MB of zeros behind a header that declares one image. Unpacking stops at the first byte too many.
+    // A bomb: 64 MB of zeros behind a header that declares one image. Unpacking stops at the first byte too many: three quarters of the file may
+    // be missing, and nobody notices.
     let bomb = gzip(&[images(1), vec![0; 64 << 20]].concat());
     assert!(bomb.len() < 400_000);
-    let start = std::time::Instant::now();
-    let mut whole = Vec::new();
-    std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&bomb[..]), &mut whole).expect("it unpacks");
-    let unpacking = start.elapsed();
-    let start = std::time::Instant::now();
-    assert!(matches!(fault(&bomb), Fault::TooLong { at_least: true, .. }));
-    assert!(start.elapsed() < unpacking / 4);
+    let expected = images(1).len() as u64;
+    assert_eq!(fault(&bomb[..bomb.len() / 4]), Fault::TooLong { found: expected + 1, at_least: true, expected });
 }
 
 #[test]

@@ -2,12 +2,9 @@
 #![cfg(feature = "gpu")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Instant,
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
 };
 
 use hushgrad::{
@@ -444,9 +441,9 @@ fn the_list_has_every_kernel() {
     }
 }
 
-/// A right device passes for every kind of run; a kind that was checked is not checked again; what it costs is printed.
+/// A right device passes for every kind of run.
 #[test]
-fn a_right_adapter_passes_once_for_each_kind_of_run() {
+fn a_right_adapter_passes_for_each_kind_of_run() {
     if adapter::device().is_none() {
         return;
     }
@@ -466,14 +463,8 @@ fn a_right_adapter_passes_once_for_each_kind_of_run() {
     tasks.extend([many_layers(), many_layers_together(), with_canaries(many_layers()), with_canaries(convolved())]);
     tasks.extend([shared(), shared_ranked(), cnn_ranked(), perceptron()].map(with_canaries));
     for task in tasks {
-        let seconds = [0, 1].map(|_| {
-            let start = Instant::now();
-            if let Err(error) = build(&factory, &task) {
-                panic!("{:?}, {:?}: {error}", task.model, task.encoder);
-            }
-            start.elapsed().as_secs_f64()
-        });
-        println!("{:?}, {:?}, {:?}: {seconds:.3?} s", task.model, task.encoder, task.noise);
-        assert!(seconds[1] < 0.5 * seconds[0], "{:?}: {seconds:?}", task.model);
+        if let Err(error) = build(&factory, &task) {
+            panic!("{:?}, {:?}: {error}", task.model, task.encoder);
+        }
     }
 }

@@ -532,6 +532,23 @@ pub fn opening_task() -> Task {
 mod tests {
     use super::*;
 
+    /// A device that computes wrongly is refused, until it is said that runs of this kind were checked there.
+    #[test]
+    fn a_kind_that_was_checked_is_not_checked_again() {
+        let wrong = |_: &_, text: String| text.replace("t == label", "t == (label + 1u) % 10u");
+        // Where there is no adapter `tests/gpu_check.rs` says so.
+        let Ok(gpu) = Gpu::open_edited(wrong) else { return };
+        let task = Task { encoder: EncoderSpec::Clip { norm: 3.0 }, ..Task::without_privacy(Architecture::Linear) };
+        let checked = || pollster::block_on(check(&gpu, &task));
+        assert!(matches!(checked(), Err(EngineError::WrongResult { .. })));
+        assert!(checked().is_err(), "what was refused was not checked");
+        gpu.set_checked(Kind::of(&task));
+        checked().unwrap();
+        let right = Gpu::open_edited(|_, text| text).unwrap();
+        pollster::block_on(check(&right, &task)).unwrap();
+        assert!(right.is_checked(&Kind::of(&task)));
+    }
+
     #[test]
     fn a_wrong_vector_is_told_from_a_right_one() {
         let expected = [0.5, 1.5, 1.0];

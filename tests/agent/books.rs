@@ -1,6 +1,6 @@
 //! Books written ahead: whenever a thread dies, what is kept counts every step that was shown.
 
-use std::{rc::Rc, time::Instant};
+use std::rc::Rc;
 
 use hushgrad::{
     accounting::ledger::Ledger,
@@ -398,17 +398,15 @@ fn a_page_that_keeps_no_runs_writes_nothing() {
     assert_eq!(thread.page.browser.writes.get(), 0);
 }
 
-/// A write is a number in a transaction of its own, which takes a browser about a millisecond; a few of them a second cost less than a
-/// hundredth of the time.
+/// A write is a number in a transaction of its own, which takes a browser about a millisecond; blocks are of more steps than the first has, or
+/// of so few only where these take long.
 #[test]
 fn writing_ahead_is_rare() {
     let mut thread = Thread::with_run(RunConfig { steps: Some(3000), ..short() });
-    let start = Instant::now();
     let events = thread.ask_and_settle(Request::Play);
     assert!(Thread::last_report(&events).complete);
-    let (seconds, writes) = (start.elapsed().as_secs_f64(), thread.page.browser.writes.get());
-    println!("{writes} writes in {seconds:.2} s");
-    assert!(f64::from(writes) <= 12.0 + 4.0 * seconds, "{writes} in {seconds} s");
+    let writes = thread.page.browser.writes.get();
+    assert!(writes <= 3000 / 16, "{writes}");
 }
 
 /// What was last said of all runs on the digits.

