@@ -53,6 +53,9 @@ mod books;
 mod german;
 #[path = "agent/monkey.rs"]
 mod monkey;
+#[cfg(feature = "page")]
+#[path = "agent/refused.rs"]
+mod refused;
 
 #[cfg(feature = "gpu")]
 #[path = "common/adapter.rs"]

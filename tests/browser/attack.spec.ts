@@ -1,5 +1,5 @@
 /** The attack on one's own run: canaries, lower bounds that climb under ε, and promises that are broken behind its back. */
-import { expect, exported, hook, open, refused, test, value } from "./fixtures";
+import { expect, exported, hook, open, test, value } from "./fixtures";
 
 const RUN = "?backend=cpu&dataset=synthetic&model=linear&lot=512&sigma=1&steps=200";
 const number = (text: string | null) => Number((text ?? "").replace(/[^0-9.]/g, ""));
@@ -60,18 +60,6 @@ test("without noise nearly every canary that is in is found, and no number is cl
   await expect.poll(async () => number(await page.getByTestId("attack-hundred").textContent())).toBeGreaterThan(95);
   await expect.poll(async () => number(await page.getByTestId("gauge-guesses").textContent())).toBeGreaterThan(1);
 });
-
-const SETTINGS = "&model=linear&lot=512&sigma=1";
-refused([
-  [`${SETTINGS}&canaries=9000`, "each has a parameter of the model to itself (7850)"],
-  [`${SETTINGS}&canaries=100&replay=1`, "an auditor finds who knows it proves nothing"],
-  [`${SETTINGS}&canaries=100&micro-batch=4`, "a canary is a record by itself"],
-  [`${SETTINGS}&canaries=100&bands=4`, "not scored step by step"],
-  [`${SETTINGS}&canaries=100&metrics=0.05`, "a canary has no digit to be counted"],
-  [`${SETTINGS}&canaries=20&encoder=envelope&break=double-clip`, "clipped as a whole"],
-  [`${SETTINGS}&canaries=20&break=count-unpaid`, "choose a clip that follows the norms"],
-  [`${SETTINGS}&canaries=20&clip-quantile=0.5&break=drawn-lot`, "a clip that stands"],
-]);
 
 test("of a small town the model gives away who was in, and noise hides them; a drawing can be one of them", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic&attacks=1");

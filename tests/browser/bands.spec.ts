@@ -1,5 +1,5 @@
-/** Correlated noise: its number in links and fields, its price before and after Play, its formula, what it does not go with, and a run that goes on. */
-import { account, expect, exported, hook, loseDevice, open, openOnGpu, projected, refused, rows, test, value, written } from "./fixtures";
+/** Correlated noise: its number in links and fields, its price before and after Play, its formula, and a run that goes on. */
+import { account, expect, exported, hook, loseDevice, open, openOnGpu, projected, rows, test, value, written } from "./fixtures";
 
 const RUN = "&dataset=synthetic&lot=400&sigma=2&steps=100";
 
@@ -58,13 +58,6 @@ test("bands change what a run will cost before Play, stand in the link, and one 
   await page.locator("#noise-family").selectOption("laplace");
   await expect(field).toBeHidden();
 });
-
-refused([
-  ["&lot=400&bands=8&denoiser=james-stein", "another spread"],
-  ["&lot=400&bands=8&grid-bits=8", "a grid rounds the noise that is drawn"],
-  ["&lot=10&bands=101", "at most the number of steps, 100"],
-  ["&lot=2000&bands=90", "or a lot would be larger than a group"],
-]);
 
 test("a run that is continued begins a sequence of its own, and pays for both", async ({ page, site }) => {
   await open(page, site, `?backend=cpu&bands=4${RUN}`);

@@ -1,5 +1,5 @@
 /** Counts that are released with the steps: a clip that follows the gradients, and the accuracy on the training digits; in links and fields, before Play, in a run, in its file. */
-import { account, expect, exported, hook, open, projected, refused, rows, test, value } from "./fixtures";
+import { account, expect, exported, hook, open, projected, rows, test, value } from "./fixtures";
 
 const RUN = "&dataset=synthetic&lot=400&sigma=2&steps=100";
 const COUNTS = "&clip-quantile=0.5&metrics=0.05";
@@ -69,10 +69,3 @@ for (const [backend, name] of [["cpu", "CPU"], ["gpu", "WebGPU"]])
     await expect(said).toHaveText(before ?? "");
     expect(await value(page, "epsilon")).toBe(spent);
   });
-
-refused([
-  ["&lot=8&sigma=2&clip-quantile=0.5&clip-count-noise=0.1", "counts of less noise cost more than the noise scale allows"],
-  ["&lot=8&sigma=2&metrics=0.2", "counts of less noise cost more than the noise scale allows"],
-  ["&lot=64&clip-quantile=0.5&grid-bits=10", "not rounded to a grid"],
-  ["&lot=64&metrics=0.1&bands=2&steps=10", "choose 1 band"],
-]);

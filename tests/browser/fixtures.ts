@@ -225,18 +225,6 @@ export async function open(page: Page, site: Site, query = "") {
 export const installed = (page: Page) =>
   expect.poll(() => page.evaluate(async () => !!(await navigator.serviceWorker.getRegistration())?.active)).toBe(true);
 
-/** Tests that runs of a hundred steps on drawn digits, with these settings more, are refused with a sentence that says this, before a step. */
-export function refused(runs: readonly (readonly [query: string, says: string])[]) {
-  for (const [query, says] of runs) {
-    test(`a run with ${query.slice(1)} is refused with a sentence`, async ({ page, site }) => {
-      await open(page, site, `?backend=cpu&dataset=synthetic&steps=100${query}`);
-      await hook(page, "step-once").click();
-      await expect(hook(page, "error")).toContainText(says);
-      expect(await value(page, "step")).toBe(0);
-    });
-  }
-}
-
 /**
  * Every notice that the page says from its next load on, in order: each is shown in the place of the one before, and an act of the
  * visitor may take it away.

@@ -1,5 +1,5 @@
-/** Micro-batches: the number in links and fields, what it does to ε before Play, a run with it, its file, and what it does not go with. */
-import { account, expect, exported, hook, open, projected, refused, rows, test, value } from "./fixtures";
+/** Micro-batches: the number in links and fields, what it does to ε before Play, a run with it, and its file. */
+import { account, expect, exported, hook, open, projected, rows, test, value } from "./fixtures";
 
 const RUN = "&dataset=synthetic&lot=400&sigma=2&steps=100";
 
@@ -65,8 +65,3 @@ for (const [backend, label] of [
   await expect.poll(() => value(page, "step")).toBe(4);
   expect(await value(page, "epsilon")).toBeGreaterThan(spent);
 });
-
-refused([
-  ["&lot=30&micro-batch=31", "between 2 and the lot, 30"],
-  ["&lot=400&micro-batch=8&sampling=fixed-size", "may be in another micro-batch"],
-]);

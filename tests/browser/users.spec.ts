@@ -1,5 +1,5 @@
 /** Users: the numbers in links and fields, ε of one user and of one digit before Play, runs by federated SGD and averaging, their file, and what is refused. */
-import { account, expect, exported, hook, open, refused, rows, test, value } from "./fixtures";
+import { account, expect, exported, hook, open, rows, test, value } from "./fixtures";
 
 const RUN = "&dataset=synthetic&lot=60&sigma=1.3&steps=100&rate=1&clip=0.5";
 
@@ -87,8 +87,9 @@ test("federated SGD trains on the graphics card; local steps go to the CPU, and 
   await expect.poll(() => value(page, "step")).toBe(1);
 });
 
-refused([
-  ["&lot=60&users=50", "between 1 and the 50 users"],
-  ["&lot=60&users=999999", "training examples"],
-  ["&lot=60&users=600&sampling=fixed-size", "another user's"],
-]);
+test("a run that cannot be is refused with a sentence before a step", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu&dataset=synthetic&steps=100&lot=60&users=50");
+  await hook(page, "step-once").click();
+  await expect(hook(page, "error")).toContainText("between 1 and the 50 users");
+  expect(await value(page, "step")).toBe(0);
+});
