@@ -1254,6 +1254,25 @@ mod off_the_gpu {
         assert_eq!(Ledger::from_json(json).unwrap().steps(), 40);
     }
 
+    #[test]
+    fn a_device_that_is_lost_forgets_no_step_that_was_shown() {
+        let begin = || {
+            let (alone, gpu, mut thread) = opened()?;
+            thread.ask_and_settle(Request::Start { config: Box::new(books::endless()), broken: None });
+            Some((thread, (alone, gpu)))
+        };
+        books::no_step_is_forgotten(&books::MOMENTS[..5], begin, |thread, (_alone, gpu)| {
+            lose(&gpu);
+            let mut events = Vec::new();
+            while Thread::problems(&events).is_empty() {
+                events.extend(books::play(thread, 10));
+            }
+            let sentence = &Thread::problems(&events)[0].sentence;
+            assert!(sentence.contains("goes on from its last checkpoint on the CPU"), "{sentence}");
+            events
+        });
+    }
+
     fn times(events: &[Event]) -> Vec<Option<Timings>> {
         events.iter().filter_map(|event| if let Event::Timed(timed) = event { Some(*timed) } else { None }).collect()
     }

@@ -13,7 +13,7 @@ use hushgrad::{
 
 use super::{Browser, Says, Thread, epsilon, save, short, started, turns};
 
-fn endless() -> RunConfig {
+pub fn endless() -> RunConfig {
     RunConfig { steps: None, ..short() }
 }
 
@@ -35,7 +35,7 @@ fn sentence(events: &[Event]) -> &str {
 }
 
 /// Plays so many turns, and hands over what was said.
-fn play(thread: &mut Thread, count: u32) -> Vec<Event> {
+pub fn play(thread: &mut Thread, count: u32) -> Vec<Event> {
     thread.ask(Request::Play);
     thread.pool.run_until(turns(count));
     thread.page.events.take()
@@ -67,42 +67,137 @@ fn ledger(thread: &mut Thread) -> Ledger {
     Ledger::from_json(json).unwrap()
 }
 
-#[test]
-fn a_thread_that_dies_forgets_no_step_that_it_showed() {
-    let mut lost_some = 0;
-    for count in [1, 2, 3, 5, 8, 20, 60, 200] {
-        let browser = Rc::<Browser>::default();
-        let mut thread = Thread::with_run_in(browser.clone(), endless());
-        let shown = last(&play(&mut thread, count)).filter(|report| report.step > 0);
-        let key = thread.key.clone();
-        drop(thread);
+/// Brings a run to a moment, and hands over what was said.
+type Reach = fn(&mut Thread) -> Vec<Event>;
 
-        let (mut next, events) = visit(&browser);
-        let Some(shown) = shown else { continue };
-        let listed = kept(&events);
-        assert_eq!((listed.len(), &listed[0].key), (1, &key), "{count}: {events:?}");
-        let counted = listed[0].card.report.step + listed[0].beyond;
-        assert!(counted >= shown.step, "{count}: {counted} of {}", shown.step);
-        assert!(epsilon(&listed[0].card.report) >= epsilon(&shown), "{count}");
+/// The first five are soon there on any engine; for the last a run plays until it is saved, for seconds.
+pub const MOMENTS: [(&str, Reach); 7] = [
+    ("before the first block", |thread| play(thread, 1)),
+    ("within the first block", |thread| play(thread, 5)),
+    ("at a pause", paused),
+    ("on from a pause", |thread| [paused(thread), play(thread, 10)].concat()),
+    ("after it was continued", |thread| {
+        let (mut events, key) = (thread.ask_and_settle(Request::StepOnce), thread.key.clone());
+        for request in [Request::Reset, Request::Continue { key }] {
+            events.extend(thread.ask_and_settle(request));
+        }
+        [events, play(thread, 10)].concat()
+    }),
+    ("within another block", |thread| play(thread, 60)),
+    ("after a save", |thread| {
+        let mut events = play(thread, 5);
+        let file = |thread: &Thread| record(thread, &thread.key).file;
+        let first = file(thread);
+        while file(thread) == first {
+            events.extend(play(thread, 10));
+        }
+        events
+    }),
+];
+
+fn paused(thread: &mut Thread) -> Vec<Event> {
+    [play(thread, 10), thread.ask_and_settle(Request::Pause)].concat()
+}
+
+const fn counts(run: &KeptRun) -> u64 {
+    run.card.report.step + run.beyond
+}
+
+/// A run comes to each moment, `fail` happens, and the thread ends: the next visit counts every step that was shown, also once the run goes on.
+pub fn no_step_is_forgotten<T>(
+    moments: &[(&str, Reach)],
+    begin: impl Fn() -> Option<(Thread, T)>,
+    fail: impl Fn(&mut Thread, T) -> Vec<Event>,
+) {
+    let mut lost_some = 0;
+    for (moment, reach) in moments {
+        let Some((mut thread, with)) = begin() else { return };
+        let mut events = reach(&mut thread);
+        events.extend(fail(&mut thread, with));
+        let reports = events.iter().filter_map(|e| if let Event::Report(report, _) = e { Some(report) } else { None });
+        let Some(shown) = reports.max_by_key(|report| report.step).filter(|report| report.step > 0) else {
+            assert_eq!(*moment, MOMENTS[0].0, "nothing was shown");
+            continue;
+        };
+        let (browser, key) = (thread.page.browser.clone(), thread.key.clone());
+        drop(thread);
+        *browser.says.borrow_mut() = Says::Yes;
+
+        let (mut next, listed) = visit(&browser);
+        let count = kept(&listed).len();
+        let run = kept(&listed).into_iter().find(|run| run.key == key);
+        let run = run.unwrap_or_else(|| panic!("{moment}: {listed:?}"));
+        let counted = counts(run);
+        assert!(counted >= shown.step, "{moment}: {counted} of {}", shown.step);
+        assert!(epsilon(&run.card.report) >= epsilon(shown), "{moment}");
 
         let events = next.ask_and_settle(Request::Continue { key: key.clone() });
         let info = started(&events);
-        assert_eq!((info.continues.as_ref(), info.beyond), (Some(&key), listed[0].beyond), "{count}: {events:?}");
+        assert_eq!((info.continues.as_ref(), info.beyond), (Some(&key), run.beyond), "{moment}: {events:?}");
         let report = last(&events).unwrap();
-        assert_eq!(report.step, listed[0].card.report.step, "parameters are those of the last save");
-        assert!(epsilon(&report) >= epsilon(&shown), "{count}");
-        assert_eq!(notice(&events).contains("after the last save"), info.beyond > 0, "{count}: {events:?}");
-        assert_eq!(ledger(&mut next).steps(), counted, "{count}");
+        assert_eq!(report.step, run.card.report.step, "{moment}: parameters are those of the last save");
+        assert!(epsilon(&report) >= epsilon(shown), "{moment}");
+        assert_eq!(notice(&events).contains("after the last save"), info.beyond > 0, "{moment}: {events:?}");
+        assert_eq!(ledger(&mut next).steps(), counted, "{moment}");
         lost_some += u32::from(info.beyond > 0);
         // What goes on is counted on top.
         let on = last(&next.ask_and_settle(Request::StepOnce)).unwrap();
-        assert!(epsilon(&on) > epsilon(&report), "{count}");
-        assert_eq!(ledger(&mut next).steps(), counted + 1, "{count}");
+        assert!(epsilon(&on) > epsilon(&report), "{moment}");
+        assert_eq!(ledger(&mut next).steps(), counted + 1, "{moment}");
         // And it is not there twice.
         let (_, events) = visit(&browser);
-        assert_eq!(kept(&events).len(), 1, "{count}: {events:?}");
+        let again = kept(&events).into_iter().find(|run| run.key == next.key).map(counts);
+        assert_eq!((kept(&events).len(), again), (count, Some(counted + 1)), "{moment}: {events:?}");
     }
-    assert!(lost_some > 3, "nothing died within a block");
+    assert!(lost_some > 2, "nothing was cut short within a block");
+}
+
+fn begun() -> Option<(Thread, ())> {
+    Some((Thread::with_run(endless()), ()))
+}
+
+#[test]
+fn a_thread_that_dies_forgets_no_step_that_it_showed() {
+    no_step_is_forgotten(&MOMENTS, begun, |_, ()| Vec::new());
+}
+
+/// What it was writing is written, and the thread hears no more of it.
+#[test]
+fn a_tab_that_is_closed_while_it_writes_forgets_no_step_that_it_showed() {
+    no_step_is_forgotten(&MOMENTS, begun, |thread, ()| {
+        thread.page.patient.set(true);
+        *thread.page.browser.says.borrow_mut() = Says::WritesAndFallsSilent;
+        play(thread, 60)
+    });
+}
+
+#[test]
+fn a_store_that_refuses_from_some_moment_on_forgets_no_step_that_was_shown() {
+    no_step_is_forgotten(&MOMENTS, begun, |thread, ()| {
+        *thread.page.browser.says.borrow_mut() = Says::No(StoreError::Refused);
+        let events = thread.ask_and_settle(Request::Play);
+        let problems = Thread::problems(&events);
+        assert!(problems.iter().any(|problem| problem.sentence.contains("books could not be written")), "{problems:?}");
+        events
+    });
+}
+
+#[test]
+fn a_second_tab_takes_nothing_from_the_first_and_forgets_no_step_of_its_own() {
+    no_step_is_forgotten(&MOMENTS, begun, |thread, ()| {
+        let browser = thread.page.browser.clone();
+        let (mut other, _) = visit(&browser);
+        other.ask_and_settle(Request::Start { config: Box::new(endless()), broken: None });
+        let events = [play(&mut other, 60), other.ask_and_settle(Request::Pause)].concat();
+        let (shown, own) = (last(&events).unwrap(), other.key.clone());
+        let events = other.ask_and_settle(Request::Continue { key: thread.key.clone() });
+        assert!(sentence(&events).contains("another tab has it in hand"), "{events:?}");
+        drop(other);
+        let (_, events) = visit(&browser);
+        let run = kept(&events).into_iter().find(|run| run.key == own).unwrap();
+        assert!(counts(run) >= shown.step && epsilon(&run.card.report) >= epsilon(&shown), "{events:?}");
+        play(thread, 60)
+    });
 }
 
 /// It dies after the browser has written a block, before it hears of that: a block that nobody used is counted, too.
