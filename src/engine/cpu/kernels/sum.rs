@@ -217,7 +217,7 @@ mod tests {
     }
 
     impl Case {
-        fn summed<'a, S: Simd>(&'a self, simd: S, data: &'a Dataset, threads: usize) -> Summed<'a> {
+        fn summed<'a, S: Simd>(&'a self, simd: S, data: &'a Dataset, threads: u32) -> Summed<'a> {
             let Self { model, parameters, encoding, shifts, .. } = self;
             let performance = Performance { chunk: None, threads: Some(threads) };
             let pool = WorkerPool::new(simd, *model, encoding, shifts.len() as u32, performance).unwrap();
