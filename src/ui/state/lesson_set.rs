@@ -189,5 +189,8 @@ impl Lesson {
 }
 
 #[cfg(test)]
+#[path = "lesson_prices_tests.rs"]
+mod prices;
+#[cfg(test)]
 #[path = "lesson_set_tests.rs"]
 mod tests;

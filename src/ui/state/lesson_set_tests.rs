@@ -131,6 +131,10 @@ fn every_lesson_is_whole() {
             let scene = lesson.scene(at);
             for query in std::iter::once(scene.set).chain(scene.also.iter().map(String::as_str)) {
                 assert_eq!(link::read(query).1, Vec::<String>::new(), "{name}");
+                // A key that links do not know is left aside; of those that they know, this value is refused.
+                for (key, _) in query.split('&').filter_map(|pair| pair.split_once('=')) {
+                    assert!(!link::read(&format!("{key}=?")).1.is_empty(), "{name}: {key}");
+                }
             }
             for query in scene.also {
                 assert!(link::read(query).0.settings.steps.is_some(), "{name} compares with a run without an end");
@@ -303,9 +307,11 @@ fn every_name_in_braces_is_known() {
 #[test]
 fn links_are_found_and_scenes_go_on() {
     let set = LessonSet::read(TEXT);
-    assert_eq!(set.find("why-noise"), Some((0, 0)));
-    // As before there were a sixth.
-    assert_eq!((set.find("7.2"), set.find("claims.2")), (Some((6, 1)), Some((6, 1))));
+    for (at, lesson) in set.lessons.iter().enumerate() {
+        for name in [lesson.key.clone(), (at + 1).to_string()] {
+            assert_eq!((set.find(&name), set.find(&format!("{name}.2"))), (Some((at, 0)), Some((at, 1))), "{name}");
+        }
+    }
     assert_eq!(set.find("denoising.99"), Some((3, set.lessons[3].steps.len() - 1)));
     assert_eq!((set.find("nothing"), set.find("0"), set.find("99")), (None, None, None));
     let set = LessonSet::read(
