@@ -11,7 +11,7 @@ use hushgrad::{
     train::{config::RunConfig, report::Privacy},
     worker::protocol::{BackendChoice, DataRequest, Event, Label, Request},
 };
-use rand::{Rng as _, SeedableRng as _};
+use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
 use super::{Browser, Says, Thread, turns};
@@ -80,10 +80,11 @@ impl Watch {
 /// A configuration that may be refused.
 fn config(rng: &mut ChaCha8Rng) -> RunConfig {
     let usual = RunConfig { lot: 16, learning_rate: 1.0, ..RunConfig::default() };
-    let noise = match rng.random_range(0..5) {
-        0 => NoiseSpec::Laplace { scale: 2.0 },
-        1 => NoiseSpec::Gaussian { sigma: -1.0 },
-        _ => NoiseSpec::Gaussian { sigma: rng.random_range(0.5..4.0) },
+    let noise = match rng.random_range(0..10) {
+        0 => None,
+        1 => Some(NoiseSpec::Laplace { scale: 2.0 }),
+        2 => Some(NoiseSpec::Gaussian { sigma: -1.0 }),
+        _ => Some(NoiseSpec::Gaussian { sigma: rng.random_range(0.5..4.0) }),
     };
     RunConfig {
         model: if rng.random_bool(0.9) { Architecture::Linear } else { Architecture::Mlp },
