@@ -1,4 +1,4 @@
-import type { Browser, Page } from "@playwright/test";
+import type { Browser, BrowserContextOptions, Page } from "@playwright/test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,11 +11,11 @@ import { serve, type Site } from "./server";
 const QUERY = "?backend=cpu&dataset=synthetic";
 
 /** A page of another origin (or of the site's own, where it is given one to write into) around a frame. */
-async function around(browser: Browser, html: string, use: (page: Page, host: Site) => Promise<void>) {
+async function around(browser: Browser, html: string, use: (page: Page, host: Site) => Promise<void>, options: BrowserContextOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), "hushgrad-frames-"));
   writeFileSync(join(folder, "index.html"), html);
   const host = await serve(folder, "/docs/");
-  const context = await browser.newContext({ viewport: { width: 1200, height: 900 } });
+  const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options });
   try {
     const page = await context.newPage();
     await page.goto(host.url);
@@ -103,7 +103,7 @@ test("an embed that was started works without its host", async ({ browser }) => 
       await page.reload();
       await inner.getByTestId("play").click();
       await expect(inner.getByTestId("step")).not.toHaveAttribute("data-value", "0");
-    }, { context: { serviceWorkers: "allow" } });
+    }, { serviceWorkers: "allow" });
     await site.close();
   });
 });

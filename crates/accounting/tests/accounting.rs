@@ -25,6 +25,14 @@ use serde_json::{Value, json};
 type Answer = Result<Value, String>;
 
 fn main() -> ExitCode {
+    let asked = |word: &str| std::env::args().any(|argument| argument == word);
+    if asked("--list") {
+        // As nextest wants it: one test, and none that is ignored.
+        if !asked("--ignored") {
+            println!("references: test");
+        }
+        return ExitCode::SUCCESS;
+    }
     let golden = |name| format!("{}/tests/golden/{name}", env!("CARGO_MANIFEST_DIR"));
     const METHODS: [&str; 3] = ["schedules.json", "random-allocation.json", "gdp.json"];
     let methods = std::env::var("HUSHGRAD_REFERENCE_METHODS");
