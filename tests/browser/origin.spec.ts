@@ -2,7 +2,7 @@ import { chromium } from "@playwright/test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, hook, open, test, value } from "./fixtures";
+import { expect, hook, installed, open, test, value } from "./fixtures";
 import { drop, small } from "./idx";
 import { requests } from "./netlog";
 import { FLAGS, SHELL } from "./playwright.config";
@@ -14,8 +14,10 @@ test("nothing leaves the page's origin, not even when files are dropped and trai
     executablePath: SHELL,
     args: [...FLAGS, `--log-net-log=${log}`],
   });
-  const page = await browser.newPage();
+  // With all that a first visit keeps, as visitors have it: what reads files comes from there.
+  const page = await browser.newPage({ serviceWorkers: "allow" });
   await open(page, site, "?backend=cpu");
+  await installed(page);
   const loaded = site.asked.length;
 
   const files = small().map(({ name, buffer }) => {
