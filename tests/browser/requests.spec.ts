@@ -1,9 +1,13 @@
 import { resolve } from "node:path";
-import { expect, hook, open, test, value } from "./fixtures";
+import { expect, hook, installed, open, test, value } from "./fixtures";
 import { serve } from "./server";
+
+// With the copy for a visit without a network, whose requests are listed, too.
+test.use({ serviceWorkers: "allow" });
 
 test("the page lists what it asked for: its own files, and nothing since they were there", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic");
+  await installed(page);
   await hook(page, "step-once").click();
   await expect.poll(() => value(page, "step")).toBe(1);
   const panel = page.getByTestId("requests");
