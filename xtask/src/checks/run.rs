@@ -1,7 +1,7 @@
 //! `cargo xtask test`: set up, check, test, and count.
 
 use std::{
-    sync::{Mutex, MutexGuard, PoisonError, mpsc::channel},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -174,32 +174,29 @@ fn what_changes(set_up: &SetUp, checks: &Checks) -> Result<()> {
     // Everything that is compiled for this machine, but benches.
     let mut native_build = project.cargo(&format!("build --locked {PACKAGES} --lib --bins --examples --tests"));
     lints::build_with_clippy(&mut native_build, &lints::clippy_driver(project)?);
-    // Lanes, since compilers and browsers seldom keep both of two cores busy. The browser waits for the native tool and the site.
-    let (tool_is_there, tool) = channel();
-    let (site_is_there, site) = channel::<PathBuf>();
-    // A lane that fails says so itself, and sends nothing; nobody waits any more where a lane has ended.
-    let native = move || {
-        if checks.program(NATIVE, &mut native_build).is_some() {
-            let _ = tool_is_there.send(());
-            checks.tests("native tests", || suites::native_tests(project, &runner, no_adapter.is_some()));
-        }
-    };
-    let site_lane = move || {
-        checks.part("quick site, clippy", || {
-            let _ = site_is_there.send(set_up.site(Kind::Quick)?.1);
-            Ok(((), "ok".to_owned()))
+    // Two builds side by side. The tests come one runner after the other: each fills both of two cores, and what waits for a page would wait longer beside
+    // another.
+    let (built, site) = std::thread::scope(|scope| {
+        let native = scope.spawn(|| checks.program(NATIVE, &mut native_build));
+        let site = scope.spawn(|| {
+            checks.part("quick site, clippy", || set_up.site(Kind::Quick).map(|(_, out)| (out, "ok".to_owned())))
         });
-    };
-    let browser = move || match (site.recv(), tool.recv()) {
-        (Ok(site), Ok(())) => checks.tests(BROWSER, || set_up.browser(&site, Suite::Page)),
-        _ => checks.impossible(BROWSER, BROWSER_WANTS),
-    };
-    let ended = std::thread::scope(|scope| {
-        let lanes =
-            [(NATIVE, scope.spawn(native)), ("quick site", scope.spawn(site_lane)), (BROWSER, scope.spawn(browser))];
-        lanes.map(|(name, lane)| (name, lane.join().is_ok()))
+        (native.join(), site.join())
     });
-    ended.iter().filter(|(_, well)| !well).for_each(|(name, _)| checks.impossible(name, "it broke off"));
+    for (name, broke_off) in [(NATIVE, built.is_err()), ("quick site", site.is_err())] {
+        if broke_off {
+            checks.impossible(name, "it broke off");
+        }
+    }
+    let built = built.ok().flatten();
+    match (site.ok().flatten(), built) {
+        (Some(site), Some(())) => checks.tests(BROWSER, || set_up.browser(&site, Suite::Page)),
+        _ => checks.impossible(BROWSER, BROWSER_WANTS),
+    }
+    // What was not built is one failure already.
+    if built.is_some() {
+        checks.tests("native tests", || suites::native_tests(project, &runner, no_adapter.is_some()));
+    }
     Ok(())
 }
 
