@@ -2,8 +2,8 @@ import type { ElementHandle, Page } from "@playwright/test";
 import { readFileSync } from "node:fs";
 import { expect, hook, noticed, rows, test, thread, value, written } from "./fixtures";
 
-/** Actions; by hand any number, and any other seed. A monkey at the training thread alone goes much farther (`tests/agent/monkey.rs`). */
-const ACTIONS = Number(process.env.HUSHGRAD_MONKEY ?? 60);
+/** Actions; by hand any number, and any other seed. */
+const ACTIONS = Number(process.env.HUSHGRAD_MONKEY ?? 250);
 const SEED = Number(process.env.HUSHGRAD_MONKEY_SEED ?? 1);
 /** Within this long the page answers, whatever was done to it. Milliseconds. */
 const ANSWER = 2_000;

@@ -201,9 +201,6 @@ pub fn browser_tests(
     let projects: String = suite.projects().iter().map(|name| format!("--project={name} ")).collect();
     let mut command = browser::playwright_test(project, chromium, site, &format!("{projects} --reporter=list,json"));
     command.env("PLAYWRIGHT_JSON_OUTPUT_NAME", &report).env("HUSHGRAD_NATIVE", native);
-    if matches!(suite, Suite::Long) {
-        command.env("HUSHGRAD_MONKEY", "250");
-    }
     command.env("HUSHGRAD_DATA", if digits.is_some() { "mnist" } else { "synthetic" });
     if let Suite::Packages(extras) | Suite::Engines(extras) = suite {
         extras.engines.tell(&mut command);
