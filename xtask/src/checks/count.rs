@@ -39,7 +39,9 @@ impl Count {
             match words.next() {
                 Some("passed") => total.passed += number,
                 Some("skipped") => total.skipped += number,
-                _ => total.failed += number,
+                // Also `exec failed` and `timed out`; not what stands in brackets behind a number.
+                Some("failed" | "timed" | "exec") => total.failed += number,
+                _ => {}
             }
         }
         total
