@@ -28,20 +28,24 @@ const outside = (page: Page, shown: string[]) =>
     return wrong;
   }, shown);
 
-const size = (page: Page, selector: string) =>
-  page.locator(selector).first().evaluate((element) => Number.parseFloat(getComputedStyle(element).fontSize) * (element as Element & { currentCSSZoom?: number }).currentCSSZoom!);
+/** Sizes of the letters in the first of each selector, in pixels: none while a chart is drawn anew. */
+const sizes = (page: Page) =>
+  page.evaluate((selectors) => selectors.map((selector) => {
+    const element = document.querySelector<Element & { currentCSSZoom?: number }>(selector);
+    return element && Number.parseFloat(getComputedStyle(element).fontSize) * element.currentCSSZoom!;
+  }), ["body", ".stage-title", ".odds-lead", ".readouts dd", ".results .plot .tick"]);
 
 for (const [width, height] of [[1920, 1080], [1280, 720]] as const) {
   test(`presented at ${width} by ${height}: type half as large again, no set-up, and all that is shown in the window`, async ({ page, site }) => {
     await page.setViewportSize({ width, height });
-    const sizes = async () => Promise.all(["body", ".stage-title", ".odds-lead", ".readouts dd", ".results .plot .tick"].map((one) => size(page, one)));
     await open(page, site, query);
-    const usual = await sizes();
+    await expect.poll(async () => (await sizes(page)).includes(null)).toBe(false);
+    const usual = await sizes(page);
     await expect(page.getByTestId("set-up")).toBeVisible();
     await open(page, site, presented);
     await expect(page.getByTestId("set-up")).toBeHidden();
     await expect(page.locator(".knobs").first()).toBeHidden();
-    for (const [at, large] of (await sizes()).entries()) expect(large / usual[at]).toBeCloseTo(1.5, 2);
+    await expect.poll(async () => (await sizes(page)).map((large, at) => (large! / usual[at]!).toFixed(2))).toEqual(usual.map(() => "1.50"));
     await expect(page.getByTestId("odds-found")).toHaveText(/^\d+$/);
     await expect.poll(() => outside(page, SHOWN)).toEqual([]);
     await hook(page, "play").click();

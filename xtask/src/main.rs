@@ -1,4 +1,4 @@
-//! `cargo xtask serve | test | dist | deny | bench | pictures | text`: everything that must be done around cargo.
+//! `cargo xtask serve | try | test | dist | deny | bench | pictures | text`: everything that must be done around cargo.
 
 mod bench;
 mod bytes;
@@ -55,6 +55,11 @@ enum Task {
         /// Where the site will stand, for what links to it show (https://…)
         #[arg(long, value_name = "URL")]
         address: Option<Address>,
+    },
+    /// Build and run the tests that a word names, and no other: a file of tests/browser, or a part of a native test's name
+    Try {
+        #[arg(value_name = "WORD")]
+        word: String,
     },
     /// Set up and run every check that a change needs; the last line counts the tests
     Test {
@@ -119,6 +124,7 @@ fn run(task: Option<Task>) -> Result<bool> {
             println!("The site is in {}: copy it to any static host, under any path.", out.display());
             println!("It is {}.", site.check()?);
         }
+        Task::Try { word } => return checks::attempt::run(project, &word),
         Task::Test { shipped } => return checks::run::run(project, shipped),
         Task::Pictures { film } => pictures::run(project, film)?,
         Task::Text => texts::write(project)?,
@@ -144,6 +150,7 @@ mod tests {
         assert_eq!(parsed("dist --out x/y"), Some(Task::Dist { out: "x/y".into(), address: None }));
         let address = "https://example.org/play/".parse().ok();
         assert_eq!(parsed("dist --address https://example.org/play"), Some(Task::Dist { out: "dist".into(), address }));
+        assert_eq!(parsed("try stage"), Some(Task::Try { word: "stage".into() }));
         assert_eq!(parsed("test"), Some(Task::Test { shipped: false }));
         assert_eq!(parsed("test --shipped"), Some(Task::Test { shipped: true }));
         assert_eq!(parsed("pictures"), Some(Task::Pictures { film: false }));

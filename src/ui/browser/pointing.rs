@@ -17,15 +17,20 @@ const WANTED: &str = "wanted";
 const FRAME: f64 = 12.0;
 
 /// Draws a frame around the element of a hook, and none around the last; brings it into sight. Where it is higher than the window is
-/// clear, its heading is framed.
-pub fn point_at(hook: Option<&str>) {
+/// clear, its heading is framed. `again`: the frame was drawn before, and who has scrolled away from it is left there.
+///
+/// Returns the strip and the element: when either changes its size, the frame is to be drawn again.
+pub fn point_at(hook: Option<&str>, again: bool) -> Vec<Element> {
+    let left = again && one(&format!(".{POINTED}")).is_some_and(|old| !in_window(&old));
     for class in [POINTED, WANTED] {
         if let Some(old) = one(&format!(".{class}")) {
             drop(old.class_list().remove_1(class));
         }
     }
     let clear = make_room();
-    let Some(element) = hook.and_then(|hook| one(&format!("[data-testid=\"{hook}\"]"))) else { return };
+    let element = hook.and_then(|hook| one(&format!("[data-testid=\"{hook}\"]")));
+    let watched = one(STRIP).into_iter().chain(element.clone()).collect();
+    let Some(element) = element else { return watched };
     let around = |selector: &str| element.closest(selector).ok().flatten();
     if let Some(details) = around("details:not([open])") {
         // A setting that is folded away would not be there. What is itself a fold is pointed at as it is.
@@ -44,6 +49,9 @@ pub fn point_at(hook: Option<&str>) {
     };
     let found = [whole, Some(element.clone()), heading].into_iter().flatten().find(fits).unwrap_or(element);
     drop(found.class_list().add_1(POINTED));
+    if left {
+        return watched;
+    }
     // Only as far as needed.
     let options = js_sys::Object::new();
     drop(js_sys::Reflect::set(&options, &"block".into(), &"nearest".into()));
@@ -52,6 +60,12 @@ pub fn point_at(hook: Option<&str>) {
     {
         drop(scroll.call1(&found, &options));
     }
+    watched
+}
+
+fn in_window(element: &Element) -> bool {
+    let place = element.get_bounding_client_rect();
+    place.bottom() > 0.0 && place.top() < number(window().inner_height())
 }
 
 /// Tells the style sheet what the edges of the window are covered by: `--lesson-floor` under the strip, `--clear-top` and

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use leptos::{ev, html, prelude::*};
 use wasm_bindgen::{JsCast, closure::Closure};
-use web_sys::ResizeObserver;
+use web_sys::{Element, ResizeObserver};
 
 use super::{
     formulas::formula,
@@ -67,13 +67,14 @@ pub fn panel(page: Page) -> impl IntoView {
         }
     });
     on_cleanup(move || resized.remove());
+    let frame = Frame::new(page);
     effect(move || {
         let place = open.get();
         let _now = (ready.get(), width.get(), page.appearance.present.get());
         for wait in SHOWN_MS {
             let show = move || {
                 if open.try_get_untracked() == Some(place) {
-                    point(page, place);
+                    frame.draw(false);
                 }
             };
             set_timeout(show, std::time::Duration::from_millis(wait));
@@ -85,25 +86,60 @@ pub fn panel(page: Page) -> impl IntoView {
     })
 }
 
-/// Frames what a step points at.
-fn point(page: Page, place: Option<(usize, usize)>) {
-    let set = page.lessons.set.get_untracked();
-    let hook = place.zip(set).and_then(|((lesson, step), set)| set.lessons[lesson].steps[step].point.clone());
-    browser::point_at(hook.as_deref());
+/// The frame around what the open step points at. It is drawn again when that, or the strip, changes its size: runs that are trained to
+/// compare with make their list longer.
+#[derive(Clone, Copy)]
+struct Frame {
+    page: Page,
+    observed: StoredValue<Observed, LocalStorage>,
+}
+
+#[derive(Default)]
+struct Observed {
+    observer: Option<(ResizeObserver, Closure<dyn Fn()>)>,
+    elements: Vec<Element>,
+}
+
+impl Frame {
+    fn new(page: Page) -> Self {
+        let frame = Self { page, observed: StoredValue::new_local(Observed::default()) };
+        let again = Closure::<dyn Fn()>::new(move || frame.draw(true));
+        let observer = ResizeObserver::new(again.as_ref().unchecked_ref()).ok();
+        frame.observed.update_value(|observed| observed.observer = observer.map(|observer| (observer, again)));
+        on_cleanup(move || {
+            frame
+                .observed
+                .with_value(|observed| observed.observer.iter().for_each(|(observer, _)| observer.disconnect()));
+        });
+        frame
+    }
+
+    fn draw(self, again: bool) {
+        let (lessons, set) = (self.page.lessons, self.page.lessons.set.get_untracked());
+        let hook = lessons.open.get_untracked().zip(set);
+        let hook = hook.and_then(|((lesson, step), set)| set.lessons[lesson].steps[step].point.clone());
+        let elements = browser::point_at(hook.as_deref(), again);
+        self.observed.update_value(|observed| {
+            let Some((observer, _)) = &observed.observer else { return };
+            // What is observed anew is told of at once: only what is not observed yet.
+            observed.elements.iter().filter(|old| !elements.contains(old)).for_each(|old| observer.unobserve(old));
+            elements.iter().filter(|new| !observed.elements.contains(new)).for_each(|new| observer.observe(new));
+            observed.elements = elements;
+        });
+    }
 }
 
 fn strip(page: Page, set: &Arc<LessonSet>, (at, step): (usize, usize)) -> AnyView {
     let lesson = &set.lessons[at];
     let now = &lesson.steps[step];
     let last = step + 1 == lesson.steps.len();
-    let (node, title) = (NodeRef::<html::Section>::new(), NodeRef::<html::H3>::new());
+    let title = NodeRef::<html::H3>::new();
     // Who turns a page by keyboard or hears it read goes on at its title.
     effect(move || {
         if let Some(title) = title.get() {
             drop(title.focus());
         }
     });
-    follow_height(node, move || point(page, Some((at, step))));
     let texts: Vec<&String> =
         now.parts.iter().filter_map(|part| if let Part::Text(text) = part { Some(text) } else { None }).collect();
     let side = |part: &Part| match part {
@@ -122,7 +158,7 @@ fn strip(page: Page, set: &Arc<LessonSet>, (at, step): (usize, usize)) -> AnyVie
     let address = format!("?lesson={}.{}", lesson.key, step + 1);
     let link = last.then(|| view! { <p><a data-testid="lesson-link" href=address>{t!("Link to this state")}</a></p> });
     view! {
-        <section class="lesson" aria-label=t!("Lesson") data-testid="lesson" node_ref=node>
+        <section class="lesson" aria-label=t!("Lesson") data-testid="lesson">
             <div class="lesson-head">
                 <h2><span class="word">{t!("Lesson")}" "</span>{format!("{} · {}", at + 1, lesson.title)}</h2>
                 <button type="button" class="quiet" data-testid="lesson-restore" on:click=on_click(move |_| page.restore_settings())>{t!("Put my settings back")}</button>
@@ -142,17 +178,4 @@ fn strip(page: Page, set: &Arc<LessonSet>, (at, step): (usize, usize)) -> AnyVie
         </section>
     }
     .into_any()
-}
-
-/// What is pointed at stays clear of the strip, however high that becomes.
-fn follow_height(node: NodeRef<html::Section>, point: impl Fn() + Copy + 'static) {
-    effect(move || {
-        let Some(element) = node.get() else { return };
-        let measure = Closure::<dyn Fn()>::new(point);
-        if let Ok(observer) = ResizeObserver::new(measure.as_ref().unchecked_ref()) {
-            observer.observe(&element);
-            let kept = StoredValue::new_local((observer, measure));
-            on_cleanup(move || kept.with_value(|(observer, _)| observer.disconnect()));
-        }
-    });
 }

@@ -11,7 +11,7 @@ use crate::{
     plot::format,
     ui::{
         browser,
-        settings::{Family, Settings},
+        settings::{Encoder, Family, Settings},
         setup::{
             control::controls,
             layout::{BOUND, LOT, NOISE},
@@ -59,7 +59,7 @@ pub fn stage(page: Page) -> impl IntoView {
             <li class=lit(page, 0)><h3>{t!("A lot of people")}</h3><p class="marks">{teaching()}</p>{lot(page, people)}<div class="knobs">{controls(page, LOT)}</div></li>
             <li class=lit(page, 1)><h3>{t!("What this one adds")}</h3><p class="marks">{teaching()}</p>
                 {picture(page, person, "alone", t!("What the ringed image adds to the sum"), |person, _, _| (person.alone.clone(), person.full_alone()))}
-                <p class="caption" data-testid="stage-length">{text_fn(move || alone(page, person.get()))}</p>
+                <p class="caption" data-testid="stage-length" data-room=text_fn(move || longest(page))><span>{text_fn(move || person.with(|person| alone(page, person.as_deref())))}</span></p>
                 <div class="knobs">{controls(page, BOUND)}</div></li>
             <li class=lit(page, 2)><h3>{t!("The sum of all")}</h3><p class="marks">{teaching()}</p>
                 {picture(page, person, "sum", t!("The sum before the noise"), |person, without, _| (sum(person, without, 0), person.full))}
@@ -162,39 +162,74 @@ fn noisy(page: Page) -> bool {
     page.settings.with(|settings| settings.family != Family::None)
 }
 
-/// The length of what it adds.
-fn alone(page: Page, person: Option<Arc<Person>>) -> String {
-    let Some(person) = person else { return t!("Its gradient: how it would change the model.").to_owned() };
-    let short = |value: f64| format::number(format::significant(value, DIGITS));
-    let config =
-        page.run.info.with(|run| run.as_ref().map(|run| (run.config.encoder.clone(), run.config.adaptive_clip)));
-    // A clip that follows the gradients is another at each step: what is as long as before was within it.
-    let own =
-        |most: f64, adaptive: bool| if adaptive { person.norm <= 1.001 * person.bounded } else { person.norm <= most };
-    let (encoder, adaptive) = config.map_or((None, false), |(encoder, adaptive)| (Some(encoder), adaptive.is_some()));
-    let norm = short(person.norm);
-    match encoder {
-        Some(EncoderSpec::None) => t!("Its gradient, of length {norm}. Nothing bounds it.", norm = norm),
-        Some(EncoderSpec::Envelope { .. }) => {
-            t!(
-                "Its gradient, of length {norm}, held under the envelope: {bounded}.",
-                norm = norm,
-                bounded = short(person.bounded)
-            )
-        }
-        Some(EncoderSpec::Layers(_)) => {
-            t!(
+/// What became of a gradient that was added.
+#[derive(Clone, Copy)]
+enum Held {
+    Nowhere,
+    Envelope,
+    Layers,
+    Whole,
+    Cut,
+}
+
+impl Held {
+    /// Of the run's encoder; until there is a run, nothing has come of any.
+    fn of(page: Page, person: &Person) -> Self {
+        // A clip that follows the gradients is another at each step: what is as long as before was within it.
+        let own = |most: f64, adaptive: bool| {
+            if adaptive { person.norm <= 1.001 * person.bounded } else { person.norm <= most }
+        };
+        page.run.info.with(|run| {
+            match run.as_ref().map(|run| (&run.config.encoder, run.config.adaptive_clip.is_some())) {
+                Some((EncoderSpec::None, _)) => Self::Nowhere,
+                Some((EncoderSpec::Envelope { .. }, _)) => Self::Envelope,
+                Some((EncoderSpec::Layers(_), _)) => Self::Layers,
+                // What is below the bound is added as it is; its coordinates are rounded to the grid of exact sums.
+                Some((EncoderSpec::Clip { norm: most }, adaptive)) if own(*most, adaptive) => Self::Whole,
+                Some((EncoderSpec::Clip { .. }, _)) | None => Self::Cut,
+            }
+        })
+    }
+
+    /// How long it was, and how long it is as it is added.
+    fn says(self, norm: &str, bounded: &str) -> String {
+        match self {
+            Self::Nowhere => t!("Its gradient, of length {norm}. Nothing bounds it.", norm = norm),
+            Self::Envelope => {
+                t!(
+                    "Its gradient, of length {norm}, held under the envelope: {bounded}.",
+                    norm = norm,
+                    bounded = bounded
+                )
+            }
+            Self::Layers => t!(
                 "Its gradient, of length {norm}, held layer by layer; in units of the noise {bounded} long.",
                 norm = norm,
-                bounded = short(person.bounded)
-            )
+                bounded = bounded
+            ),
+            Self::Whole => t!("Its gradient, of length {norm}: short enough to stay whole.", norm = norm),
+            Self::Cut => t!("Its gradient, of length {norm}, cut to {bounded}.", norm = norm, bounded = bounded),
         }
-        // What is below the bound is added as it is; its coordinates are rounded to the grid of exact sums.
-        Some(EncoderSpec::Clip { norm: most }) if own(most, adaptive) => {
-            t!("Its gradient, of length {norm}: short enough to stay whole.", norm = norm)
-        }
-        _ => t!("Its gradient, of length {norm}, cut to {bounded}.", norm = norm, bounded = short(person.bounded)),
     }
+}
+
+fn alone(page: Page, person: Option<&Person>) -> String {
+    let Some(person) = person else { return t!("Its gradient: how it would change the model.").to_owned() };
+    let short = |value: f64| format::number(format::significant(value, DIGITS));
+    Held::of(page, person).says(&short(person.norm), &short(person.bounded))
+}
+
+/// The longest that is said of a gradient under these settings: what stands below it stays where it is from step to step.
+fn longest(page: Page) -> String {
+    let of: &[Held] = page.settings.with(|settings| match settings.encoder {
+        Encoder::None => [Held::Nowhere].as_slice(),
+        Encoder::Envelope => &[Held::Envelope],
+        Encoder::Layers => &[Held::Layers],
+        Encoder::Clip => &[Held::Whole, Held::Cut],
+    });
+    let wide = format::number(0.0888);
+    let all = of.iter().map(|held| held.says(&wide, &wide)).chain([alone(page, None)]);
+    all.max_by_key(|text| text.chars().count()).unwrap_or_default()
 }
 
 fn before(page: Page) -> &'static str {

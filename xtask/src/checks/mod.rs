@@ -1,5 +1,6 @@
-//! `cargo xtask test` and `cargo xtask deny`.
+//! `cargo xtask test`, `cargo xtask try` and `cargo xtask deny`.
 
+pub mod attempt;
 pub mod count;
 pub mod deny;
 #[cfg(test)]

@@ -100,7 +100,7 @@ impl Checks<'_> {
 }
 
 /// What both kinds of run set up, with why it is not there.
-struct SetUp<'a> {
+pub(super) struct SetUp<'a> {
     project: &'a Project,
     wasm: Result<Wasm>,
     chromium: Result<Chromium>,
@@ -108,7 +108,7 @@ struct SetUp<'a> {
 }
 
 impl<'a> SetUp<'a> {
-    fn new(project: &'a Project) -> Result<Self> {
+    pub fn new(project: &'a Project) -> Result<Self> {
         suites::components(project)?;
         Ok(Self {
             project,
@@ -126,7 +126,7 @@ impl<'a> SetUp<'a> {
         self.project.run("compile the bench of a browser", &mut cargo).map(|_| ((), "ok".to_owned()))
     }
 
-    fn site(&self, kind: Kind) -> Result<(build::Site, PathBuf)> {
+    pub fn site(&self, kind: Kind) -> Result<(build::Site, PathBuf)> {
         let out = self.project.target()?.join(kind.folder());
         // Of no site: what the tests of its tags and of oEmbed compare.
         let address = "https://hushgrad.example/".parse().ok();
@@ -134,7 +134,7 @@ impl<'a> SetUp<'a> {
         build::build(self.project, kind, wasm, digits, &out, address.as_ref()).map(|site| (site, out))
     }
 
-    fn browser(&self, site: &Path, suite: Suite) -> Result<(Count, String)> {
+    pub fn browser(&self, site: &Path, suite: Suite) -> Result<(Count, String)> {
         suites::browser_tests(self.project, needed(&self.chromium)?, needed(&self.digits)?, site, suite)
     }
 }

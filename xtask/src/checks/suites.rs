@@ -53,14 +53,13 @@ impl Runner {
         )
     }
 
-    /// The tests of these packages, but those in documentation.
-    fn command(&self, project: &Project, packages: &str) -> Command {
+    /// The tests of what these words of cargo name, but those in documentation.
+    fn command(&self, project: &Project, words: &str) -> Command {
         match self {
-            Self::Nextest(program) => project
-                .command(program, &format!("nextest run --locked --no-fail-fast --failure-output final {packages}")),
-            Self::Cargo => {
-                project.cargo(&format!("test --locked --no-fail-fast --lib --bins --examples --tests {packages}"))
+            Self::Nextest(program) => {
+                project.command(program, &format!("nextest run --locked --no-fail-fast --failure-output final {words}"))
             }
+            Self::Cargo => project.cargo(&format!("test --locked --no-fail-fast {words}")),
         }
     }
 
@@ -74,6 +73,22 @@ impl Runner {
 
 /// Unit, integration, shader and documentation tests.
 pub fn native_tests(project: &Project, runner: &Runner, no_adapter: bool) -> Result<(Count, String)> {
+    let all = format!("{PACKAGES} --lib --bins --examples --tests");
+    rust_tests(project, runner, &all, Some(&format!("test --locked --no-fail-fast --doc {PACKAGES}")), no_adapter)
+}
+
+/// The tests that these words of cargo name.
+pub fn native_tests_of(project: &Project, words: &str, no_adapter: bool) -> Result<(Count, String)> {
+    rust_tests(project, &Runner::find(project), words, None, no_adapter)
+}
+
+fn rust_tests(
+    project: &Project,
+    runner: &Runner,
+    words: &str,
+    documentation: Option<&str>,
+    no_adapter: bool,
+) -> Result<(Count, String)> {
     let step = project.step("native tests");
     let driver = lints::clippy_driver(project)?;
     let run = |mut command: Command| -> Result<(Command, Said)> {
@@ -85,20 +100,22 @@ pub fn native_tests(project: &Project, runner: &Runner, no_adapter: bool) -> Res
         let said = step.ask(&mut command)?;
         Ok((command, said))
     };
-    let (command, said) = run(runner.command(project, PACKAGES))?;
-    let (documents, examples) = run(project.cargo(&format!("test --locked --no-fail-fast --doc {PACKAGES}")))?;
+    let (command, said) = run(runner.command(project, words))?;
     let mut count = runner.count(&said);
     if said.ok && count.passed == 0 {
         return Err(wrong!("{command:?} ran no test"));
     }
-    if !examples.ok {
-        let count_of_examples = Count::of_cargo(&examples.lines);
-        step.say(&examples.tail());
-        if count_of_examples.failed == 0 {
-            return Err(step.error(&documents, &examples));
+    if let Some(words) = documentation {
+        let (command, examples) = run(project.cargo(words))?;
+        let of_examples = Count::of_cargo(&examples.lines);
+        if !examples.ok {
+            step.say(&examples.tail());
+            if of_examples.failed == 0 {
+                return Err(step.error(&command, &examples));
+            }
         }
+        count.add(of_examples);
     }
-    count.add(Count::of_cargo(&examples.lines));
     for line in said.lines.iter().filter(|l| l.ends_with("... FAILED") || l.contains("panicked at")) {
         step.say(line);
     }
@@ -151,13 +168,15 @@ pub enum Suite<'a> {
     Packages(&'a Extras),
     /// In other browsers than Chromium.
     Engines(&'a Extras),
+    /// Those of these files alone, over the quick site.
+    Named(&'a [String]),
 }
 
 impl Suite<'_> {
     /// Playwright's projects.
     const fn projects(self) -> &'static [&'static str] {
         match self {
-            Self::Page => &["page", "journeys"],
+            Self::Page | Self::Named(_) => &["page", "journeys"],
             Self::Shipped => &["shipped"],
             Self::Long => &["long"],
             Self::Packages(_) => &["packages"],
@@ -184,6 +203,11 @@ impl Extras {
     }
 }
 
+/// The native program, as the tests build it.
+pub fn native_tool(project: &Project) -> Result<PathBuf> {
+    Ok(project.target()?.join("debug").join(format!("hushgrad{}", std::env::consts::EXE_SUFFIX)))
+}
+
 /// Runs them, two at a time where nothing is timed.
 pub fn browser_tests(
     project: &Project,
@@ -195,11 +219,13 @@ pub fn browser_tests(
     let name = suite.projects()[0];
     let step = project.step(&format!("browser tests, {name}"));
     // The page's ε is compared with this program's.
-    let native = project.target()?.join("debug").join(format!("hushgrad{}", std::env::consts::EXE_SUFFIX));
+    let native = native_tool(project)?;
     let report = project.cache.join("logs").join(format!("browser-tests-{name}.json"));
     remove(&report)?;
     let projects: String = suite.projects().iter().map(|name| format!("--project={name} ")).collect();
-    let mut command = browser::playwright_test(project, chromium, site, &format!("{projects} --reporter=list,json"));
+    let files = if let Suite::Named(files) = suite { files.join(" ") } else { String::new() };
+    let words = format!("{projects} --reporter=list,json {files}");
+    let mut command = browser::playwright_test(project, chromium, site, &words);
     command.env("PLAYWRIGHT_JSON_OUTPUT_NAME", &report).env("HUSHGRAD_NATIVE", native);
     command.env("HUSHGRAD_DATA", if digits.is_some() { "mnist" } else { "synthetic" });
     if let Suite::Packages(extras) | Suite::Engines(extras) = suite {

@@ -1,0 +1,139 @@
+//! `cargo xtask try WORD`: what a word names is built, and its tests are run; nothing else.
+
+use super::{
+    count::Count,
+    run::{PACKAGES, SetUp},
+    suites::{self, Suite},
+};
+use crate::{prelude::*, site::Kind, tools::browser};
+
+/// Where tests are that a word names.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Found {
+    /// Files of browser tests: by their names alone.
+    specs: Vec<String>,
+    /// What cargo is to build: `--lib`, `--bin NAME`, `--test NAME`.
+    targets: Vec<String>,
+}
+
+/// Whether all tests passed whose name, module or file the word is a part of.
+///
+/// # Errors
+/// A word that names none; what could not be set up or compiled.
+pub fn run(project: &Project, word: &str) -> Result<bool> {
+    let found = Found::of(&project.root, word)?;
+    if found == Found::default() {
+        return Err(Error::Usage(format!(
+            "no test has “{word}” in its name, its module or its file: try a file of tests/browser (stage), or a part of a test's name"
+        )));
+    }
+    project.say("Set-up");
+    let _until_the_end = project.claim()?;
+    let mut count = Count::default();
+    if !found.specs.is_empty() {
+        let set_up = SetUp::new(project)?;
+        // The page's ε is compared with this program's; an older one serves as well.
+        if !suites::native_tool(project)?.is_file() {
+            project.run("the native tool", &mut project.cargo(&format!("build --locked {PACKAGES} --bin hushgrad")))?;
+        }
+        let (_, site) = set_up.site(Kind::Quick)?;
+        count.add(set_up.browser(&site, Suite::Named(&found.specs))?.0);
+    }
+    if !found.targets.is_empty() {
+        let no_adapter = browser::no_adapter(project).is_some();
+        let words = format!("{PACKAGES} {} {word}", found.targets.join(" "));
+        count.add(suites::native_tests_of(project, &words, no_adapter)?.0);
+    }
+    println!("\n{count}");
+    Ok(count.failed == 0)
+}
+
+impl Found {
+    fn of(root: &Path, word: &str) -> Result<Self> {
+        let mut found = Self::default();
+        let browser = root.join("tests").join("browser");
+        for entry in fs::read_dir(&browser)? {
+            let name = entry?.file_name().to_string_lossy().into_owned();
+            if name.strip_suffix(".spec.ts").is_some_and(|stem| stem.contains(word)) {
+                found.specs.push(name);
+            }
+        }
+        for folder in ["src", "tests", "crates", "xtask"] {
+            found.look(root, &root.join(folder), word)?;
+        }
+        found.specs.sort();
+        found.targets.sort();
+        found.targets.dedup();
+        Ok(found)
+    }
+
+    /// Looks through the Rust files of a folder.
+    fn look(&mut self, root: &Path, folder: &Path, word: &str) -> Result<()> {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                if !path.ends_with("node_modules") && !path.ends_with("target") {
+                    self.look(root, &path, word)?;
+                }
+                continue;
+            }
+            if path.extension().is_none_or(|extension| extension != "rs") {
+                continue;
+            }
+            let within = path.strip_prefix(root).unwrap_or(&path);
+            let text = fs::read_to_string(&path)?;
+            let tests = text.contains("#[test]") || text.contains("#[cfg(test)]") || within.starts_with("tests");
+            let named = within.with_extension("").components().any(|part| part.as_os_str() == word)
+                || text.lines().any(|line| {
+                    line.trim_start().starts_with("fn ")
+                        && line.split('(').next().is_some_and(|name| name.contains(word))
+                });
+            if tests && named {
+                self.targets.push(target(within));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What cargo builds of a file: `src/bin/NAME…`, `tests/NAME…`, else the library.
+fn target(file: &Path) -> String {
+    let parts: Vec<String> = file.with_extension("").iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    let after = |folder: &str| parts.iter().position(|part| part == folder).and_then(|at| parts.get(at + 1));
+    match (after("bin"), after("tests"), parts.first()) {
+        (Some(name), ..) => format!("--bin {name}"),
+        (None, _, Some(first)) if first == "xtask" => "--bin xtask".to_owned(),
+        (None, Some(name), _)
+            if parts.first().is_some_and(|first| first == "tests") || !parts.contains(&"src".to_owned()) =>
+        {
+            format!("--test {name}")
+        }
+        _ => "--lib".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_names_files_of_tests() {
+        for (file, expected) in [
+            ("src/train/audit/tests/gpu_tests.rs", "--lib"),
+            ("src/bin/hushgrad/reproduce/figures.rs", "--bin hushgrad"),
+            ("tests/agent/books.rs", "--test agent"),
+            ("tests/shaders.rs", "--test shaders"),
+            ("crates/accounting/src/rdp.rs", "--lib"),
+            ("crates/accounting/tests/accounting_range.rs", "--test accounting_range"),
+            ("xtask/src/checks/count.rs", "--bin xtask"),
+        ] {
+            assert_eq!(target(Path::new(file)), expected, "{file}");
+        }
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let stage = Found::of(root, "stage").unwrap();
+        assert!(stage.specs.contains(&"stage.spec.ts".to_owned()), "{stage:?}");
+        let this = Found::of(root, "a_word_names_files_of_tests").unwrap();
+        assert_eq!(this, Found { specs: vec![], targets: vec!["--bin xtask".to_owned()] });
+        assert_eq!(Found::of(root, "no such word").unwrap(), Found::default());
+    }
+}
