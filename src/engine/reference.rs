@@ -1,10 +1,5 @@
 //! The reference as an engine: `mechanism` and `model` put together, slow and plain, for the other engines to be compared with.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
-
 use super::{
     Backend, Engine, EngineError, EngineInfo, Metrics, Probabilities, Scores, StepInput, StepTrace, Task,
     check_canaries, check_state, cpu, scores::best,
@@ -26,7 +21,6 @@ pub struct ReferenceEngine {
     task: Task,
     algorithm: Algorithm,
     correlated: Option<CorrelatedNoise>,
-    start: Arc<Start>,
     train: Dataset,
     units: Option<Units>,
     state: State,
@@ -41,8 +35,7 @@ impl ReferenceEngine {
     /// # Errors
     /// When the task's encoder, noise or denoiser is refused.
     pub fn new(task: &Task, train: Dataset, seed: u64) -> Result<Self, MechanismError> {
-        let start = Start::of(task.model, seed);
-        let parameters = start.parameters.clone();
+        let parameters = initial_parameters(task.model, seed);
         let algorithm = task.algorithm(parameters.len())?;
         let correlated = task.correlated_noise(parameters.len())?;
         let info = EngineInfo { backend: Backend::Cpu, device: "plain reference, 1 thread".to_owned() };
@@ -51,8 +44,7 @@ impl ReferenceEngine {
         let units = Units::of(task.sharing, &train);
         let told = Told::default();
         let witness = Witness::default();
-        let task = task.clone();
-        Ok(Self { info, task, algorithm, correlated, start, train, units, state, metrics, told, witness })
+        Ok(Self { info, task: task.clone(), algorithm, correlated, train, units, state, metrics, told, witness })
     }
 
     /// One step, at once.
@@ -63,19 +55,15 @@ impl ReferenceEngine {
     /// # Panics
     /// With a canary that is not one of the task's.
     pub fn step_now(&mut self, input: &StepInput<'_>) -> Result<StepTrace, MechanismError> {
-        let (task, start, train, units) = (&self.task, &*self.start, &self.train, &self.units);
+        let (task, train, units) = (&self.task, &self.train, &self.units);
         let mut counts = Counts::default();
         let gradient = |drawn: u32, parameters: &[f32], out: &mut [f32]| {
             match units {
-                None => start.mean_gradient(parameters, train, drawn as usize, input.shifts, out),
-                Some(units) => start.shared_vector(task, parameters, train, units.members(drawn), input.shifts, out),
+                None => mean_gradient(task.model, parameters, train, drawn as usize, input.shifts, out),
+                Some(units) => shared_vector(task, parameters, train, units.members(drawn), input.shifts, out),
             }
             if !task.counting.is_none() && units.as_ref().is_none_or(|units| !units.members(drawn).is_empty()) {
-                count(task, out, &mut counts, || {
-                    let image = input.shifts[0].of(train.picture, train.image(drawn as usize));
-                    let label = train.labels[drawn as usize];
-                    (best(&start.logits(parameters, &image)) == label, label)
-                });
+                count(task, parameters, train, drawn as usize, input.shifts, out, &mut counts);
             }
         };
         let &StepInput { lot, canaries: canaries_drawn, noise_key, position, learning_rate, average_keeps, .. } = input;
@@ -105,91 +93,28 @@ impl ReferenceEngine {
     }
 }
 
-/// A model's initial parameters, where tests begin again and again: what an image gives there is computed once in a process.
-struct Start {
-    model: Architecture,
-    parameters: Vec<f32>,
-    gradients: Known,
-    logits: Known,
-}
-
-/// By the image and, of gradients, its label.
-type Known = Mutex<HashMap<Vec<u8>, Arc<[f32]>>>;
-
-impl Start {
-    fn of(model: Architecture, seed: u64) -> Arc<Self> {
-        static ALL: Mutex<Vec<(u64, Arc<Start>)>> = Mutex::new(Vec::new());
-        let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, start)) = all.iter().find(|(known, start)| (*known, start.model) == (seed, model)) {
-            return Arc::clone(start);
-        }
-        let parameters = initial_parameters(model, seed);
-        let start = Arc::new(Self { model, parameters, gradients: Known::default(), logits: Known::default() });
-        all.push((seed, Arc::clone(&start)));
-        start
-    }
-
-    /// What `make` gives of this key at `parameters`.
-    fn look_up(&self, parameters: &[f32], known: &Known, key: &[u8], make: impl FnOnce() -> Vec<f32>) -> Arc<[f32]> {
-        if parameters != self.parameters {
-            return make().into();
-        }
-        let known = || known.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = known().get(key).cloned();
-        found.unwrap_or_else(|| {
-            let made: Arc<[f32]> = make().into();
-            known().insert(key.to_vec(), Arc::clone(&made));
-            made
-        })
-    }
-
-    /// As [`mean_gradient`].
-    fn mean_gradient(&self, parameters: &[f32], train: &Dataset, example: usize, shifts: &[Shift], out: &mut [f32]) {
-        mean(train, example, shifts, out, |image, label| {
-            self.look_up(parameters, &self.gradients, &[image, &[label]].concat(), || {
-                gradient(self.model, parameters, image, label)
-            })
-        });
-    }
-
-    /// What the model says of an image's bytes.
-    fn logits(&self, parameters: &[f32], image: &[u8]) -> Arc<[f32]> {
-        self.look_up(parameters, &self.logits, image, || {
-            let logits = reference::logits(self.model, parameters, &inputs(self.model, image));
-            logits.into_iter().map(|z| z as f32).collect()
-        })
-    }
-
-    /// The vector of a unit of these examples before it is bounded ([`LocalSteps`](super::LocalSteps)), written over `out`; zero without an example.
-    fn shared_vector(
-        &self,
-        task: &Task,
-        parameters: &[f32],
-        train: &Dataset,
-        members: &[u32],
-        shifts: &[Shift],
-        out: &mut [f32],
-    ) {
-        out.fill(0.0);
-        let mut one = vec![0.0; parameters.len()];
-        let share = task.local.rate as f32 / members.len().max(1) as f32;
-        for _ in 0..task.local.steps {
-            let here: Vec<f32> = parameters.iter().zip(&*out).map(|(theta, gone)| theta - gone).collect();
-            for &example in members {
-                self.mean_gradient(&here, train, example as usize, shifts, &mut one);
-                out.iter_mut().zip(&one).for_each(|(out, one)| *out += share * one);
-            }
-        }
-    }
-}
-
-/// Takes in an example whose gradient is `gradient`, read at the first of its copies: whether that was right, and of which digit. Of units of several examples the norm alone is asked for.
-fn count(task: &Task, gradient: &[f32], counts: &mut Counts, read: impl FnOnce() -> (bool, u8)) {
+/// Takes in an example whose gradient is `gradient`, read at the first of its copies. Of units of several examples the norm alone is asked for.
+fn count(
+    task: &Task,
+    parameters: &[f32],
+    train: &Dataset,
+    drawn: usize,
+    shifts: &[Shift],
+    gradient: &[f32],
+    counts: &mut Counts,
+) {
     let norm = gradient.iter().map(|&g| f64::from(g).powi(2)).sum::<f64>().sqrt();
     if !norm.is_finite() {
         return;
     }
-    let (right, digit) = if task.counting.answers.is_some() { read() } else { (false, 0) };
+    let (right, digit) = if task.counting.answers.is_some() {
+        let input = inputs(task.model, &shifts[0].of(train.picture, train.image(drawn)));
+        let logits: Vec<f32> =
+            reference::logits(task.model, parameters, &input).into_iter().map(|z| z as f32).collect();
+        (best(&logits) == train.labels[drawn], train.labels[drawn])
+    } else {
+        (false, 0)
+    };
     counts.add(task.is_within(norm), right, digit);
 }
 
@@ -205,28 +130,38 @@ pub fn mean_gradient(
     shifts: &[Shift],
     out: &mut [f32],
 ) {
-    mean(train, example, shifts, out, |image, label| gradient(model, parameters, image, label));
-}
-
-fn mean<G: AsRef<[f32]>>(
-    train: &Dataset,
-    example: usize,
-    shifts: &[Shift],
-    out: &mut [f32],
-    gradient: impl Fn(&[u8], u8) -> G,
-) {
     let share = 1.0 / shifts.len() as f32;
+    let mut one = vec![0.0; parameters.len()];
     out.fill(0.0);
     for shift in shifts {
-        let one = gradient(&shift.of(train.picture, train.image(example)), train.labels[example]);
-        out.iter_mut().zip(one.as_ref()).for_each(|(out, one)| *out += share * one);
+        let input = inputs(model, &shift.of(train.picture, train.image(example)));
+        reference::gradient(model, parameters, &input, train.labels[example], &mut one);
+        out.iter_mut().zip(&one).for_each(|(out, one)| *out += share * one);
     }
 }
 
-fn gradient(model: Architecture, parameters: &[f32], image: &[u8], label: u8) -> Vec<f32> {
-    let mut gradient = vec![0.0; parameters.len()];
-    reference::gradient(model, parameters, &inputs(model, image), label, &mut gradient);
-    gradient
+/// The vector of a unit of these examples before it is bounded ([`LocalSteps`](super::LocalSteps)), written over `out`; zero without an example.
+///
+/// # Panics
+/// As [`reference::gradient`].
+pub fn shared_vector(
+    task: &Task,
+    parameters: &[f32],
+    train: &Dataset,
+    members: &[u32],
+    shifts: &[Shift],
+    out: &mut [f32],
+) {
+    out.fill(0.0);
+    let mut one = vec![0.0; parameters.len()];
+    let share = task.local.rate as f32 / members.len().max(1) as f32;
+    for _ in 0..task.local.steps {
+        let here: Vec<f32> = parameters.iter().zip(&*out).map(|(theta, gone)| theta - gone).collect();
+        for &example in members {
+            mean_gradient(task.model, &here, train, example as usize, shifts, &mut one);
+            out.iter_mut().zip(&one).for_each(|(out, one)| *out += share * one);
+        }
+    }
 }
 
 /// What `model` takes of an image's bytes.

@@ -13,7 +13,7 @@ use crate::{
     worker::accounts::{Accounts, Answer, Curve, Question},
 };
 
-const TRAIN: u32 = 60_000;
+pub(super) const TRAIN: u32 = 60_000;
 
 /// The run that the text of a step (`why-noise.5`) is true of, and those beside it.
 fn runs(step: &str) -> Vec<RunConfig> {
@@ -28,13 +28,13 @@ fn projected(run: &RunConfig) -> Projection {
     projection::project(run, TRAIN, run.steps.unwrap()).unwrap()
 }
 
-/// The ε that the page shows large after these steps.
+/// The ε that the page shows large after these steps: not all noise has a tight one.
 fn after(run: &RunConfig, steps: u64) -> f64 {
     let improved = projection::cost(run, TRAIN, steps).unwrap().improved.epsilon;
-    projection::tight(run, TRAIN, &[steps]).unwrap()[0].1.min(improved)
+    projection::tight(run, TRAIN, &[steps]).map_or(improved, |tight| tight[0].1.min(improved))
 }
 
-fn epsilon(run: &RunConfig) -> f64 {
+pub(super) fn epsilon(run: &RunConfig) -> f64 {
     after(run, run.steps.unwrap())
 }
 
@@ -43,16 +43,20 @@ fn epsilons<const N: usize>(step: &str) -> [f64; N] {
     std::array::from_fn(|at| epsilon(&runs(step)[at]))
 }
 
-/// The curve of a run at its end, and what somebody finds at most who accuses as many as the odds say.
-fn curve(run: &RunConfig) -> (Curve, f64) {
+/// What somebody finds at most who accuses as many as the odds say, where these points of a curve are known.
+pub(super) fn found(points: impl IntoIterator<Item = (f64, f64)>) -> f64 {
+    PrivacyCurve::new(points).unwrap().best_true_positive_rate(f64::from(ACCUSED) / 100.0)
+}
+
+/// The curve of a run at its end, and what somebody finds at most.
+pub(super) fn curve(run: &RunConfig) -> (Curve, f64) {
     let (books, delta) = (projection::planned(run, TRAIN, run.steps.unwrap()).unwrap(), run.delta);
     let (ledger, epsilon) = (books.ledger(), epsilon(run));
     let mut accounts = Accounts::default();
     let _told = accounts.answer(Question::Ledger { run: 1, ledger: ledger.to_json() });
     let question = Question::Curve { run: 1, events: ledger.events().to_vec(), delta, epsilon };
     let Answer::Curve(Ok(curve)) = accounts.answer(question) else { panic!("no curve") };
-    let points = curve.points.iter().copied().chain([(format::shown(epsilon), delta)]);
-    let found = PrivacyCurve::new(points).unwrap().best_true_positive_rate(f64::from(ACCUSED) / 100.0);
+    let found = found(curve.points.iter().copied().chain([(format::shown(epsilon), delta)]));
     (curve, found)
 }
 

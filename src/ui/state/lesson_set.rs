@@ -192,5 +192,8 @@ impl Lesson {
 #[path = "lesson_prices_tests.rs"]
 mod prices;
 #[cfg(test)]
+#[path = "solutions_tests.rs"]
+mod solutions;
+#[cfg(test)]
 #[path = "lesson_set_tests.rs"]
 mod tests;
