@@ -29,13 +29,8 @@ impl Dataset {
     }
 
     fn digest_of(&self, most: usize) -> String {
-        let mut examples: Vec<[u8; 32]> = self
-            .images
-            .chunks_exact(self.pixels())
-            .zip(self.labels.iter())
-            .take(most)
-            .map(|(image, label)| Sha256::new().chain_update([*label]).chain_update(image).finalize().into())
-            .collect();
+        let example = |i| Sha256::new().chain_update([self.labels[i]]).chain_update(self.image(i)).finalize().into();
+        let mut examples: Vec<[u8; 32]> = (0..self.len().min(most)).map(example).collect();
         examples.sort_unstable();
         let (Picture { channels, side }, classes) = (self.picture, self.classes.count());
         let mut all = if self.picture == Picture::DIGIT && classes == Classes::digits().count() {

@@ -11,6 +11,7 @@ pub mod decode;
 mod digest;
 pub mod file_fault;
 pub mod idx;
+mod images;
 pub mod incoming;
 mod known;
 mod layout;
@@ -42,6 +43,7 @@ mod zipped;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use idx::{Idx, IdxError, Kind};
+pub use images::Images;
 pub use picture::{Classes, Picture};
 pub use shift::Shift;
 pub use turned::ONE_IN;
@@ -56,7 +58,7 @@ pub struct Dataset {
     /// What its label says.
     pub classes: Classes,
     /// `len × picture.pixels()` bytes.
-    pub images: Arc<[u8]>,
+    pub images: Images,
     /// `len` bytes, each below the number of classes.
     pub labels: Arc<[u8]>,
     features: Shared,
@@ -90,7 +92,7 @@ impl FeatureKind {
 /// A model's fixed features of a set's images, one byte each, image by image: of as many of the first images as were asked for.
 #[derive(Debug, Default)]
 pub struct Features {
-    of: Option<(Arc<[u8]>, FeatureKind)>,
+    of: Option<(Images, FeatureKind)>,
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -102,7 +104,7 @@ impl Features {
     }
 
     fn belong_to(&self, data: &Dataset, kind: FeatureKind) -> bool {
-        self.of.as_ref().is_some_and(|(images, of)| Arc::ptr_eq(images, &data.images) && *of == kind)
+        self.of.as_ref().is_some_and(|(images, of)| images.same(&data.images) && *of == kind)
     }
 }
 
@@ -117,7 +119,7 @@ impl Eq for Shared {}
 impl Dataset {
     /// Digits: `images` are 28×28 grey values each, `labels` one byte below 10.
     #[must_use]
-    pub fn new(name: &str, images: impl Into<Arc<[u8]>>, labels: impl Into<Arc<[u8]>>) -> Self {
+    pub fn new(name: &str, images: impl Into<Images>, labels: impl Into<Arc<[u8]>>) -> Self {
         Self::of(name, Picture::DIGIT, Classes::digits(), images, labels)
     }
 
@@ -127,7 +129,7 @@ impl Dataset {
         name: &str,
         picture: Picture,
         classes: Classes,
-        images: impl Into<Arc<[u8]>>,
+        images: impl Into<Images>,
         labels: impl Into<Arc<[u8]>>,
     ) -> Self {
         let (images, labels) = (images.into(), labels.into());
@@ -136,7 +138,7 @@ impl Dataset {
 
     /// Other images of the same size and the same classes.
     #[must_use]
-    pub fn like(&self, images: impl Into<Arc<[u8]>>, labels: impl Into<Arc<[u8]>>) -> Self {
+    pub fn like(&self, images: impl Into<Images>, labels: impl Into<Arc<[u8]>>) -> Self {
         Self::of(&self.name, self.picture, self.classes.clone(), images, labels)
     }
 
@@ -179,7 +181,7 @@ impl Dataset {
     pub(crate) fn features_mut(&self, kind: FeatureKind) -> RwLockWriteGuard<'_, Features> {
         let mut features = self.features.0.write().unwrap_or_else(PoisonError::into_inner);
         if !features.belong_to(self, kind) {
-            *features = Features { of: Some((Arc::clone(&self.images), kind)), bytes: Vec::new() };
+            *features = Features { of: Some((self.images.clone(), kind)), bytes: Vec::new() };
         }
         features
     }
@@ -216,17 +218,15 @@ impl Dataset {
     /// When `i` is not below [`Self::len`].
     #[must_use]
     pub fn image(&self, i: usize) -> &[u8] {
-        let pixels = self.pixels();
-        &self.images[i * pixels..(i + 1) * pixels]
+        self.images.one(i, self.pixels())
     }
 
-    /// The examples of `range`, copied; what lies beyond the end is left out.
+    /// The examples of `range` by themselves; what lies beyond the end is left out.
     #[must_use]
     pub fn slice(&self, range: std::ops::Range<usize>) -> Self {
         let end = range.end.min(self.len());
         let start = range.start.min(end);
-        let pixels = self.pixels();
-        self.like(&self.images[start * pixels..end * pixels], &self.labels[start..end])
+        self.like(self.images.part(start..end, self.pixels()), &self.labels[start..end])
     }
 }
 

@@ -23,7 +23,7 @@ use self::{
 use std::sync::Arc;
 
 use crate::{
-    data::{Classes, Dataset, Features, Picture, idx::SIDE},
+    data::{Classes, Dataset, Features, Images, Picture, idx::SIDE},
     mechanism::denoise::Planes,
 };
 
@@ -128,7 +128,7 @@ impl Architecture {
 
     /// Images that it reads, of its classes, without a name.
     #[must_use]
-    pub fn dataset(self, images: impl Into<Arc<[u8]>>, labels: impl Into<Arc<[u8]>>) -> Dataset {
+    pub fn dataset(self, images: impl Into<Images>, labels: impl Into<Arc<[u8]>>) -> Dataset {
         // Every list has as many classes as are allowed.
         let classes = Classes::numbered(self.classes()).unwrap_or(const { Classes::digits() });
         Dataset::of("", self.picture(), classes, images, labels)

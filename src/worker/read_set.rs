@@ -27,7 +27,7 @@ impl ReadSet {
         let Digits { train, test, source, test_set, scaled } = digits;
         let (name, picture, classes) = (train.name, train.picture, train.classes.names());
         let said = Self { name, picture, classes, source, test_set, scaled };
-        (said, [train.images, train.labels, test.images, test.labels])
+        (said, [Arc::clone(train.images.bytes()), train.labels, Arc::clone(test.images.bytes()), test.labels])
     }
 
     /// The digits of these bytes. `None`: they are not what was said of them.

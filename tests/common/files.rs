@@ -38,8 +38,8 @@ impl Files {
         for (set, name) in [(&digits.train, "train"), (&digits.test, "t10k")] {
             let count = set.len() as u32;
             for (kind, bytes, file) in [
-                (idx::Kind::Images, &set.images, "images-idx3-ubyte"),
-                (idx::Kind::Labels, &set.labels, "labels-idx1-ubyte"),
+                (idx::Kind::Images, &*set.images, "images-idx3-ubyte"),
+                (idx::Kind::Labels, &*set.labels, "labels-idx1-ubyte"),
             ] {
                 let mut file_bytes = idx::header(kind, count);
                 file_bytes.extend_from_slice(bytes);

@@ -7,7 +7,7 @@
 //! Image `i` of seed `s` has a stream of its own, as a digit has (`synthetic`).
 
 use super::{Chance, TEST_START};
-use crate::data::{Classes, Dataset, Digits, Picture, Source, TestSet};
+use crate::data::{Classes, Dataset, Digits, Images, Picture, Source, TestSet};
 
 /// What the page calls them.
 pub const NAME: &str = "colour shapes";
@@ -46,19 +46,25 @@ pub fn images(seed: u64, train: usize, test: usize) -> Digits {
     }
 }
 
-/// Images `start..start + len` of `seed`.
+/// Images `start..start + len` of `seed`. Each is drawn when it is asked for.
 #[must_use]
 pub fn dataset(seed: u64, start: u64, len: usize) -> Dataset {
-    let (mut images, mut labels) = (vec![0; len * PICTURE.pixels()], vec![0; len]);
-    for ((image, label), index) in images.chunks_exact_mut(PICTURE.pixels()).zip(&mut labels).zip(start..) {
-        // Another stream than that of the digit with this number.
-        let mut chance = Chance::new(seed ^ u64::from_be_bytes(*b"colours."), index);
-        *label = chance.below(CLASSES.len() as u32) as u8;
-        Scene::new(&mut chance, *label).draw(&mut chance, image);
-    }
+    let labels: Vec<u8> = (start..).take(len).map(|index| begin(seed, index).1).collect();
+    let draw = |seed, index, image: &mut [u8]| {
+        let (mut chance, class) = begin(seed, index);
+        Scene::new(&mut chance, class).draw(&mut chance, image);
+    };
+    let images = Images::drawn(draw, seed, start, len, PICTURE.pixels());
     // Ten names, each other than the rest.
     let classes = Classes::named(&CLASSES).unwrap_or(const { Classes::digits() });
     Dataset::of(NAME, PICTURE, classes, images, labels)
+}
+
+/// The stream of an image, from which its class has been drawn: another than that of the digit with this number.
+fn begin(seed: u64, index: u64) -> (Chance, u8) {
+    let mut chance = Chance::new(seed ^ u64::from_be_bytes(*b"colours."), index);
+    let class = chance.below(CLASSES.len() as u32) as u8;
+    (chance, class)
 }
 
 /// A round leaf.

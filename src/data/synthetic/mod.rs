@@ -12,7 +12,7 @@ pub mod colour;
 mod pen;
 mod skeletons;
 
-use super::{Dataset, Digits, Picture, Source, TestSet, coin::mixed, idx::PIXELS};
+use super::{Dataset, Digits, Images, Picture, Source, TestSet, coin::mixed, idx::PIXELS};
 use crate::rng::NotPrivateReplay;
 use pen::Page;
 use rand::rand_core::Rng;
@@ -23,7 +23,7 @@ pub const NAME: &str = "synthetic digits";
 /// Where the test examples of a seed begin: far beyond any training example.
 pub const TEST_START: u64 = 1 << 40;
 
-/// `train` training examples and `test` test examples of `seed`; 60,000 take a few seconds on one core.
+/// `train` training examples and `test` test examples of `seed`. An image is drawn when it is asked for; 60,000 take a few seconds on one core.
 #[must_use]
 pub fn digits(seed: u64, train: usize, test: usize) -> Digits {
     Digits {
@@ -45,12 +45,12 @@ pub fn like(picture: Picture, classes: usize, seed: u64, train: usize, test: usi
     }
 }
 
-/// Examples `start..start + len` of `seed`.
+/// Examples `start..start + len` of `seed`. An image is drawn when it is asked for.
 #[must_use]
 pub fn dataset(seed: u64, start: u64, len: usize) -> Dataset {
-    let (mut images, mut labels) = (vec![0; len * PIXELS], vec![0; len]);
-    fill(seed, start, &mut images, &mut labels);
-    Dataset::new(NAME, images, labels)
+    let labels: Vec<u8> = (start..).take(len).map(|index| Chance::new(seed, index).below(10) as u8).collect();
+    let draw = |seed, index, image: &mut [u8]| fill(seed, index, image, &mut [0]);
+    Dataset::new(NAME, Images::drawn(draw, seed, start, len, PIXELS), labels)
 }
 
 /// Draws examples `start..start + labels.len()` of `seed` into `images` (784 bytes each) and `labels`.

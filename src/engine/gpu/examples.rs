@@ -9,7 +9,7 @@ use super::{
     memory::{OFFSET_ALIGNMENT, Owned, entries, fits, storage, uniform},
 };
 use crate::{
-    data::Dataset,
+    data::{Dataset, Images},
     engine::{EngineError, Unsupported, check_dataset},
     model::Architecture,
 };
@@ -18,7 +18,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Examples {
     /// The very images that were uploaded, to know them again.
-    images: Arc<[u8]>,
+    images: Images,
     labels: Arc<[u8]>,
     pub len: u32,
     pub words: Owned,
@@ -59,14 +59,14 @@ impl Examples {
             gpu.guarded(WHAT, || (storage(gpu, "examples", bytes), storage(gpu, "lot", indices_bytes))).await?;
         let all: Vec<u32> = (0..len as u32).collect();
         gpu.queue().write_buffer(&indices, 0, bytemuck::cast_slice(&all));
-        let (images, labels) = (Arc::clone(&data.images), Arc::clone(&data.labels));
+        let (images, labels) = (data.images.clone(), Arc::clone(&data.labels));
         Ok(Self { images, labels, len: len as u32, words, indices })
     }
 
     /// Whether these are the examples of `data`.
     #[must_use]
     pub fn hold(&self, data: &Dataset) -> bool {
-        Arc::ptr_eq(&self.images, &data.images) && Arc::ptr_eq(&self.labels, &data.labels)
+        self.images.same(&data.images) && Arc::ptr_eq(&self.labels, &data.labels)
     }
 }
 

@@ -1,14 +1,14 @@
 //! Public maps from an image to features inside the unit ball, a bias among them. Features are whole numbers of a grid, so that sums of their products are exact and an image's part in
 //! them is bounded in the arithmetic that runs.
 
-use std::{f64::consts::PI, sync::Arc};
+use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
 
 use super::error::FunctionalError;
 use crate::{
     accounting::noise::NoiseSpec,
-    data::Dataset,
+    data::{Dataset, Images},
     engine::cpu,
     model::{
         PIXELS,
@@ -84,7 +84,7 @@ pub struct Scratch {
     scattered: Vec<u8>,
     first: usize,
     /// The set's images.
-    of: Option<Arc<[u8]>>,
+    of: Option<Images>,
 }
 
 impl Features {
@@ -202,7 +202,7 @@ impl Map {
     ) -> Result<(), FunctionalError> {
         if self.features == Features::Scattering {
             let known = scratch.first..scratch.first + scratch.scattered.len() / FEATURES;
-            let same = scratch.of.as_ref().is_some_and(|of| Arc::ptr_eq(of, &data.images));
+            let same = scratch.of.as_ref().is_some_and(|of| of.same(&data.images));
             if !(same && known.contains(&image)) {
                 let images = data.slice(image..(image + TOGETHER).min(data.len()));
                 let pixels: Vec<f32> = images.images.iter().map(pixel).collect();

@@ -175,7 +175,7 @@ fn identity(plan: &Plan, digits: &Digits) -> String {
     for value in plan.initial_parameters() {
         digest.update(value.to_le_bytes());
     }
-    digest.update(&digits.train.images);
+    digest.update(&*digits.train.images);
     digest.update(&digits.train.labels);
     hex(digest.finalize())
 }

@@ -290,16 +290,16 @@ impl Assistance {
     /// An order with the examples that it is asked of.
     fn with_examples(&self, ask: Ask, data: &Dataset, lot: &[u32], shifts: &[Shift], parameters: &Arc<[f32]>) -> Order {
         let features = data.features();
-        let (rows, length) = match self.subject.setup.model.features() {
-            Some(map) if shifts == Shift::ALONE => (features.of(data, map.kind), map.len()),
-            _ => (&data.images[..], data.pixels()),
-        };
-        let mut inputs = Vec::with_capacity(lot.len() * length);
+        let known = self.subject.setup.model.features().filter(|_| shifts == Shift::ALONE);
+        let known = known.map(|map| (features.of(data, map.kind), map.len()));
+        let mut inputs = Vec::with_capacity(lot.len() * known.map_or(data.pixels(), |(_, length)| length));
         for &example in lot {
-            // Features that are not there leave the order without what it is asked of, and it is refused.
-            inputs.extend_from_slice(
-                rows.get(example as usize * length..).and_then(|rows| rows.get(..length)).unwrap_or(&[]),
-            );
+            let example = example as usize;
+            inputs.extend_from_slice(match known {
+                // Features that are not there leave the order without what it is asked of, and it is refused.
+                Some((rows, length)) => rows.get(example * length..(example + 1) * length).unwrap_or(&[]),
+                None => data.image(example),
+            });
         }
         let labels = lot.iter().map(|&example| data.labels[example as usize]).collect();
         Order { ask, numbers: Arc::clone(parameters), inputs, labels }

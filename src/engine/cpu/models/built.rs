@@ -423,7 +423,7 @@ impl<S: Simd> Network<S> for Built<S> {
 mod tests {
     use futures_executor::block_on;
     use proptest::prelude::*;
-    use rand::{RngExt as _, SeedableRng as _};
+    use rand::SeedableRng as _;
     use rand_chacha::ChaCha8Rng;
 
     use crate::{

@@ -52,7 +52,7 @@ impl Data {
         let digest = |sets: &[&Dataset]| {
             let mut digest = Sha256::new();
             for set in sets {
-                digest.update(&set.images);
+                digest.update(&*set.images);
                 digest.update(&set.labels);
             }
             hex(digest.finalize())

@@ -1,0 +1,222 @@
+//! The bytes of a set's images: held, or drawn when they are asked for.
+
+use std::{
+    fmt,
+    ops::{Deref, Range},
+    sync::{Arc, OnceLock},
+};
+
+/// Draws image `index` of `seed`: the same bytes on any machine, in any order. What `image` holds before does not matter.
+pub type Draw = fn(seed: u64, index: u64, image: &mut [u8]);
+
+/// Bytes of images of one size, one after the other. Cheap to clone.
+///
+/// As a slice they are all there; images that the program draws are drawn for it, so who needs some of them asks for [`Images::one`].
+#[derive(Clone)]
+pub struct Images(Held);
+
+#[derive(Clone)]
+enum Held {
+    Bytes(Arc<[u8]>),
+    Drawn(Arc<Drawn>),
+}
+
+struct Drawn {
+    draw: Draw,
+    seed: u64,
+    first: u64,
+    pixels: usize,
+    each: Box<[OnceLock<Box<[u8]>>]>,
+    all: OnceLock<Arc<[u8]>>,
+}
+
+impl Drawn {
+    fn new(draw: Draw, seed: u64, first: u64, len: usize, pixels: usize) -> Self {
+        let each = (0..len).map(|_| OnceLock::new()).collect();
+        Self { draw, seed, first, pixels, each, all: OnceLock::new() }
+    }
+
+    fn one(&self, i: usize) -> &[u8] {
+        if let Some(all) = self.all.get() {
+            return &all[i * self.pixels..(i + 1) * self.pixels];
+        }
+        self.each[i].get_or_init(|| {
+            let mut image = vec![0; self.pixels];
+            (self.draw)(self.seed, self.first + i as u64, &mut image);
+            image.into()
+        })
+    }
+
+    fn all(&self) -> &Arc<[u8]> {
+        self.all.get_or_init(|| {
+            let mut bytes = vec![0; self.each.len() * self.pixels];
+            for (i, (image, drawn)) in bytes.chunks_exact_mut(self.pixels).zip(&self.each).enumerate() {
+                match drawn.get() {
+                    Some(drawn) => image.copy_from_slice(drawn),
+                    None => (self.draw)(self.seed, self.first + i as u64, image),
+                }
+            }
+            bytes.into()
+        })
+    }
+}
+
+impl Images {
+    /// Images `first..first + len` of `seed`, of so many bytes each. None is drawn before it is asked for.
+    pub(super) fn drawn(draw: Draw, seed: u64, first: u64, len: usize, pixels: usize) -> Self {
+        Self(Held::Drawn(Arc::new(Drawn::new(draw, seed, first, len, pixels))))
+    }
+
+    /// Bytes of image `i`, where each has `pixels`.
+    ///
+    /// # Panics
+    /// When there are fewer images.
+    #[must_use]
+    pub fn one(&self, i: usize, pixels: usize) -> &[u8] {
+        match &self.0 {
+            Held::Bytes(bytes) => &bytes[i * pixels..(i + 1) * pixels],
+            Held::Drawn(drawn) => drawn.one(i),
+        }
+    }
+
+    /// The images of `range`, where each has `pixels` bytes: copied, or to be drawn anew.
+    pub(super) fn part(&self, range: Range<usize>, pixels: usize) -> Self {
+        match &self.0 {
+            Held::Drawn(drawn) if drawn.all.get().is_none() => {
+                Self::drawn(drawn.draw, drawn.seed, drawn.first + range.start as u64, range.len(), pixels)
+            }
+            _ => self[range.start * pixels..range.end * pixels].into(),
+        }
+    }
+
+    /// Number of bytes. None is drawn for it.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Held::Bytes(bytes) => bytes.len(),
+            Held::Drawn(drawn) => drawn.each.len() * drawn.pixels,
+        }
+    }
+
+    /// Whether there is no byte.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &Arc<[u8]> {
+        match &self.0 {
+            Held::Bytes(bytes) => bytes,
+            Held::Drawn(drawn) => drawn.all(),
+        }
+    }
+
+    /// Whether these are clones of each other.
+    #[must_use]
+    pub fn same(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Held::Bytes(a), Held::Bytes(b)) => Arc::ptr_eq(a, b),
+            (Held::Drawn(a), Held::Drawn(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+}
+
+impl Deref for Images {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.bytes()
+    }
+}
+
+impl fmt::Debug for Images {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes of images", self.len())
+    }
+}
+
+impl PartialEq for Images {
+    fn eq(&self, other: &Self) -> bool {
+        self.same(other) || self.bytes() == other.bytes()
+    }
+}
+
+impl Eq for Images {}
+
+impl From<Arc<[u8]>> for Images {
+    fn from(bytes: Arc<[u8]>) -> Self {
+        Self(Held::Bytes(bytes))
+    }
+}
+
+impl From<Vec<u8>> for Images {
+    fn from(bytes: Vec<u8>) -> Self {
+        Arc::<[u8]>::from(bytes).into()
+    }
+}
+
+impl From<&[u8]> for Images {
+    fn from(bytes: &[u8]) -> Self {
+        Arc::<[u8]>::from(bytes).into()
+    }
+}
+
+impl FromIterator<u8> for Images {
+    fn from_iter<I: IntoIterator<Item = u8>>(bytes: I) -> Self {
+        bytes.into_iter().collect::<Arc<[u8]>>().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::data::synthetic::{self, colour};
+
+    /// Of what is drawn when it is asked for, in any order, the bytes are those of all that is drawn at once.
+    #[test]
+    fn what_is_drawn_when_it_is_asked_for_is_what_is_drawn_at_once() {
+        for make in [synthetic::dataset, colour::dataset] {
+            let (all, one_by_one, some) = (make(5, 3, 40), make(5, 3, 40), make(5, 3, 40));
+            let pixels = all.pixels();
+            assert_eq!(all.images.len(), 40 * pixels);
+            for i in (0..40).rev() {
+                assert_eq!(one_by_one.image(i), &all.images[i * pixels..(i + 1) * pixels], "{i}");
+            }
+            // Some before, the rest with all.
+            assert_eq!((some.image(7), some.image(39)), (all.image(7), all.image(39)));
+            assert_eq!(&*some.images, &*all.images);
+            for range in [0..0, 0..40, 5..9, 39..60] {
+                assert_eq!(make(5, 3, 40).slice(range.clone()), all.slice(range));
+            }
+            assert!(!some.images.same(&all.images) && some.images.same(&some.clone().images));
+        }
+    }
+
+    #[test]
+    fn nothing_is_drawn_that_nobody_asked_for_and_nothing_twice() {
+        static DRAWN: AtomicUsize = AtomicUsize::new(0);
+        let drawn = || DRAWN.load(Ordering::Relaxed);
+        let images = Images::drawn(
+            |seed, index, image| {
+                DRAWN.fetch_add(1, Ordering::Relaxed);
+                image.fill((10 * seed + index) as u8);
+            },
+            2,
+            5,
+            9,
+            4,
+        );
+        let (part, len) = (images.part(3..5, 4), images.len());
+        assert_eq!((len, part.len(), drawn()), (36, 8, 0));
+        assert_eq!(images.clone().one(8, 4), [33; 4]);
+        assert_eq!((images.one(8, 4), drawn()), (&[33; 4][..], 1));
+        assert_eq!((images[35], images[0], drawn()), (33, 25, 9));
+        assert_eq!((images.one(4, 4), images.part(3..5, 4)[3], drawn()), (&[29; 4][..], 28, 9));
+        assert_eq!((&*part, drawn()), (&[28, 28, 28, 28, 29, 29, 29, 29][..], 11));
+    }
+}
