@@ -89,6 +89,23 @@ pub fn follow(architecture: Architecture, parameters: &[f32], image: &[f32], lab
     Passage { outputs, deltas, probabilities }
 }
 
+/// By how much at least the largest value of a max pooling window is above those of the window that are not as large: where that is less than another
+/// engine's rounding, its gradient may come from another place.
+#[cfg(test)]
+pub(crate) fn smallest_gap(architecture: Architecture, parameters: &[f32], image: &[f32]) -> f64 {
+    let forward = Forward::new(architecture, parameters, image);
+    let mut smallest = f64::INFINITY;
+    for (stage, input) in forward.stages.iter().zip(&forward.inputs) {
+        let Stage::Pool { kind: Pooling::Max, channels, geometry } = stage else { continue };
+        for window in windows(*channels, *geometry) {
+            let most = input[argmax(input, &window)];
+            let gaps = window.iter().map(|&at| most - input[at]).filter(|gap| *gap > 0.0);
+            smallest = gaps.fold(smallest, f64::min);
+        }
+    }
+    smallest
+}
+
 /// The class with the largest logit, the lowest of equals.
 ///
 /// # Panics

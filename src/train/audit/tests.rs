@@ -198,7 +198,7 @@ fn shows(mutation: Mutation) -> (RunConfig, usize) {
         Mutation::CountUnpaid => {
             let clip = AdaptiveClip { quantile: 0.5, noise: 0.5 * 0.5_f64.sqrt() / 40.0 };
             let noise = gaussian(0.5);
-            (RunConfig { lot: 40, canaries: 200, steps: Some(800), noise, adaptive_clip: Some(clip), ..poisson }, 400)
+            (RunConfig { lot: 40, canaries: 200, steps: Some(400), noise, adaptive_clip: Some(clip), ..poisson }, 400)
         }
         _ => (RunConfig { lot: 40, canaries: 400, steps: Some(50), noise: gaussian(1.0), ..poisson }, 400),
     }

@@ -423,19 +423,21 @@ impl<S: Simd> Network<S> for Built<S> {
 mod tests {
     use futures_executor::block_on;
     use proptest::prelude::*;
-    use rand::SeedableRng as _;
-    use rand_chacha::ChaCha8Rng;
 
     use crate::{
         accounting::noise::NoiseSpec,
+        data::Shift,
         engine::{
-            Engine as _, Performance, StepInput, StepTrace, Task, cpu::CpuEngine, made_up::tests::images,
-            reference::ReferenceEngine,
+            Engine as _, Performance, StepInput, Task,
+            cpu::CpuEngine,
+            made_up::tests::images,
+            reference::{ReferenceEngine, pixels},
         },
-        mechanism::{EncoderSpec, State, layers::LayerClip},
+        mechanism::{EncoderSpec, layers::LayerClip},
         model::{
             Architecture, initial_parameters,
             layers::{LayerList, tests::any_list},
+            reference::smallest_gap,
         },
     };
 
@@ -457,43 +459,23 @@ mod tests {
             let mut cpu = CpuEngine::new(task.clone(), train.clone(), &parameters, Performance::default()).unwrap();
             let mut plain = ReferenceEngine::new(&task, train.clone(), 5).unwrap();
             block_on(plain.set_state(&block_on(cpu.state()).unwrap())).unwrap();
-            let lot: Vec<u32> = (0..19).collect();
-            let shifts: Vec<_> = (0..copies as i8).map(|right| crate::data::Shift { right, down: 0 }).collect();
+            let shifts: Vec<_> = (0..copies as i8).map(|right| Shift { right, down: 0 }).collect();
+            // Where two values of a pooling window are as large but for rounding, either may be taken for its largest.
+            let tied = |example: u32| {
+                shifts.iter().any(|shift| {
+                    let image = pixels(&shift.of(train.picture, train.image(example as usize)));
+                    smallest_gap(model, &parameters, &image) < 1e-6
+                })
+            };
+            let lot: Vec<u32> = (0..19).filter(|&example| !tied(example)).collect();
+            assert!(!lot.is_empty(), "{model}: each image has a tie");
             let input = || StepInput { shifts: &shifts, ..StepInput::alone(&lot, [3; 8], 0.1) };
             let fast = block_on(cpu.traced_step(input())).unwrap();
             let slow = block_on(plain.traced_step(input())).unwrap();
-            let parts = |trace: StepTrace| [trace.raw, trace.encoded, trace.noisy];
-            let (fast, slow) = (parts(fast), parts(slow));
-            // Of two values that are as large to the last bits, either is the largest of its window: by how much each coordinate changes where rounding
-            // decides. Only asked for where the two differ.
-            let mut ties: Option<[Vec<f32>; 3]> = None;
-            let mut of_ties = |part: usize, at: usize| {
-                let ties = ties.get_or_insert_with(|| {
-                    let mut most = slow.each_ref().map(|part| vec![0.0_f32; part.len()]);
-                    for seed in 0..8 {
-                        let mut rng = ChaCha8Rng::seed_from_u64(seed);
-                        let nudged = parameters.iter().map(|p| p * (1.0 + rng.random_range(-1e-6..1e-6))).collect();
-                        let mut plain = ReferenceEngine::new(&task, train.clone(), 5).unwrap();
-                        block_on(plain.set_state(&State::start(nudged, task.reads_apart()))).unwrap();
-                        let nudged = parts(block_on(plain.traced_step(input())).unwrap());
-                        for (most, (nudged, slow)) in most.iter_mut().zip(nudged.iter().zip(&slow)) {
-                            most.iter_mut()
-                                .zip(nudged.iter().zip(slow))
-                                .for_each(|(most, (a, b))| *most += (a - b).abs());
-                        }
-                    }
-                    most
-                });
-                ties[part][at]
-            };
-            for (part, (fast, slow)) in fast.iter().zip(&slow).enumerate() {
+            for (fast, slow) in [(&fast.raw, &slow.raw), (&fast.encoded, &slow.encoded), (&fast.noisy, &slow.noisy)] {
                 let size = slow.iter().fold(1e-3_f32, |most, v| most.max(v.abs()));
                 for (at, (a, b)) in fast.iter().zip(slow).enumerate() {
-                    let (apart, allowed) = ((a - b).abs(), 1e-4 * size + steps);
-                    assert!(
-                        apart < allowed || apart < allowed + of_ties(part, at),
-                        "{model}: coordinate {at}: {a} {b}"
-                    );
+                    assert!((a - b).abs() < 1e-4 * size + steps, "{model}: coordinate {at}: {a} {b}");
                 }
             }
             let [fast, slow] = [block_on(cpu.scores(&test)), block_on(plain.scores(&test))];
@@ -505,7 +487,7 @@ mod tests {
 
     /// Found by a random list: two values of a pooling window differ in their last bits alone.
     #[test]
-    fn a_tie_may_be_decided_either_way() {
+    fn a_tie_of_a_pooling_window_is_left_out() {
         let list = "input 1x14x14, tempered 0.9 0.62 1.87, conv 11 7x7 same, maxpool 3/2, dense 2";
         agrees(list.parse().unwrap(), 1, false);
     }
