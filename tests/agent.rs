@@ -51,6 +51,8 @@ mod books;
 #[cfg(feature = "page")]
 #[path = "agent/german.rs"]
 mod german;
+#[path = "agent/monkey.rs"]
+mod monkey;
 #[cfg(feature = "page")]
 #[path = "agent/refused.rs"]
 mod refused;
