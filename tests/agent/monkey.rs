@@ -17,7 +17,7 @@ use rand_chacha::ChaCha8Rng;
 use super::{Browser, Says, Thread, turns};
 
 /// Requests; by hand any number (`HUSHGRAD_MONKEY`), and any other seed (`HUSHGRAD_MONKEY_SEED`).
-const MOVES: u64 = 10_000;
+const MOVES: u64 = 4_000;
 
 fn asked(variable: &str, usual: u64) -> u64 {
     std::env::var(variable).map_or(usual, |value| value.parse().unwrap())
