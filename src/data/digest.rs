@@ -2,7 +2,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::{Classes, Dataset, Picture};
+use super::{Classes, Dataset, Picture, idx::hexadecimal};
 
 /// Stands before what is hashed, so that no file that happens to hold these bytes has the same name; changed whenever the definition is.
 const DOMAIN: &[u8] = b"hushgrad-digits-1\n";
@@ -40,7 +40,7 @@ impl Dataset {
         };
         all.update((examples.len() as u64).to_le_bytes());
         examples.iter().for_each(|example| all.update(example));
-        all.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hexadecimal(&all.finalize())
     }
 }
 

@@ -96,7 +96,12 @@ pub(crate) fn sha256(parts: &[&[u8]]) -> String {
     use sha2::{Digest, Sha256};
     let mut hasher = Sha256::new();
     parts.iter().for_each(|part| hasher.update(part));
-    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&hasher.finalize())
+}
+
+/// Bytes as lower-case hexadecimal digits.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Why a file, or a pair of files, was refused.

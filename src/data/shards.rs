@@ -252,18 +252,40 @@ impl Assembler {
     /// [`ShardError::Unknown`], [`ShardError::Damaged`] or [`ShardError::Digest`]; what arrived before stays, and this
     /// shard is not asked for again.
     pub fn take(&mut self, file: &str, bytes: &[u8]) -> Result<(), ShardError> {
+        let unpacked = self.unpack(file, bytes)?;
+        self.accept(file, &unpacked, idx::sha256(&[&unpacked]))
+    }
+
+    /// The first half of [`take`](Self::take): what a shard holds, of which the caller tells [`accept`](Self::accept) the digest.
+    ///
+    /// # Errors
+    /// As [`take`](Self::take).
+    pub fn unpack(&mut self, file: &str, bytes: &[u8]) -> Result<Vec<u8>, ShardError> {
         let i = self.index(file)?;
-        match read(&self.manifest.shards[i], bytes) {
-            Ok(examples) => {
-                self.arrived[i] = Some(examples);
-                self.failed[i] = false;
-                Ok(())
-            }
-            Err(error) => {
-                self.failed[i] = self.arrived[i].is_none();
-                Err(error)
-            }
+        let shard = &self.manifest.shards[i];
+        let expected = 16 + shard.count as usize * PIXELS + 8 + shard.count as usize;
+        let unpacked = idx::unpack_exactly(bytes, expected);
+        self.noted(i, unpacked.map_err(|fault| ShardError::Damaged { file: file.to_owned(), fault }))
+    }
+
+    /// The second half of [`take`](Self::take): `sha256` is that of what [`unpack`](Self::unpack) gave, in lower-case hexadecimal digits.
+    ///
+    /// # Errors
+    /// As [`take`](Self::take).
+    pub fn accept(&mut self, file: &str, unpacked: &[u8], sha256: String) -> Result<(), ShardError> {
+        let i = self.index(file)?;
+        let read = read(&self.manifest.shards[i], unpacked, sha256);
+        self.arrived[i] = Some(self.noted(i, read)?);
+        self.failed[i] = false;
+        Ok(())
+    }
+
+    /// A shard that is refused is not asked for again, unless it was there before.
+    fn noted<T>(&mut self, i: usize, result: Result<T, ShardError>) -> Result<T, ShardError> {
+        if result.is_err() {
+            self.failed[i] = self.arrived[i].is_none();
         }
+        result
     }
 
     /// Notes that a shard could not be fetched (`reason`, e.g. "404 Not Found"), and gives the error to show.
@@ -308,12 +330,8 @@ impl Assembler {
     }
 }
 
-/// Unpacks and checks one shard: pixels and labels.
-fn read(shard: &Shard, bytes: &[u8]) -> Result<(Vec<u8>, Vec<u8>), ShardError> {
-    let damaged = |fault| ShardError::Damaged { file: shard.file.clone(), fault };
-    let expected = 16 + shard.count as usize * PIXELS + 8 + shard.count as usize;
-    let unpacked = idx::unpack_exactly(bytes, expected).map_err(damaged)?;
-    let found = idx::sha256(&[&unpacked]);
+/// Checks one shard, of this digest: pixels and labels.
+fn read(shard: &Shard, unpacked: &[u8], found: String) -> Result<(Vec<u8>, Vec<u8>), ShardError> {
     if found != shard.sha256 {
         return Err(ShardError::Digest { file: shard.file.clone(), found, expected: shard.sha256.clone() });
     }

@@ -8,7 +8,7 @@ use super::{
     reading::{Reader, ReaderError},
     run_store::Store,
 };
-use crate::engine::cpu::helpers::Helpers;
+use crate::{data::idx, engine::cpu::helpers::Helpers};
 
 /// What the loop needs of the place where it runs.
 #[expect(async_fn_in_trait, reason = "one thread; no Send bound is wanted")]
@@ -21,6 +21,10 @@ pub trait Host: Store + 'static {
     }
     /// Keeps bytes that came from a URL and passed their check, for a visit without a network.
     fn keep(&self, _url: &str, _bytes: &[u8]) {}
+    /// SHA-256 of bytes, in lower-case hexadecimal digits.
+    async fn sha256(&self, bytes: &[u8]) -> String {
+        idx::sha256(&[bytes])
+    }
     /// A reader of one visitor's files, beside this thread; the loader at `address` starts its program.
     ///
     /// # Errors

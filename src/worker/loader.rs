@@ -44,7 +44,7 @@ pub async fn load<H: Host>(host: &H, request: DataRequest, deliver: impl Fn(Arri
 }
 
 async fn site<H: Host>(host: &H, address: &str, deliver: &impl Fn(Arrival)) -> Result<(), LoadError> {
-    let manifest = match checked(host, address, Manifest::parse).await {
+    let manifest = match checked(host, address, async |bytes| Manifest::parse(bytes)).await {
         Ok(Ok(manifest)) => manifest,
         // Some hosts answer every address with a page of their own.
         Ok(Err(error)) => {
@@ -69,7 +69,12 @@ async fn site<H: Host>(host: &H, address: &str, deliver: &impl Fn(Arrival)) -> R
     let (mut done, mut announced) = (0, 0);
     while let Some((file, bytes)) = assembler.next().map(|shard| (shard.file().to_owned(), shard.bytes())) {
         // A shard that is missing or damaged is named, and the others serve without it.
-        let taken = match checked(host, &format!("{folder}/{file}"), |bytes| assembler.take(&file, bytes)).await {
+        let take = async |bytes: &[u8]| {
+            let unpacked = assembler.unpack(&file, bytes)?;
+            let sha256 = host.sha256(&unpacked).await;
+            assembler.accept(&file, &unpacked, sha256)
+        };
+        let taken = match checked(host, &format!("{folder}/{file}"), take).await {
             Ok(taken) => taken,
             Err(LoadError::Fetch { reason, .. }) => Err(assembler.missing(&file, &reason)),
             Err(other) => return Err(other),
@@ -100,14 +105,14 @@ async fn site<H: Host>(host: &H, address: &str, deliver: &impl Fn(Arrival)) -> R
 async fn checked<H: Host, T>(
     host: &H,
     url: &str,
-    mut check: impl FnMut(&[u8]) -> Result<T, ShardError>,
+    mut check: impl AsyncFnMut(&[u8]) -> Result<T, ShardError>,
 ) -> Result<Result<T, ShardError>, LoadError> {
     let mut bytes = host.fetch(url).await?;
-    let mut found = check(&bytes);
+    let mut found = check(&bytes).await;
     if found.is_err()
         && let Ok(again) = host.fetch_anew(url).await
     {
-        found = check(&again);
+        found = check(&again).await;
         bytes = again;
     }
     if found.is_ok() {
