@@ -6,6 +6,7 @@ import { allControls, beforeThread, expect, exported, hook, loseDevice, open, op
 import { file, images, labels, small } from "./idx";
 
 const query = "?backend=cpu&dataset=synthetic&preset=quick-linear&steps=20";
+const { step } = test;
 
 /** German by English. */
 const german = new Map([...readFileSync("../../www/text/de.txt", "utf8").matchAll(/^([^@#=\n].*)\n= (.*)\n/gm)].map(([, english, own]) => [english, own]));
@@ -26,28 +27,6 @@ const leftovers = (page: Page) =>
     return [...new Set(found)].filter((text) => known.has(text));
   }, english);
 
-test("in German nothing of the page is English, from the first sight to the end of a run", async ({ page, site }) => {
-  await open(page, site, `${query}&lang=de`);
-  await expect(page.locator("html")).toHaveAttribute("lang", "de");
-  await expect(hook(page, "play")).toContainText(german.get("Play")!);
-  expect(await leftovers(page)).toEqual([]);
-  await accessible(page, "in German");
-  await hook(page, "play").click();
-  await expect.poll(() => value(page, "step")).toBe(20);
-  await page.evaluate(() => document.querySelectorAll<HTMLDetailsElement>("details:not(.menu)").forEach((each) => (each.open = true)));
-  await page.getByTestId("noise-lab").click();
-  await page.locator(".hint").evaluateAll((all) => all.forEach((hint) => (hint as HTMLElement).click()));
-  await expect.poll(() => leftovers(page)).toEqual([]);
-  await page.keyboard.press("?");
-  await expect(page.getByRole("dialog")).toBeVisible();
-  expect(await leftovers(page)).toEqual([]);
-  await page.keyboard.press("Escape");
-  await page.getByTestId("cards").click();
-  await expect(page.getByRole("dialog").locator(".card, [data-preset]").first()).toBeVisible();
-  expect(await leftovers(page)).toEqual([]);
-  await page.keyboard.press("Escape");
-});
-
 /** Words that no German sentence has. */
 const ENGLISH = /\b(the|of|is|are|and|with|not|because|it|its|to|be|must|this|steps?|read|run)\b/;
 
@@ -57,65 +36,185 @@ async function saysInGerman(said: Locator, german: RegExp) {
   expect((await said.innerText()).replace(/\(No suitable graphics adapter[^()]*\)/, "")).not.toMatch(ENGLISH);
 }
 
-test("files that are refused are refused in German, and their names stay as they are", async ({ page, site }) => {
+test("in German a page is German from the first sight to what is refused: it fits, its numbers are German, and nothing of it is English", async ({ page, site }) => {
   await open(page, site, `${query}&lang=de`);
-  const images20 = images(20);
-  const wrong = Buffer.from(images20);
-  wrong.writeUInt32BE(0x905, 0);
-  const pair = (first: ReturnType<typeof file>) => [first, ...small().slice(1)];
-  for (const [dropped, says] of [
-    [[file("notes.txt", Buffer.from("hello"))], /^notes\.txt: Bytes 68 65 .*: keins der Formate/],
-    [[file("empty.gz", Buffer.alloc(0))], /^empty\.gz: die Datei ist leer/],
-    [[file("labels_and the images", Buffer.from("PK\x03\x04"))], /^labels_and the images: ZIP: Das Archiv ist beschädigt/],
-    [pair(file("train-images-idx3-ubyte", images20.subarray(0, 9000))), /^train-images-idx3-ubyte: Länge: 15696 Bytes waren angekündigt/],
-    [pair(file("train-images-idx3-ubyte", wrong)), /^train-images-idx3-ubyte: .*erwartet/],
-    [[small()[0], file("train-labels-idx1-ubyte", labels(300)), ...small().slice(2)], /300 Labels: Beide Zahlen müssen gleich sein/],
-    [[file("a-images", images20)], /^a-images: Bilder ohne Labels/],
-    [[file("a", images20), file("b", images20), file("c", labels(20)), file("d", labels(20))], /gleich viele Bilder/],
-    [Array.from({ length: 6 }, (_, i) => file(`${i}`, images20)), /^6 IDX-Dateien wurden gegeben/],
-  ] as const) {
-    await page.getByTestId("files").setInputFiles([...dropped]);
-    await expect(hook(page, "error")).toHaveText(says);
-    const told = (await hook(page, "error").innerText()).replace("labels_and the images", "");
-    expect(told).not.toMatch(ENGLISH);
-  }
-  await accessible(page, "with a refusal in German");
-});
-
-test("what a file of a run and a density are refused for is German", async ({ page, site }) => {
-  await open(page, site, `${query}&lang=de`);
-  await page.getByTestId("import").setInputFiles([file("my.json", Buffer.from("{}"))]);
-  await saysInGerman(hook(page, "error"), /my\.json ist keine Laufdatei dieser Seite: das Feld `format` fehlt/);
-  await hook(page, "noise-family").selectOption("custom");
-  await page.locator("#density").fill("exp(-y)");
-  await page.locator("#density").press("Enter");
-  const refusal = page.locator("[role=alert]:visible, .field-error:visible").filter({ hasText: /Formel/ }).first();
-  await saysInGerman(refusal, /Die Formel lässt sich nicht lesen: bei Zeichen 6, „y“ ist unbekannt; es gibt x, pi, e, abs/);
-  await page.getByTestId("noise-lab").click();
-  await page.getByTestId("lab-formula").fill("1+x");
-  await page.getByTestId("lab-formula").press("Enter");
-  await saysInGerman(page.getByTestId("lab-refusal"), /Die Dichte ist nicht|Die Dichte hat nicht nur einen Gipfel/);
-});
-
-test("what ε rests on, and what all runs cost, is German with German numbers", async ({ page, site }) => {
-  for (const more of ["", "&sampling=fixed-size&noise=laplace&encoder=envelope", "&grid-bits=12", "&noise=student-t&encoder=envelope&sampling=shuffled"]) {
-    await open(page, site, `${query}&lang=de${more}`);
+  const error = hook(page, "error");
+  const rate = hook(page, "learning-rate");
+  const lab = page.getByTestId("noise-lab");
+  const meaning = page.getByTestId("epsilon-meaning");
+  const preset = page.getByTestId("preset");
+  const beyond = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  /** On screens from wide to narrow, and then as it was. */
+  const onScreens = async (look: (width: number) => Promise<void>) => {
+    for (const [width, height] of [[1440, 900], [390, 844], [320, 700], [1440, 900]]) {
+      await page.setViewportSize({ width, height });
+      await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+      await step(`${width} by ${height}`, () => look(width));
+    }
+  };
+  const stepTo1 = async () => {
+    await expect.poll(() => value(page, "step")).toBe(0);
     await hook(page, "step-once").click();
     await expect.poll(() => value(page, "step")).toBe(1);
-    await page.getByTestId("epsilon-meaning").locator("summary").first().click();
-    const assumptions = page.getByTestId("epsilon-meaning").locator("ul").first();
-    await saysInGerman(assumptions, /jeder Schritt, der lief, wurde veröffentlicht/);
-    await expect(assumptions).toContainText(/\d,\d|Batches|ohne Zurücklegen/);
-    await expect(assumptions).not.toContainText(/\d\.\d/);
-  }
-  await hook(page, "reset").click();
-  await expect.poll(() => value(page, "step")).toBe(0);
-  await saysInGerman(page.getByTestId("together"), /^Alle \d Läufe auf diesen Ziffern, .* zusammen: ε ≤ \d+,\d+ bei δ = /);
-  await open(page, site, `${query}&lang=de&preset=no-privacy`);
-  await hook(page, "step-once").click();
-  await expect.poll(() => value(page, "step")).toBe(1);
-  await page.getByTestId("epsilon-meaning").locator("summary").first().click();
-  await saysInGerman(page.getByTestId("epsilon-meaning").locator("p").first(), /Keine Garantie: /);
+  };
+
+  await step("nothing is English at first sight", async () => {
+    await expect(page.locator("html")).toHaveAttribute("lang", "de");
+    await expect(hook(page, "play")).toContainText(german.get("Play")!);
+    expect(await leftovers(page)).toEqual([]);
+    await accessible(page, "in German");
+  });
+
+  await step("German fits before a run", () => onScreens(async () => expect(await beyond()).toBeLessThanOrEqual(0)));
+
+  await step("numbers are written as the language has it", async () => {
+    await hook(page, "play").click();
+    await expect.poll(() => value(page, "step")).toBe(20);
+    await expect(hook(page, "accuracy")).toContainText(/^\d+,\d%/);
+    await expect(hook(page, "epsilon")).toContainText(/0,\d+/);
+    expect(await value(page, "accuracy"), "programs read it as ever").toBeLessThan(1);
+  });
+
+  await step("German fits after a run", () =>
+    onScreens(async (width) => {
+      await allControls(page);
+      expect(await beyond()).toBeLessThanOrEqual(0);
+      const rows = await page.locator("header.bar").evaluate((bar) => bar.getBoundingClientRect().height);
+      if (width === 1440) expect(rows, "the header is one row").toBeLessThan(80);
+      // No label runs under its field.
+      const covered = await page.locator(".control.number .label > *").evaluateAll((all) =>
+        all.filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.textContent));
+      expect(covered).toEqual([]);
+    }));
+
+  await step("a word is explained in the page's language", async () => {
+    await page.locator("[data-word=epoch]").click();
+    const text = /^epoch: (.*)\n(.*)$/m.exec(readFileSync("../../www/glossary.de.txt", "utf8"))!;
+    await expect(page.getByRole("dialog").getByRole("heading")).toHaveText(text[1]);
+    await expect(page.getByRole("dialog")).toContainText(text[2]);
+    await page.keyboard.press("Escape");
+    await expect(page.getByRole("dialog")).toHaveCount(0);
+  });
+
+  await step("what is saved stays English", async () => {
+    const [saved] = await exported(page, german.get("Privacy label (Markdown)")!);
+    expect(readFileSync(await saved.path(), "utf8")).toContain("every step that ran was released");
+  });
+
+  await step("nothing is English at the end of a run, all opened", async () => {
+    expect(await value(page, "step")).toBe(20);
+    const folded = await page.evaluateHandle(() => [...document.querySelectorAll<HTMLDetailsElement>("details:not(.menu, [open])")]);
+    const fold = (open: boolean) => folded.evaluate((all, open) => all.forEach((each) => (each.open = open)), open);
+    await fold(true);
+    await lab.click();
+    await expect(page.getByTestId("lab")).toBeVisible();
+    const hints = () => page.locator(".hint").evaluateAll((all) => all.forEach((hint) => (hint as HTMLElement).click()));
+    await hints();
+    await expect.poll(() => leftovers(page)).toEqual([]);
+    await page.keyboard.press("?");
+    await expect(page.getByRole("dialog")).toBeVisible();
+    expect(await leftovers(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.getByTestId("cards").click();
+    await expect(page.getByRole("dialog").locator(".card, [data-preset]").first()).toBeVisible();
+    expect(await leftovers(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    // What was opened is put away: it hides buttons, and costs time with each step.
+    await hints();
+    await fold(false);
+    await expect(page.locator("#preset-hint")).toBeHidden();
+    await lab.click();
+    await expect(page.getByTestId("lab")).toBeHidden();
+  });
+
+  await step("numbers are read in the language's way and in the other", async () => {
+    for (const typed of ["0,25", "0.25"]) {
+      await rate.fill(typed);
+      await rate.press("Enter");
+      await expect(page).toHaveURL(/rate=0\.25/);
+      await expect(rate).toHaveValue("0,25");
+      await rate.fill("4");
+      await rate.press("Enter");
+      await expect(page).not.toHaveURL(/rate=0\.25/);
+    }
+  });
+
+  await step("files that are refused are refused in German, and their names stay as they are", async () => {
+    const images20 = images(20);
+    const wrong = Buffer.from(images20);
+    wrong.writeUInt32BE(0x905, 0);
+    const pair = (first: ReturnType<typeof file>) => [first, ...small().slice(1)];
+    for (const [dropped, says] of [
+      [[file("notes.txt", Buffer.from("hello"))], /^notes\.txt: Bytes 68 65 .*: keins der Formate/],
+      [[file("empty.gz", Buffer.alloc(0))], /^empty\.gz: die Datei ist leer/],
+      [[file("labels_and the images", Buffer.from("PK\x03\x04"))], /^labels_and the images: ZIP: Das Archiv ist beschädigt/],
+      [pair(file("train-images-idx3-ubyte", images20.subarray(0, 9000))), /^train-images-idx3-ubyte: Länge: 15696 Bytes waren angekündigt/],
+      [pair(file("train-images-idx3-ubyte", wrong)), /^train-images-idx3-ubyte: .*erwartet/],
+      [[small()[0], file("train-labels-idx1-ubyte", labels(300)), ...small().slice(2)], /300 Labels: Beide Zahlen müssen gleich sein/],
+      [[file("a-images", images20)], /^a-images: Bilder ohne Labels/],
+      [[file("a", images20), file("b", images20), file("c", labels(20)), file("d", labels(20))], /gleich viele Bilder/],
+      [Array.from({ length: 6 }, (_, i) => file(`${i}`, images20)), /^6 IDX-Dateien wurden gegeben/],
+    ] as const) {
+      await page.getByTestId("files").setInputFiles([...dropped]);
+      await expect(error).toHaveText(says);
+      const told = (await error.innerText()).replace("labels_and the images", "");
+      expect(told).not.toMatch(ENGLISH);
+    }
+    await accessible(page, "with a refusal in German");
+  });
+
+  await step("what a file of a run and a density are refused for is German", async () => {
+    await page.getByTestId("import").setInputFiles([file("my.json", Buffer.from("{}"))]);
+    await saysInGerman(error, /my\.json ist keine Laufdatei dieser Seite: das Feld `format` fehlt/);
+    await hook(page, "noise-family").selectOption("custom");
+    await page.locator("#density").fill("exp(-y)");
+    await page.locator("#density").press("Enter");
+    const refusal = page.locator("[role=alert]:visible, .field-error:visible").filter({ hasText: /Formel/ }).first();
+    await saysInGerman(refusal, /Die Formel lässt sich nicht lesen: bei Zeichen 6, „y“ ist unbekannt; es gibt x, pi, e, abs/);
+    await lab.click();
+    await page.getByTestId("lab-formula").fill("1+x");
+    await page.getByTestId("lab-formula").press("Enter");
+    await saysInGerman(page.getByTestId("lab-refusal"), /Die Dichte ist nicht|Die Dichte hat nicht nur einen Gipfel/);
+    await lab.click();
+  });
+
+  await page.locator("details.advanced summary").click();
+  await meaning.locator("summary").first().click();
+
+  await step("what ε rests on, and what all runs cost, is German with German numbers", async () => {
+    for (const [said, choose] of [
+      [/\d,\d/, async () => {}],
+      [/ohne Zurücklegen/, async () => {
+        await page.locator("#sampling").selectOption("fixed-size");
+        await hook(page, "noise-family").selectOption("laplace");
+        await hook(page, "encoder").selectOption("envelope");
+      }],
+      [/\d,\d/, async () => {
+        await page.locator("#number-grid-bits").fill("12");
+        await page.locator("#number-grid-bits").press("Enter");
+      }],
+      [/Batches/, async () => {
+        await hook(page, "noise-family").selectOption("student-t");
+        await hook(page, "encoder").selectOption("envelope");
+        await page.locator("#sampling").selectOption("shuffled");
+      }],
+    ] as const) {
+      await preset.selectOption("no-privacy");
+      await preset.selectOption("quick-linear");
+      await choose();
+      await stepTo1();
+      const assumptions = meaning.locator("ul").first();
+      await saysInGerman(assumptions, /jeder Schritt, der lief, wurde veröffentlicht/);
+      await expect(assumptions).toContainText(said);
+      await expect(assumptions).not.toContainText(/\d\.\d/);
+    }
+    await hook(page, "reset").click();
+    await expect.poll(() => value(page, "step")).toBe(0);
+    await saysInGerman(page.getByTestId("together"), /^Alle \d Läufe auf diesen Ziffern, .* zusammen: ε ≤ \d+,\d+ bei δ = /);
+    await preset.selectOption("no-privacy");
+    await stepTo1();
+    await saysInGerman(meaning.locator("p").first(), /Keine Garantie: /);
+  });
 });
 
 test("what is wrong with the device, the storage and the threads is German", async ({ page, site, watched }) => {
@@ -144,32 +243,6 @@ test("a graphics device that is lost is lost in German", async ({ page, site, wa
   await loseDevice(page);
   await expect(hook(page, "error")).toContainText(/Das Grafikgerät ging verloren \(.*\); der Lauf geht von seinem letzten Sicherungspunkt .* und ε zählt jeden Schritt/);
   await hook(page, "pause").click();
-});
-
-test("what is saved stays English", async ({ page, site }) => {
-  await open(page, site, `${query}&lang=de`);
-  await hook(page, "step-once").click();
-  await expect.poll(() => value(page, "step")).toBe(1);
-  const [saved] = await exported(page, german.get("Privacy label (Markdown)")!);
-  const label = readFileSync(await saved.path(), "utf8");
-  expect(label).toContain("every step that ran was released");
-});
-
-test("numbers are written as the language has it, and read in its way and in the other", async ({ page, site }) => {
-  await open(page, site, `${query}&lang=de`);
-  await hook(page, "play").click();
-  await expect.poll(() => value(page, "step")).toBe(20);
-  await expect(hook(page, "accuracy")).toContainText(/^\d+,\d%/);
-  await expect(hook(page, "epsilon")).toContainText(/0,\d+/);
-  expect(await value(page, "accuracy"), "programs read it as ever").toBeLessThan(1);
-  for (const typed of ["0,25", "0.25"]) {
-    await hook(page, "learning-rate").fill(typed);
-    await hook(page, "learning-rate").press("Enter");
-    await expect(page).toHaveURL(/rate=0\.25/);
-    await expect(hook(page, "learning-rate")).toHaveValue("0,25");
-    await hook(page, "learning-rate").fill("4");
-    await hook(page, "learning-rate").press("Enter");
-  }
 });
 
 test("another language is chosen in the header: the run stays, the choice is kept, and a link's goes before it", async ({ page, site }) => {
@@ -258,35 +331,6 @@ test("an open lesson goes on in the other language, with its numbers", async ({ 
   await expect(lesson.getByText("2 / 8").or(lesson.getByText("2 von 8"))).toBeVisible();
   expect(await leftovers(page)).toEqual([]);
 });
-
-test("a word is explained in the page's language", async ({ page, site }) => {
-  await open(page, site, `${query}&lang=de`);
-  await hook(page, "play").click();
-  await expect.poll(() => value(page, "step")).toBe(20);
-  await page.locator("[data-word=epoch]").click();
-  const text = /^epoch: (.*)\n(.*)$/m.exec(readFileSync("../../www/glossary.de.txt", "utf8"))!;
-  await expect(page.getByRole("dialog").getByRole("heading")).toHaveText(text[1]);
-  await expect(page.getByRole("dialog")).toContainText(text[2]);
-});
-
-for (const [width, height] of [[320, 700], [390, 844], [1440, 900]]) {
-  test(`German fits into ${width} by ${height}`, async ({ page, site }) => {
-    await page.setViewportSize({ width, height });
-    await open(page, site, `${query}&lang=de`);
-    const beyond = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    expect(await beyond()).toBeLessThanOrEqual(0);
-    await hook(page, "play").click();
-    await expect.poll(() => value(page, "step")).toBe(20);
-    await allControls(page);
-    expect(await beyond()).toBeLessThanOrEqual(0);
-    const rows = await page.locator("header.bar").evaluate((bar) => bar.getBoundingClientRect().height);
-    if (width === 1440) expect(rows, "the header is one row").toBeLessThan(80);
-    // No label runs under its field.
-    const covered = await page.locator(".control.number .label > *").evaluateAll((all) =>
-      all.filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.textContent));
-    expect(covered).toEqual([]);
-  });
-}
 
 test("a frame speaks as the page around it, or as its element says", async ({ browser, site }) => {
   for (const [attributes, lang, spoken] of [["", "de", "de"], [`lang="en"`, "de", "en"], ["", "fr", "en"]]) {
