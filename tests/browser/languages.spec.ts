@@ -43,6 +43,7 @@ test("in German a page is German from the first sight to what is refused: it fit
   const lab = page.getByTestId("noise-lab");
   const meaning = page.getByTestId("epsilon-meaning");
   const preset = page.getByTestId("preset");
+  const steps = page.locator("#number-steps");
   const beyond = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   /** On screens from wide to narrow, and then as it was. */
   const onScreens = async (look: (width: number) => Promise<void>) => {
@@ -201,6 +202,8 @@ test("in German a page is German from the first sight to what is refused: it fit
     ] as const) {
       await preset.selectOption("no-privacy");
       await preset.selectOption("quick-linear");
+      await steps.fill("20");
+      await steps.press("Enter");
       await choose();
       await stepTo1();
       const assumptions = meaning.locator("ul").first();
