@@ -38,24 +38,57 @@ async function tells(page: Page) {
 
 test.use({ colorScheme: "light" });
 
-test("at first sight the ringed digit is there before the noise, and static after; under its own settings alone", async ({ page, site }) => {
-  await open(page, site, "?backend=cpu");
-  await expect(page.getByTestId("stage-step")).toContainText("A recorded step");
-  await expect(ringed(page)).toHaveCount(1);
-  await tells(page);
-  await expect(page.getByTestId("preset")).toHaveValue("quick-linear");
-  await hook(page, "lot").fill("300");
-  await hook(page, "lot").press("Enter");
-  await expect(page.getByTestId("stage-step")).not.toContainText("recorded");
-  await expect(ringed(page)).toHaveCount(0);
-});
-
 /** The last line of a recorded run, as the page writes its numbers. */
 function recorded(file: string) {
   const [step, accuracy, tight] = readFileSync(`../../www/${file}`, "utf8").trim().split("\n").pop()!.split(",").map(Number);
   // What ε and δ alone allow who accuses five of a hundred that were not in.
   return { step: String(step), accuracy: `${(100 * accuracy).toFixed(1)}%`, found: String(Math.ceil(100 * (0.05 * Math.exp(tight) + 1e-5))) };
 }
+
+test("what was recorded is shown under its own settings alone, of either digits; the first run's end offers two more", async ({ page, site }) => {
+  const [note, digits] = [page.getByTestId("recorded"), hook(page, "dataset")];
+  await open(page, site, "?backend=cpu");
+
+  await test.step("at first sight the ringed digit is there before the noise, and static after; under its own settings alone", async () => {
+    await expect(page.getByTestId("stage-step")).toContainText("A recorded step");
+    await expect(ringed(page)).toHaveCount(1);
+    await tells(page);
+    await expect(page.getByTestId("preset")).toHaveValue("quick-linear");
+    const lot = await hook(page, "lot").inputValue();
+    for (const [size, rings] of [["300", 0], [lot, 1]] as const) {
+      await hook(page, "lot").fill(size);
+      await hook(page, "lot").press("Enter");
+      const step = expect(page.getByTestId("stage-step"));
+      await (rings ? step : step.not).toContainText("recorded");
+      await expect(ringed(page)).toHaveCount(rings);
+    }
+  });
+
+  await test.step("where drawn digits are chosen beside MNIST, the recorded run is of those", async () => {
+    await expect(note).toContainText(process.env.HUSHGRAD_DATA === "mnist" ? "Recorded: MNIST" : "drawn by the program");
+    const before = await digits.inputValue();
+    await digits.selectOption("synthetic");
+    await expect(note).toContainText("Recorded: digits drawn by the program");
+    await expect(page.getByTestId("odds-found")).toHaveText(recorded("recorded-drawn.csv").found);
+    await expect(ringed(page)).toHaveCount(1);
+    await digits.selectOption(before);
+    await expect(note).toContainText(process.env.HUSHGRAD_DATA === "mnist" ? "Recorded: MNIST" : "drawn by the program");
+  });
+
+  await test.step("a run that has ended offers the next two, and one of them begins at a click", async () => {
+    await expect(page.getByTestId("next-runs")).toHaveCount(0);
+    await hook(page, "play").click();
+    await expect.poll(() => value(page, "step"), { timeout: 120_000 }).toBe(400);
+    const next = page.getByTestId("next-runs").locator("button");
+    await expect(next).toHaveCount(2);
+    await expect(next.first()).toContainText("ε ≤ 0.55");
+    await next.first().click();
+    await expect(page.getByTestId("preset")).toHaveValue("quick-cnn");
+    // The first run's steps are no answer.
+    await expect.poll(() => value(page, "step")).toBeLessThan(400);
+    await expect.poll(() => value(page, "step"), { timeout: 120_000 }).toBeGreaterThan(0);
+  });
+});
 
 test("a site without MNIST opens full, on what was recorded on drawn digits, and shows no number of MNIST's", async ({ page, site, watched }) => {
   watched.allowed.push(/404/);
@@ -94,33 +127,6 @@ test("a site without MNIST opens full, on what was recorded on drawn digits, and
   await expect(ringed(page)).toHaveCount(0);
 });
 
-test("where drawn digits are chosen beside MNIST, the recorded run is of those", async ({ page, site }) => {
-  await open(page, site, "?backend=cpu");
-  await expect(page.getByTestId("recorded")).toContainText(process.env.HUSHGRAD_DATA === "mnist" ? "Recorded: MNIST" : "drawn by the program");
-  await hook(page, "dataset").selectOption("synthetic");
-  await expect(page.getByTestId("recorded")).toContainText("Recorded: digits drawn by the program");
-  await expect(page.getByTestId("odds-found")).toHaveText(recorded("recorded-drawn.csv").found);
-  await expect(ringed(page)).toHaveCount(1);
-});
-
-test("of one's own step any digit can be ringed, by a click and by the arrow keys, and the difference is that one's", async ({ page, site }) => {
-  await page.emulateMedia({ reducedMotion: "reduce" });
-  await open(page, site, query);
-  await hook(page, "step-once").click();
-  await expect(page.getByTestId("stage-step")).toContainText("Step 1.");
-  await expect(page.getByTestId("stage-lot")).toContainText("drawn at random");
-  await tells(page);
-  const buttons = page.locator(".lot-buttons button");
-  const other = ((await place(page)) + 9) % 38;
-  await buttons.nth(other).click();
-  await expect.poll(() => place(page)).toBe(other);
-  await tells(page);
-  await page.keyboard.press("ArrowRight");
-  await expect.poll(() => place(page)).toBe(other + 1);
-  await tells(page);
-  await expect(page.getByTestId("stage-length")).toHaveText(/of length [\d.]+, cut to (1|0\.99\d*)\.$/);
-});
-
 /** The stations that are lit from now on, in order. */
 async function walked(page: Page): Promise<() => Promise<string>> {
   await page.evaluate(() => {
@@ -133,145 +139,149 @@ async function walked(page: Page): Promise<() => Promise<string>> {
   return () => page.evaluate(() => (window as { seen?: string[] }).seen!.join(""));
 }
 
-test("a run that has come to its end stands on the stage with its last step, and is not walked through", async ({ page, site }) => {
-  await open(page, site, `${query}&steps=60`);
-  const seen = await walked(page);
-  await hook(page, "play").click();
-  await expect.poll(() => value(page, "step")).toBe(60);
-  await expect(page.getByTestId("stage-step")).toContainText("Step 60.");
-  await tells(page);
-  // A walk begins a quarter of a second after the step.
-  await page.waitForTimeout(1_000);
-  expect(await seen()).toBe("");
-});
-
-test("without the ringed image the sum is another, and what is released is another draw", async ({ page, site }) => {
-  await page.emulateMedia({ reducedMotion: "reduce" });
+test("the stage fits its screen, walks in slow motion, shows any digit of one's own step, and tells where there is no noise", async ({ page, site }) => {
   await open(page, site, query);
-  await hook(page, "step-once").click();
-  await expect(page.getByTestId("stage-step")).toContainText("Step 1.");
-  await expect(ringed(page)).toHaveCount(1);
-  const [sum, released] = [await ink(page, "stage-sum"), await ink(page, "stage-released")];
-  await page.getByText("Without it", { exact: true }).click();
-  await expect.poll(async () => correlation(await ink(page, "stage-released"), released)).toBeLessThan(0.5);
-  const without = await ink(page, "stage-sum");
-  expect(without).not.toEqual(sum);
-  expect(correlation(without, sum)).toBeGreaterThan(0.7);
+
+  for (const width of [320, 390, 1440, 2560]) {
+    await test.step(`the stage fits a screen ${width} pixels wide`, async () => {
+      await page.setViewportSize({ width, height: 900 });
+      await expect(page.getByTestId("stage")).toBeVisible();
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+      const lot = (await page.locator(".lot-digits").boundingBox())!;
+      expect(lot.width / 8).toBeGreaterThanOrEqual(24);
+      expect(lot.y).toBeLessThan(520);
+      if (width < 720) {
+        const bar = (await page.locator(".transport").boundingBox())!;
+        expect(bar.height).toBeLessThanOrEqual(66);
+        expect((await page.locator("header.bar").boundingBox())!.height).toBeLessThanOrEqual(60);
+        await expect(page.getByTestId("preset")).toBeHidden();
+        await page.getByTestId("more").click();
+        await expect(page.getByTestId("preset")).toBeVisible();
+        await expect(hook(page, "reset")).toBeVisible();
+        await page.getByTestId("more").click();
+      }
+    });
+  }
+
+  await test.step("slow motion walks the stations, and noise falls at the last; not where no motion is wanted", async () => {
+    await page.setViewportSize({ width: 1440, height: 900 });
+    const seen = await walked(page);
+    await expect(page.locator(".station.lit")).toHaveCount(0);
+    await hook(page, "step-once").click();
+    await expect.poll(seen).toMatch(/0123$/);
+    await expect(page.locator(".station.lit")).toHaveCount(0);
+    await page.emulateMedia({ reducedMotion: "reduce" });
+    const before = await seen();
+    await hook(page, "step-once").click();
+    await expect(page.getByTestId("stage-step")).toContainText("Step 2.");
+    await page.waitForTimeout(800);
+    expect(await seen()).toBe(before);
+  });
+
+  await test.step("of one's own step any digit can be ringed, by a click and by the arrow keys, and the difference is that one's", async () => {
+    await hook(page, "reset").click();
+    await expect.poll(() => value(page, "step")).toBe(0);
+    await hook(page, "step-once").click();
+    await expect(page.getByTestId("stage-step")).toContainText("Step 1.");
+    await expect(page.getByTestId("stage-lot")).toContainText("drawn at random");
+    await tells(page);
+    const buttons = page.locator(".lot-buttons button");
+    const other = ((await place(page)) + 9) % 38;
+    await buttons.nth(other).click();
+    await expect.poll(() => place(page)).toBe(other);
+    await tells(page);
+    await page.keyboard.press("ArrowRight");
+    await expect.poll(() => place(page)).toBe(other + 1);
+    await tells(page);
+    await expect(page.getByTestId("stage-length")).toHaveText(/of length [\d.]+, cut to (1|0\.99\d*)\.$/);
+  });
+
+  await test.step("without the ringed image the sum is another, and what is released is another draw", async () => {
+    await expect(ringed(page)).toHaveCount(1);
+    const [sum, released] = [await ink(page, "stage-sum"), await ink(page, "stage-released")];
+    await page.getByText("Without it", { exact: true }).click();
+    await expect.poll(async () => correlation(await ink(page, "stage-released"), released)).toBeLessThan(0.5);
+    const without = await ink(page, "stage-sum");
+    expect(without).not.toEqual(sum);
+    expect(correlation(without, sum)).toBeGreaterThan(0.7);
+  });
+
+  await test.step("presets are cards with what they learn, how well, and at what ε; one is chosen by its card", async () => {
+    await page.getByTestId("cards").click();
+    const cards = page.locator(".cards .card");
+    await expect(cards.first()).toBeVisible();
+    expect(await cards.count()).toBeGreaterThanOrEqual(5);
+    await expect(page.getByTestId("card-quick-linear")).toContainText(/9\d\.\d% of test digits, ε ≤ 0\.53\d, 400 steps/);
+    await expect(page.getByTestId("card-no-privacy")).toContainText("no guarantee");
+    for (const card of await cards.all()) await expect(card).toContainText(/, about \d+ (s|minutes) on a laptop’s CPU/);
+    await accessible(page, "the cards");
+    await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
+    await page.getByTestId("card-quick-cnn").click();
+    await expect(page.locator(".cards-dialog")).toBeHidden();
+    await expect(page.getByTestId("preset")).toHaveValue("quick-cnn");
+    await page.getByTestId("cards").click();
+    await page.keyboard.press("Escape");
+    await expect(page.locator(".cards-dialog")).toBeHidden();
+  });
+
+  await test.step("without noise the digit is in what is released, and no guarantee is claimed", async () => {
+    await page.getByTestId("preset").selectOption("no-privacy");
+    await expect(ringed(page)).toHaveCount(0);
+    await hook(page, "step-once").click();
+    await expect(ringed(page)).toHaveCount(1);
+    const digit = await ink(page, "lot", await place(page));
+    expect(correlation(await ink(page, "stage-difference-after"), digit)).toBeGreaterThan(0.8);
+    await expect(page.getByTestId("stage-says")).toContainText("no privacy guarantee");
+    await expect(page.getByTestId("odds-found")).toHaveText("100");
+    await expect(page.getByTestId("odds")).toContainText("Nothing bounds");
+  });
 });
 
-test("without noise the digit is in what is released, and no guarantee is claimed", async ({ page, site }) => {
-  await page.emulateMedia({ reducedMotion: "reduce" });
-  await open(page, site, "?backend=cpu&preset=no-privacy&dataset=synthetic");
-  await hook(page, "step-once").click();
-  await expect(ringed(page)).toHaveCount(1);
-  const digit = await ink(page, "lot", await place(page));
-  expect(correlation(await ink(page, "stage-difference-after"), digit)).toBeGreaterThan(0.8);
-  await expect(page.getByTestId("stage-says")).toContainText("no privacy guarantee");
-  await expect(page.getByTestId("odds-found")).toHaveText("100");
-  await expect(page.getByTestId("odds")).toContainText("Nothing bounds");
-});
-
-test("the odds are of what is planned, then of what was released, and are those of the privacy curve", async ({ page, site }) => {
-  await open(page, site, query + "&steps=40");
+test("a run that has come to its end: its last step, its odds, and the same model without privacy beside it", async ({ page, site }) => {
+  const chart = page.locator(".results .chart").first();
   const found = page.getByTestId("odds-found");
+  await open(page, site, `${query}&steps=100`);
+  await expect(chart.locator("path.line-open")).toHaveCount(0);
   await expect(page.getByTestId("odds")).toContainText("planned steps");
   await expect(found).toHaveText(/^\d+$/);
   const planned = Number(await found.textContent());
   expect(planned).toBeGreaterThan(5);
-  await hook(page, "play").click();
-  await expect.poll(() => value(page, "step")).toBe(40);
-  await expect(page.getByTestId("odds")).toContainText("released so far");
-  await page.getByTestId("epsilon-meaning").locator("summary").first().click();
-  await expect(page.getByTestId("attack-source")).toContainText("By the whole privacy curve");
-  const share = Number.parseFloat((await page.getByTestId("attack-found").textContent())!);
-  await expect(found).toHaveText(String(Math.ceil(share)));
-  expect(Number(await found.textContent())).toBeLessThanOrEqual(planned);
-  await expect(page.locator(".people.right .accused")).toHaveCount(Math.ceil(share));
-});
-
-test("slow motion walks the stations, and noise falls at the last; not where no motion is wanted", async ({ page, site }) => {
-  await open(page, site, query);
   const seen = await walked(page);
-  await expect(page.locator(".station.lit")).toHaveCount(0);
-  await hook(page, "step-once").click();
-  await expect.poll(seen).toMatch(/0123$/);
-  await expect(page.locator(".station.lit")).toHaveCount(0);
-  await page.emulateMedia({ reducedMotion: "reduce" });
-  const before = await seen();
-  await hook(page, "step-once").click();
-  await expect(page.getByTestId("stage-step")).toContainText("Step 2.");
-  await page.waitForTimeout(800);
-  expect(await seen()).toBe(before);
-});
-
-test("a private run is shown beside the same model without privacy, from its first steps on", async ({ page, site }) => {
-  await open(page, site, query + "&steps=100");
-  const chart = page.locator(".results .chart").first();
-  await expect(chart.locator("path.line-open")).toHaveCount(0);
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBe(100);
-  await expect(chart.locator("path.line-open")).toHaveCount(1);
-  await chart.locator(".as-table summary").click();
-  const head = chart.locator("thead th");
-  await expect(head.filter({ hasText: "without privacy" })).toHaveCount(1);
-  const [file] = await exported(page, "Curves (CSV)");
-  const steps = readFileSync(await file.path(), "utf8").split("\n").filter((line) => /^\d+,0/.test(line)).map((line) => Number(line.split(",")[0]));
-  expect(steps).toEqual(expect.arrayContaining([0, 1, 2, 4, 8, 100]));
-  // A run without privacy is its own baseline.
-  await page.getByTestId("preset").selectOption("no-privacy");
-  await hook(page, "play").click();
-  await expect.poll(() => value(page, "step")).toBeGreaterThan(20);
-  await hook(page, "pause").click();
-  await expect(chart.locator("path.line-open")).toHaveCount(0);
-});
 
-for (const width of [320, 390, 1440, 2560]) {
-  test(`the stage fits a screen ${width} pixels wide`, async ({ page, site }) => {
-    await page.setViewportSize({ width, height: 900 });
-    await open(page, site, query);
-    await expect(page.getByTestId("stage")).toBeVisible();
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
-    const lot = (await page.locator(".lot-digits").boundingBox())!;
-    expect(lot.width / 8).toBeGreaterThanOrEqual(24);
-    expect(lot.y).toBeLessThan(520);
-    if (width < 720) {
-      const bar = (await page.locator(".transport").boundingBox())!;
-      expect(bar.height).toBeLessThanOrEqual(66);
-      expect((await page.locator("header.bar").boundingBox())!.height).toBeLessThanOrEqual(60);
-      await page.getByTestId("more").click();
-      await expect(page.getByTestId("preset")).toBeVisible();
-      await expect(hook(page, "reset")).toBeVisible();
-    }
+  await test.step("it stands on the stage with its last step, and is not walked through", async () => {
+    await expect(page.getByTestId("stage-step")).toContainText("Step 100.");
+    await tells(page);
+    // A walk begins a quarter of a second after the step.
+    await page.waitForTimeout(1_000);
+    expect(await seen()).toBe("");
   });
-}
 
-test("presets are cards with what they learn, how well, and at what ε; one is chosen by its card", async ({ page, site }) => {
-  await open(page, site, query);
-  await page.getByTestId("cards").click();
-  const cards = page.locator(".cards .card");
-  await expect(cards.first()).toBeVisible();
-  expect(await cards.count()).toBeGreaterThanOrEqual(5);
-  await expect(page.getByTestId("card-quick-linear")).toContainText(/9\d\.\d% of test digits, ε ≤ 0\.53\d, 400 steps/);
-  await expect(page.getByTestId("card-no-privacy")).toContainText("no guarantee");
-  for (const card of await cards.all()) await expect(card).toContainText(/, about \d+ (s|minutes) on a laptop’s CPU/);
-  await accessible(page, "the cards");
-  await page.getByTestId("card-quick-cnn").click();
-  await expect(page.locator(".cards-dialog")).toBeHidden();
-  await expect(page.getByTestId("preset")).toHaveValue("quick-cnn");
-  await page.getByTestId("cards").click();
-  await page.keyboard.press("Escape");
-  await expect(page.locator(".cards-dialog")).toBeHidden();
-});
+  await test.step("the odds are of what is planned, then of what was released, and are those of the privacy curve", async () => {
+    await expect(page.getByTestId("odds")).toContainText("released so far");
+    await page.getByTestId("epsilon-meaning").locator("summary").first().click();
+    await expect(page.getByTestId("attack-source")).toContainText("By the whole privacy curve");
+    const share = Number.parseFloat((await page.getByTestId("attack-found").textContent())!);
+    await expect(found).toHaveText(String(Math.ceil(share)));
+    expect(Number(await found.textContent())).toBeLessThanOrEqual(planned);
+    await expect(page.locator(".people.right .accused")).toHaveCount(Math.ceil(share));
+  });
 
-test("a run that has ended offers the next two, and one of them begins at a click", async ({ page, site }) => {
-  await open(page, site, "?backend=cpu");
-  await expect(page.getByTestId("next-runs")).toHaveCount(0);
-  await hook(page, "play").click();
-  await expect.poll(() => value(page, "step"), { timeout: 120_000 }).toBe(400);
-  const next = page.getByTestId("next-runs").locator("button");
-  await expect(next).toHaveCount(2);
-  await expect(next.first()).toContainText("ε ≤ 0.55");
-  await next.first().click();
-  await expect(page.getByTestId("preset")).toHaveValue("quick-cnn");
-  await expect.poll(() => value(page, "step"), { timeout: 120_000 }).toBeGreaterThan(0);
+  await test.step("a private run is shown beside the same model without privacy, from its first steps on", async () => {
+    await expect(chart.locator("path.line-open")).toHaveCount(1);
+    await chart.locator(".as-table summary").click();
+    const head = chart.locator("thead th");
+    await expect(head.filter({ hasText: "without privacy" })).toHaveCount(1);
+    const [file] = await exported(page, "Curves (CSV)");
+    const steps = readFileSync(await file.path(), "utf8").split("\n").filter((line) => /^\d+,0/.test(line)).map((line) => Number(line.split(",")[0]));
+    expect(steps).toEqual(expect.arrayContaining([0, 1, 2, 4, 8, 100]));
+    // A run without privacy is its own baseline.
+    await page.getByTestId("preset").selectOption("no-privacy");
+    await expect.poll(() => value(page, "step")).toBe(0);
+    await hook(page, "play").click();
+    await expect.poll(() => value(page, "step")).toBeGreaterThan(20);
+    await hook(page, "pause").click();
+    await expect(chart.locator("path.line-open")).toHaveCount(0);
+  });
 });
