@@ -5,83 +5,138 @@ import { allControls, expect, hook, open, rows, share, test, value } from "./fix
 
 const query = "?backend=cpu&dataset=synthetic&encoder=clip&noise=gaussian&sigma=2&lot=64&rate=0.5&steps=6&controls=sigma,clip";
 
-test("a task leaves what it names, fixes all else, says so, and is ended by one press", async ({ page, site }) => {
-  await open(page, site, query);
-  await expect(page.getByTestId("task")).toContainText("This task leaves you: Noise scale, Clip norm. All else is fixed.");
-  await page.getByText("Advanced", { exact: true }).click();
-  const free = await page.locator(".control").evaluateAll((all) =>
-    all.flatMap((control) => [...control.querySelectorAll<HTMLInputElement>("input[type=text], input[type=range], select")].filter((field) => !field.disabled).map((field) => field.id || field.ariaLabel)));
-  // On how many cores it is computed is no setting: a run is the same to the last bit.
-  expect(free.sort()).toEqual(["Clip norm, slider", "Noise scale, slider", "cores", "number-clip", "number-sigma"]);
-  await expect(page.getByTestId("preset")).toBeDisabled();
-  await expect(page.getByTestId("cards")).toBeDisabled();
-  await expect(page.getByRole("button", { name: "Sweep Lot size: four runs" })).toBeDisabled();
-  await expect(page.locator(".own-files")).toBeHidden();
-  await accessible(page, "a task");
-  await page.getByTestId("unlock").click();
-  await expect(page.getByTestId("task")).toHaveCount(0);
-  for (const name of ["lot", "learning-rate", "noise-family", "encoder"] as const) await expect(hook(page, name)).toBeEnabled();
-  await expect(page.getByTestId("preset")).toBeEnabled();
-  await expect(page).not.toHaveURL(/controls/);
-});
-
-for (const [width, height] of [[390, 844], [1440, 900]]) {
-  test(`the names in its sentence lead to the fields, by keyboard, whichever panel they are in; ${width} pixels`, async ({ page, site }) => {
-    await page.setViewportSize({ width, height });
-    await open(page, site, query.replace("controls=sigma,clip", "controls=sigma,rate,momentum"));
-    for (const [name, field] of [["Learning rate", "#number-rate"], ["Noise scale", "#number-sigma"], ["Momentum", "#number-momentum"]]) {
-      await page.getByTestId("task").getByRole("button", { name }).press("Enter");
-      await expect(page.locator(field)).toBeFocused();
-      await expect(page.locator(field)).toBeInViewport();
-      await expect(page.locator(field)).toBeEnabled();
-    }
-  });
-}
-
-test("it goes on through a change, a reload and a shared link", async ({ page, site, context }) => {
+test("a task leaves what it names, fixes all else, goes on through lesson, change and link, and is ended by one press", async ({ page, site, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await open(page, site, query);
-  await hook(page, "noise-scale").fill("3");
-  await hook(page, "noise-scale").press("Enter");
-  await expect.poll(() => page.url()).toMatch(/sigma=3.*&controls=sigma,clip$/);
-  await share(page);
-  await expect(page.getByTestId("notice")).toContainText("copied");
-  const link = await page.evaluate(() => navigator.clipboard.readText());
-  expect(link).toBe(page.url());
-  for (const again of [() => page.reload(), () => page.goto(link)]) {
-    await again();
-    await expect(hook(page, "noise-scale")).toHaveValue("3");
+
+  for (const [width, height] of [[320, 640], [390, 844], [1920, 1080], [1440, 900]]) {
+    await test.step(`its bar is within a window of ${width} pixels, and its buttons large enough`, async () => {
+      await page.setViewportSize({ width, height });
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+      for (const name of ["unlock", "task-hand-in"]) {
+        const box = (await page.getByTestId(name).boundingBox())!;
+        expect(Math.min(box.width, box.height), name).toBeGreaterThanOrEqual(24);
+      }
+    });
+  }
+
+  await test.step("it leaves what it names, fixes all else, and says so", async () => {
+    await expect(page.getByTestId("task")).toContainText("This task leaves you: Noise scale, Clip norm. All else is fixed.");
+    await page.getByText("Advanced", { exact: true }).click();
+    const free = await page.locator(".control").evaluateAll((all) =>
+      all.flatMap((control) => [...control.querySelectorAll<HTMLInputElement>("input[type=text], input[type=range], select")].filter((field) => !field.disabled).map((field) => field.id || field.ariaLabel)));
+    // On how many cores it is computed is no setting: a run is the same to the last bit.
+    expect(free.sort()).toEqual(["Clip norm, slider", "Noise scale, slider", "cores", "number-clip", "number-sigma"]);
+    await expect(page.getByTestId("preset")).toBeDisabled();
+    await expect(page.getByTestId("cards")).toBeDisabled();
+    await expect(page.getByRole("button", { name: "Sweep Lot size: four runs" })).toBeDisabled();
+    await expect(page.locator(".own-files")).toBeHidden();
+    await accessible(page, "a task");
+    await page.emulateMedia({ colorScheme: null, reducedMotion: null });
+  });
+
+  await test.step("a lesson takes its own settings in a task, and gives the task's back", async () => {
+    await page.getByTestId("lessons").locator("summary").click();
+    await page.getByTestId("lessons").getByRole("button", { name: /One step in slow motion/ }).click();
+    await expect(hook(page, "lot")).toHaveValue("256");
+    await expect(hook(page, "lot")).toBeDisabled();
+    await page.getByRole("button", { name: "Close the lesson" }).click();
+    await expect(hook(page, "lot")).toHaveValue("64");
+    await expect(hook(page, "noise-scale")).toHaveValue("2");
+    await expect(page.getByTestId("task")).toBeVisible();
+  });
+
+  await test.step("by keyboard and by dragging only what is free moves", async () => {
+    const clip = page.locator("#number-clip");
+    await expect(clip).toHaveValue("1");
+    await clip.press("ArrowUp");
+    await expect(clip).not.toHaveValue("1");
+    const drag = async (name: string) => {
+      const slider = page.getByRole("slider", { name });
+      await slider.scrollIntoViewIfNeeded();
+      const box = (await slider.boundingBox())!;
+      await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+      await page.mouse.down();
+      await page.mouse.move(box.x + box.width * 0.9, box.y + box.height / 2, { steps: 4 });
+      await page.mouse.up();
+    };
+    await drag("Noise scale, slider");
+    await expect(hook(page, "noise-scale")).not.toHaveValue("2");
+    await drag("Lot size, slider");
+    await expect(hook(page, "lot")).toHaveValue("64");
+    await drag("Learning rate, slider");
+    await expect(hook(page, "learning-rate")).toHaveValue("0.5");
+  });
+
+  await test.step("it goes on through a change, a reload and a shared link", async () => {
+    await hook(page, "noise-scale").fill("3");
+    await hook(page, "noise-scale").press("Enter");
+    await expect.poll(() => page.url()).toMatch(/sigma=3.*&controls=sigma,clip$/);
+    await share(page);
+    await expect(page.getByTestId("notice")).toContainText("copied");
+    const link = await page.evaluate(() => navigator.clipboard.readText());
+    expect(link).toBe(page.url());
+    for (const again of [() => page.reload(), () => page.goto(link)]) {
+      await again();
+      await expect(hook(page, "noise-scale")).toHaveValue("3");
+      await expect(hook(page, "noise-scale")).toBeEnabled();
+      await expect(hook(page, "lot")).toBeDisabled();
+      await expect(page.getByTestId("task")).toBeVisible();
+    }
+  });
+
+  await test.step("one press ends it", async () => {
+    await expect(page).toHaveURL(/controls/);
+    await expect(page.getByTestId("preset")).toBeDisabled();
+    await page.getByTestId("unlock").click();
+    await expect(page.getByTestId("task")).toHaveCount(0);
+    for (const name of ["lot", "learning-rate", "noise-family", "encoder"] as const) await expect(hook(page, name)).toBeEnabled();
+    await expect(page.getByTestId("preset")).toBeEnabled();
+    await expect(page).not.toHaveURL(/controls/);
+  });
+});
+
+test("a name that is none gets a sentence, the others lead to their fields by keyboard, and a free preset may be taken", async ({ page, site }) => {
+  await open(page, site, query.replace("lot=64", "lot=48").replace("controls=sigma,clip", "controls=sigma,rate,momentum,preset,magic"));
+
+  await test.step("a name that is none gets a sentence", async () => {
+    await expect(hook(page, "error")).toContainText("“magic” is none of them");
     await expect(hook(page, "noise-scale")).toBeEnabled();
     await expect(hook(page, "lot")).toBeDisabled();
-    await expect(page.getByTestId("task")).toBeVisible();
+    await page.getByRole("button", { name: "Dismiss the message" }).click();
+  });
+
+  for (const [width, height] of [[1440, 900], [390, 844]]) {
+    await test.step(`the names in its sentence lead to the fields, by keyboard, whichever panel they are in; ${width} pixels`, async () => {
+      await page.setViewportSize({ width, height });
+      await expect(page.locator("#number-momentum")).not.toBeInViewport();
+      for (const [name, field] of [["Learning rate", "#number-rate"], ["Noise scale", "#number-sigma"], ["Momentum", "#number-momentum"]]) {
+        await page.getByTestId("task").getByRole("button", { name }).press("Enter");
+        await expect(page.locator(field)).toBeFocused();
+        await expect(page.locator(field)).toBeInViewport();
+        await expect(page.locator(field)).toBeEnabled();
+      }
+      // As it was before the names were followed.
+      await page.getByText("Advanced", { exact: true }).click();
+      await expect(page.locator("#number-momentum")).toBeHidden();
+    });
   }
+
+  await test.step("a preset that is free may be taken, whatever it sets", async () => {
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await expect(hook(page, "lot")).toHaveValue("48");
+    await page.getByTestId("preset").selectOption("cpu");
+    await expect(hook(page, "lot")).toHaveValue("64");
+    await expect(hook(page, "lot")).toBeDisabled();
+    await expect(page.getByTestId("task")).toBeVisible();
+  });
 });
 
-test("by keyboard and by dragging only what is free moves", async ({ page, site }) => {
-  await open(page, site, query);
-  const clip = page.locator("#number-clip");
-  await clip.press("ArrowUp");
-  await expect(clip).not.toHaveValue("1");
-  const drag = async (name: string) => {
-    const slider = page.getByRole("slider", { name });
-    await slider.scrollIntoViewIfNeeded();
-    const box = (await slider.boundingBox())!;
-    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
-    await page.mouse.down();
-    await page.mouse.move(box.x + box.width * 0.9, box.y + box.height / 2, { steps: 4 });
-    await page.mouse.up();
-  };
-  await drag("Noise scale, slider");
-  await expect(hook(page, "noise-scale")).not.toHaveValue("2");
-  await drag("Lot size, slider");
-  await expect(hook(page, "lot")).toHaveValue("64");
-  await drag("Learning rate, slider");
-  await expect(hook(page, "learning-rate")).toHaveValue("0.5");
-});
-
-test("what would set more is refused: another run's settings, the lab's noise; a run that goes on ends the task", async ({ page, site }) => {
+test("what would set more is refused: another run's settings, the lab's noise; a run that goes on ends the task, and an old link and a frame have none", async ({ page, site }) => {
   test.slow();
   await open(page, site, query.replace("&controls=sigma,clip", ""));
+  await expect(page.getByTestId("task")).toHaveCount(0);
+  await expect(hook(page, "lot")).toBeEnabled();
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBe(6);
   await hook(page, "lot").fill("48");
@@ -103,49 +158,7 @@ test("what would set more is refused: another run's settings, the lab's noise; a
   await expect(hook(page, "lot")).toHaveValue("64");
   await expect(page.getByTestId("task")).toHaveCount(0);
   await expect(hook(page, "lot")).toBeEnabled();
-});
-
-test("a lesson takes its own settings in a task, and gives the task's back", async ({ page, site }) => {
-  await open(page, site, query);
-  await page.getByTestId("lessons").locator("summary").click();
-  await page.getByTestId("lessons").getByRole("button", { name: /One step in slow motion/ }).click();
-  await expect(hook(page, "lot")).toHaveValue("256");
-  await expect(hook(page, "lot")).toBeDisabled();
-  await page.getByRole("button", { name: "Close the lesson" }).click();
-  await expect(hook(page, "lot")).toHaveValue("64");
-  await expect(hook(page, "noise-scale")).toHaveValue("2");
-  await expect(page.getByTestId("task")).toBeVisible();
-});
-
-test("a preset that is free may be taken, whatever it sets", async ({ page, site }) => {
-  await open(page, site, "?backend=cpu&dataset=synthetic&controls=preset");
-  await page.getByTestId("preset").selectOption("cpu");
-  await expect(hook(page, "lot")).toHaveValue("64");
-  await expect(hook(page, "lot")).toBeDisabled();
-  await expect(page.getByTestId("task")).toBeVisible();
-});
-
-test("a name that is none gets a sentence; an old link and a frame have no task", async ({ page, site }) => {
-  await open(page, site, "?backend=cpu&dataset=synthetic&controls=sigma,magic");
-  await expect(hook(page, "error")).toContainText("“magic” is none of them");
-  await expect(hook(page, "noise-scale")).toBeEnabled();
-  await expect(hook(page, "lot")).toBeDisabled();
-  await open(page, site, "?backend=cpu&dataset=synthetic&sigma=2");
-  await expect(page.getByTestId("task")).toHaveCount(0);
-  await expect(hook(page, "lot")).toBeEnabled();
   await page.goto(`${site.url}embed.html?backend=cpu&dataset=synthetic&controls=sigma,lot`);
   await expect(page.locator(".embed-controls").getByTestId("lot")).toBeEnabled();
   await expect(page.getByTestId("task")).toHaveCount(0);
 });
-
-for (const [width, height] of [[320, 640], [390, 844], [1440, 900], [1920, 1080]]) {
-  test(`the bar of a task is within a window of ${width} pixels, and its buttons large enough`, async ({ page, site }) => {
-    await page.setViewportSize({ width, height });
-    await open(page, site, query);
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
-    for (const name of ["unlock", "task-hand-in"]) {
-      const box = (await page.getByTestId(name).boundingBox())!;
-      expect(Math.min(box.width, box.height), name).toBeGreaterThanOrEqual(24);
-    }
-  });
-}
