@@ -121,7 +121,7 @@ for (const [seed, model, noise] of [
   });
 }
 
-test("what the noise lab is asked goes through its link and back; what is wrong in one is named", async ({ page, site }) => {
+test("what the noise lab is asked goes through its link and back; what is wrong in one is named, and a theme that it names stays in it", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic&steps=50&lab=gaussian,laplace&lab-envelope=26");
   const asked = async () => ({
     ticked: await page.locator(".lab-questions input:checked").evaluateAll((all) => all.map((box) => box.id)),
@@ -149,9 +149,13 @@ test("what the noise lab is asked goes through its link and back; what is wrong 
   await expect(page.getByTestId("lab")).toBeVisible();
   expect(await asked(), "the page remembers").toEqual(before);
 
-  await open(page, site, "?backend=cpu&dataset=synthetic&lab=gaussian,magic&lab-epsilon=-3");
+  await open(page, site, "?backend=cpu&dataset=synthetic&lab=gaussian,magic&lab-epsilon=-3&theme=dark");
   await expect(page.getByTestId("lab")).toBeVisible();
   for (const wrong of ["“magic” is not", "lab-epsilon", "“-3” is not"]) await expect(hook(page, "error")).toContainText(wrong);
+  await hook(page, "model").selectOption("mlp");
+  await expect(page).toHaveURL(/[?&]model=mlp&.*theme=dark/);
+  await page.getByTestId("theme").selectOption("light");
+  await expect(page).toHaveURL(/[?&]theme=light/);
 });
 
 test("an address of 100 KB gets a sentence, and the page works", async ({ page, site }) => {
@@ -160,44 +164,35 @@ test("an address of 100 KB gets a sentence, and the page works", async ({ page, 
   await expect(hook(page, "noise-scale")).toHaveValue("1.4");
 });
 
-test("the share button copies the address, or shows it", async ({ page, site, context }) => {
+test("the theme is chosen, kept, set by a link, and put in none; the share button copies the address, or shows it", async ({ page, site, context }) => {
+  const query = "?backend=cpu&dataset=synthetic";
+  const html = page.locator("html");
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
-  await open(page, site, "?backend=cpu&dataset=synthetic");
-  await hook(page, "lot").fill("32");
-  await hook(page, "lot").press("Enter");
-  await share(page);
-  await expect(page.getByTestId("notice")).toContainText("copied");
-  expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/[?&]lot=32/);
-});
+  await open(page, site, query);
 
-test("where the browser has no clipboard for the page, the link is shown", async ({ page, site }) => {
-  // As at an address of plain http.
-  await page.addInitScript(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
-  await open(page, site, "?backend=cpu&dataset=synthetic");
-  await share(page);
-  await expect(page.getByTestId("notice")).toContainText(`take it from here: ${page.url()}`);
-});
+  await test.step("the visitor's own theme is not put in the address, which is copied", async () => {
+    await page.getByTestId("theme").selectOption("dark");
+    await hook(page, "model").selectOption("mlp");
+    await expect(page).toHaveURL(/[?&]model=mlp/);
+    expect(page.url()).not.toContain("theme");
+    await hook(page, "lot").fill("32");
+    await hook(page, "lot").press("Enter");
+    await share(page);
+    await expect(page.getByTestId("notice")).toContainText("copied");
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/[?&]lot=32/);
+  });
 
-test("the theme is chosen, kept, and set by a link", async ({ page, site }) => {
-  await open(page, site, "?backend=cpu&dataset=synthetic");
-  await page.getByTestId("theme").selectOption("dark");
-  await open(page, site, "?backend=cpu&dataset=synthetic");
-  await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
-  await open(page, site, "?backend=cpu&dataset=synthetic&theme=light");
-  await expect(page.locator("html")).toHaveAttribute("data-theme", "light");
-  await open(page, site, "?backend=cpu&dataset=synthetic");
-  await expect(page.locator("html"), "a link changes nobody's choice").toHaveAttribute("data-theme", "dark");
-});
+  await test.step("a link sets the theme, and changes nobody's choice, which is kept", async () => {
+    await open(page, site, `${query}&theme=light`);
+    await expect(html).toHaveAttribute("data-theme", "light");
+    // As at an address of plain http, from here on.
+    await page.addInitScript(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
+    await open(page, site, query);
+    await expect(html, "a link changes nobody's choice").toHaveAttribute("data-theme", "dark");
+  });
 
-test("a theme that the link names stays in it; the visitor's own is not put there", async ({ page, site }) => {
-  await open(page, site, "?backend=cpu&dataset=synthetic&theme=dark");
-  await hook(page, "model").selectOption("mlp");
-  await expect(page).toHaveURL(/[?&]model=mlp&.*theme=dark/);
-  await page.getByTestId("theme").selectOption("light");
-  await expect(page).toHaveURL(/[?&]theme=light/);
-  await open(page, site, "?backend=cpu&dataset=synthetic");
-  await page.getByTestId("theme").selectOption("dark");
-  await hook(page, "model").selectOption("mlp");
-  await expect(page).toHaveURL(/[?&]model=mlp/);
-  expect(page.url()).not.toContain("theme");
+  await test.step("where the browser has no clipboard for the page, the link is shown", async () => {
+    await share(page);
+    await expect(page.getByTestId("notice")).toContainText(`take it from here: ${page.url()}`);
+  });
 });
