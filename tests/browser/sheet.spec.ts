@@ -4,6 +4,8 @@ import { allControls, expect, hook, open, test, value } from "./fixtures";
 
 const query = "?backend=cpu&preset=quick-linear&dataset=synthetic";
 
+const { step } = test;
+
 const opener = (page: Page) => page.getByRole("navigation", { name: "Panels" }).getByRole("button", { name: "Set-up" });
 const sheet = (page: Page) => page.getByTestId("set-up");
 
@@ -22,11 +24,11 @@ const seen = (page: Page, selector: string) =>
   });
 
 for (const [width, height] of [[390, 844], [320, 640]] as const) {
-  test.describe(`on a phone of ${width} pixels`, () => {
-    test.use({ viewport: { width, height } });
+  test(`on a phone of ${width} pixels the set-up is a sheet over the stage's lower half, and on a desk it is always there`, async ({ page, site }) => {
+    await page.setViewportSize({ width, height });
+    await open(page, site, query);
 
-    test("the set-up is a sheet over the stage's lower half, by keyboard, and the focus comes back", async ({ page, site }) => {
-      await open(page, site, query);
+    await step("it is opened and closed by keyboard, and the focus comes back", async () => {
       await hook(page, "step-once").click();
       await expect(page.getByTestId("stage-step")).toContainText("Step 1.");
       await expect(sheet(page)).toBeHidden();
@@ -66,11 +68,11 @@ for (const [width, height] of [[390, 844], [320, 640]] as const) {
       await expect(opener(page)).toBeFocused();
     });
 
-    test("with the sheet open a setting changes what stands above it, and the transport goes on", async ({ page, site }) => {
-      await open(page, site, query);
+    await step("with the sheet open a setting changes what stands above it, and the transport goes on", async () => {
       await opener(page).click();
       await hook(page, "model").selectOption("mlp");
       await expect(page).toHaveURL(/model=mlp/);
+      await expect.poll(() => value(page, "step")).toBe(0);
       await hook(page, "step-once").click();
       await expect.poll(() => value(page, "step")).toBe(1);
       await expect(page.getByTestId("stage-step")).toContainText("Step 1.");
@@ -84,6 +86,14 @@ for (const [width, height] of [[390, 844], [320, 640]] as const) {
       await expect.poll(bottom).toBeLessThanOrEqual(1);
       await page.getByRole("navigation", { name: "Panels" }).getByRole("button", { name: "Stage" }).click();
       await expect(sheet(page)).toBeHidden();
+    });
+
+    await step("on a desk nothing opens or closes it", async () => {
+      await page.setViewportSize({ width: 1440, height: 900 });
+      await expect(sheet(page)).toBeVisible();
+      await expect(page.getByTestId("set-up-close")).toBeHidden();
+      await page.keyboard.press("Escape");
+      await expect(sheet(page)).toBeVisible();
     });
   });
 }
@@ -102,12 +112,4 @@ test("a lesson opens the sheet where it speaks of the set-up, and puts it away",
   await expect(sheet(page)).toBeVisible();
   await page.getByRole("button", { name: "Close the lesson" }).click();
   await expect(sheet(page)).toBeHidden();
-});
-
-test("on a desk the set-up is always there, and nothing opens or closes it", async ({ page, site }) => {
-  await open(page, site, query);
-  await expect(sheet(page)).toBeVisible();
-  await expect(page.getByTestId("set-up-close")).toBeHidden();
-  await page.keyboard.press("Escape");
-  await expect(sheet(page)).toBeVisible();
 });
