@@ -134,7 +134,7 @@ impl Deref for Images {
 
 impl fmt::Debug for Images {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes of images", self.len())
+        f.debug_struct("Images").field("bytes", &self.len()).finish_non_exhaustive()
     }
 }
 
