@@ -21,19 +21,22 @@ enum Held {
     Drawn(Arc<Drawn>),
 }
 
+/// An image that may have been drawn. A set and its parts share them.
+type Shared = Arc<OnceLock<Box<[u8]>>>;
+
 struct Drawn {
     draw: Draw,
     seed: u64,
     first: u64,
     pixels: usize,
-    each: Box<[OnceLock<Box<[u8]>>]>,
+    each: Box<[Shared]>,
     all: OnceLock<Arc<[u8]>>,
 }
 
 impl Drawn {
-    fn new(draw: Draw, seed: u64, first: u64, len: usize, pixels: usize) -> Self {
-        let each = (0..len).map(|_| OnceLock::new()).collect();
-        Self { draw, seed, first, pixels, each, all: OnceLock::new() }
+    fn part(&self, range: Range<usize>) -> Self {
+        let (first, each) = (self.first + range.start as u64, self.each[range].into());
+        Self { draw: self.draw, seed: self.seed, first, pixels: self.pixels, each, all: OnceLock::new() }
     }
 
     fn one(&self, i: usize) -> &[u8] {
@@ -64,7 +67,8 @@ impl Drawn {
 impl Images {
     /// Images `first..first + len` of `seed`, of so many bytes each. None is drawn before it is asked for.
     pub(super) fn drawn(draw: Draw, seed: u64, first: u64, len: usize, pixels: usize) -> Self {
-        Self(Held::Drawn(Arc::new(Drawn::new(draw, seed, first, len, pixels))))
+        let each = (0..len).map(|_| Shared::default()).collect();
+        Self(Held::Drawn(Arc::new(Drawn { draw, seed, first, pixels, each, all: OnceLock::new() })))
     }
 
     /// Bytes of image `i`, where each has `pixels`.
@@ -79,12 +83,10 @@ impl Images {
         }
     }
 
-    /// The images of `range`, where each has `pixels` bytes: copied, or to be drawn anew.
+    /// The images of `range`, where each has `pixels` bytes: copied, or to be drawn for both.
     pub(super) fn part(&self, range: Range<usize>, pixels: usize) -> Self {
         match &self.0 {
-            Held::Drawn(drawn) if drawn.all.get().is_none() => {
-                Self::drawn(drawn.draw, drawn.seed, drawn.first + range.start as u64, range.len(), pixels)
-            }
+            Held::Drawn(drawn) if drawn.all.get().is_none() => Self(Held::Drawn(Arc::new(drawn.part(range)))),
             _ => self[range.start * pixels..range.end * pixels].into(),
         }
     }
@@ -201,18 +203,18 @@ mod tests {
     fn nothing_is_drawn_that_nobody_asked_for_and_nothing_twice() {
         static DRAWN: AtomicUsize = AtomicUsize::new(0);
         let drawn = || DRAWN.load(Ordering::Relaxed);
-        let images = Images::drawn(
-            |seed, index, image| {
-                DRAWN.fetch_add(1, Ordering::Relaxed);
-                image.fill((10 * seed + index) as u8);
-            },
-            2,
-            5,
-            9,
-            4,
-        );
+        let draw = |seed: u64, index: u64, image: &mut [u8]| {
+            DRAWN.fetch_add(1, Ordering::Relaxed);
+            image.fill((10 * seed + index) as u8);
+        };
+        let images = Images::drawn(draw, 2, 5, 9, 4);
         let (part, len) = (images.part(3..5, 4), images.len());
         assert_eq!((len, part.len(), drawn()), (36, 8, 0));
+        // What a part draws is drawn for the whole, and the other way round.
+        let whole = Images::drawn(draw, 2, 5, 9, 4);
+        assert_eq!((whole.part(6..9, 4).one(2, 4), whole.one(8, 4), drawn()), (&[33; 4][..], &[33; 4][..], 1));
+        assert_eq!((whole.part(7..9, 4).part(1..2, 4)[0], drawn()), (33, 1));
+        DRAWN.store(0, Ordering::Relaxed);
         assert_eq!(images.clone().one(8, 4), [33; 4]);
         assert_eq!((images.one(8, 4), drawn()), (&[33; 4][..], 1));
         assert_eq!((images[35], images[0], drawn()), (33, 25, 9));

@@ -98,16 +98,12 @@ impl Found {
 
 /// What cargo builds of a file: `src/bin/NAME…`, `tests/NAME…`, else the library.
 fn target(file: &Path) -> String {
-    let parts: Vec<String> = file.with_extension("").iter().map(|part| part.to_string_lossy().into_owned()).collect();
-    let after = |folder: &str| parts.iter().position(|part| part == folder).and_then(|at| parts.get(at + 1));
-    match (after("bin"), after("tests"), parts.first()) {
-        (Some(name), ..) => format!("--bin {name}"),
-        (None, _, Some(first)) if first == "xtask" => "--bin xtask".to_owned(),
-        (None, Some(name), _)
-            if parts.first().is_some_and(|first| first == "tests") || !parts.contains(&"src".to_owned()) =>
-        {
-            format!("--test {name}")
-        }
+    let file = file.with_extension("");
+    let parts: Vec<&str> = file.iter().filter_map(|part| part.to_str()).collect();
+    match parts[..] {
+        ["xtask", ..] => "--bin xtask".to_owned(),
+        ["src", "bin", name, ..] => format!("--bin {name}"),
+        ["tests", name, ..] | ["crates", _, "tests", name, ..] => format!("--test {name}"),
         _ => "--lib".to_owned(),
     }
 }
