@@ -214,6 +214,7 @@ async function read() {
 addEventListener("click", async ({ target }) => {
   const word = target.closest("[data-word]");
   if (!word) return;
+  const pressed = word.getBoundingClientRect();
   const told = await (glossary ??= read()).then((texts) => texts.get(word.dataset.word), (error) => {
     glossary = null;
     return [say("The glossary did not come"), `${error.message ?? error}. ${say("Check the connection, and press the word again.")}`];
@@ -222,7 +223,9 @@ addEventListener("click", async ({ target }) => {
   parts[2].textContent = say("Close");
   (word.closest("dialog") ?? document.body).append(explained);
   explained.showPopover({ source: word });
-  const [at, own] = [word, explained].map((each) => each.getBoundingClientRect());
+  // A chart that is drawn anew takes its legend's words with it.
+  const at = word.isConnected ? word.getBoundingClientRect() : pressed;
+  const own = explained.getBoundingClientRect();
   const [width, height] = [root.clientWidth, root.clientHeight];
   const below = at.bottom + 6 + own.height <= height || at.top < own.height + 6;
   const line = root.dir === "rtl" ? at.right - own.width : at.left;

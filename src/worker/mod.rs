@@ -29,6 +29,7 @@ pub mod lab;
 pub mod load_error;
 pub mod loader;
 pub mod look;
+pub(crate) mod opening_prices;
 pub mod protocol;
 pub mod read_set;
 #[cfg(target_arch = "wasm32")]

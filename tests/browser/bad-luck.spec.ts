@@ -51,7 +51,6 @@ test("a graphics device that is lost while nothing plays hands over to the CPU",
   // What wgpu tells of it.
   watched.allowed.push(/device|GPU/i);
   await loseDevice(page);
-  await page.waitForTimeout(1_000);
   await hook(page, "reset").click();
   await expect.poll(() => value(page, "step")).toBe(0);
   await expect(hook(page, "backend")).toHaveText("CPU");

@@ -44,38 +44,49 @@ async function after(one: Locator, other: Locator): Promise<boolean> {
   return a!.x + a!.width / 2 > b!.x + b!.width / 2;
 }
 
-for (const [width, height] of [[320, 700], [390, 844], [1440, 900], [1920, 1080]]) {
-  test(`from right to left nothing is beyond ${width} by ${height}, and nothing is inaccessible`, async ({ page, site }) => {
-    test.slow();
-    await page.setViewportSize({ width, height });
+for (const [what, sizes] of [["a phone", [[320, 700], [390, 844]]], ["a desk", [[1440, 900], [1920, 1080]]]] as const) {
+  test(`from right to left nothing is beyond the edges of ${what}, and nothing is inaccessible`, async ({ page, site }) => {
+    const resized = ([width, height]: readonly [number, number]) => page.setViewportSize({ width, height });
+    await resized(sizes[0]);
     await openRightToLeft(page, site, query);
-    expect(await beyond(page)).toEqual([]);
+    for (const size of sizes) {
+      await resized(size);
+      expect(await beyond(page), `${size}`).toEqual([]);
+    }
     await hook(page, "play").click();
     await expect.poll(() => value(page, "step")).toBe(20);
     await allControls(page);
-    expect(await beyond(page)).toEqual([]);
+    for (const size of sizes) {
+      await resized(size);
+      expect(await beyond(page), `${size}, trained`).toEqual([]);
+    }
     // What is folded, each panel of a phone, and menus.
     await page.evaluate(() => document.querySelectorAll<HTMLDetailsElement>("details:not(.menu, .badge)").forEach((each) => (each.open = true)));
-    const tabs = width < 720 ? await page.locator(".tabs button").all() : [];
+    const tabs = what === "a phone" ? await page.locator(".tabs button").all() : [];
     for (const tab of [null, ...tabs]) {
       await tab?.click();
-      expect(await beyond(page)).toEqual([]);
+      for (const size of sizes) {
+        await resized(size);
+        expect(await beyond(page), `${size}, a panel`).toEqual([]);
+      }
       await accessible(page, "from right to left");
     }
-    for (const menu of await page.locator(".menu > summary").all()) {
+    for (const menu of await page.locator(".menu > summary, .badge summary").all()) {
       const name = await menu.textContent();
       if (!(await menu.isVisible())) continue;
       await menu.click();
-      expect(await beyond(page), name ?? "").toEqual([]);
+      for (const size of sizes) {
+        await resized(size);
+        expect(await beyond(page), `${size}, ${name}`).toEqual([]);
+      }
       await page.keyboard.press("Escape");
     }
-    await page.locator(".badge summary").click();
-    expect(await beyond(page), "badge").toEqual([]);
-    await page.keyboard.press("Escape");
     await page.goto(page.url() + "&lesson=one-step.2");
-    await expect(page.getByTestId("lesson")).toBeVisible();
     await expect(page.getByTestId("lesson").locator("h3")).toBeVisible();
-    expect(await beyond(page), "a lesson").toEqual([]);
+    for (const size of sizes) {
+      await resized(size);
+      expect(await beyond(page), `${size}, a lesson`).toEqual([]);
+    }
     await accessible(page, "a lesson from right to left");
   });
 }

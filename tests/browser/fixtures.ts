@@ -213,12 +213,24 @@ export async function rested(page: Page): Promise<{ step: number; ledger: string
   return { step, ledger };
 }
 
-/** Opens the page and waits until its training thread has chosen its engine and all files and digits are there. */
+/** Waits until the accountant has answered and charts are drawn: what the page shows stays. */
+export const idle = (page: Page) => expect(page.locator("html")).not.toHaveAttribute("data-busy");
+
+/** Waits until whatever the training thread was asked would have begun, and what it tells of that would be shown. */
+export async function quiet(page: Page) {
+  for (let turn = 0; turn < 5; turn++) {
+    await thread(page).evaluate(() => new Promise((done) => void setTimeout(done)));
+    await idle(page);
+  }
+}
+
+/** Opens the page and waits until its training thread has chosen its engine, and files, digits and prices are there. */
 export async function open(page: Page, site: Site, query = "") {
   await page.goto(site.url + query);
   await expect(hook(page, "backend")).toHaveText(/CPU|WebGPU/i);
   await expect(page.getByTestId("digits-in-use")).toContainText(/to train on|zum Trainieren/);
   await expect(page.getByRole("progressbar", { name: "Loading digits" })).toHaveCount(0);
+  await idle(page);
 }
 
 /** Waits until what a visit without a network needs is kept. */

@@ -90,7 +90,7 @@ test("every word of every panel opens, at 390 as at 1440", async ({ page, site }
   }
 });
 
-test("a glossary that does not come is said, and comes at the next press", async ({ page, site, watched }) => {
+test("a glossary that does not come is said, and comes at the next press, even to a word that is gone by then", async ({ page, site, watched }) => {
   watched.allowed.push(/glossary/, /404/);
   await open(page, site, query);
   site.missing.add("glossary.txt");
@@ -100,6 +100,13 @@ test("a glossary that does not come is said, and comes at the next press", async
   await expect(dialog).toContainText("did not come");
   await page.keyboard.press("Escape");
   site.missing.delete("glossary.txt");
+  const pressed = (await door.boundingBox())!;
+  await page.route("**/glossary.txt", async (route) => {
+    await door.evaluate((word) => word.remove());
+    await route.continue();
+  });
   await door.click();
   await expect(dialog.getByRole("heading")).toHaveText("epoch");
+  const told = (await dialog.boundingBox())!;
+  expect(Math.abs(told.x - pressed.x), "where the word was").toBeLessThan(20);
 });

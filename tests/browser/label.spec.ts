@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { violations } from "./axe";
-import { expect, exported, hook, open, test, tight, value } from "./fixtures";
+import { expect, exported, hook, idle, open, test, tight, value } from "./fixtures";
 
 const STEPS = 30;
 const query = `?backend=cpu&dataset=synthetic&steps=${STEPS}`;
@@ -11,7 +11,7 @@ test("a run's privacy label: page, Markdown and registry entry say what the page
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBe(STEPS);
   await expect.poll(() => tight(page)).toBeGreaterThan(0);
-  await page.waitForTimeout(1_500);
+  await idle(page);
   const bound = await tight(page);
   const files: Record<string, string> = {};
   for (const [item, name] of [["HTML", "html"], ["Markdown", "md"], ["YAML", "yaml"]]) {

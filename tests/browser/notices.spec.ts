@@ -54,6 +54,7 @@ for (const [width, height] of [[1440, 900], [390, 844]] as const) {
 }
 
 test("a run that was deleted is had back for a while, where it was, and its ε stays counted", async ({ page, site }) => {
+  await page.clock.install();
   await open(page, site, query);
   for (let run = 0; run < 3; run++) {
     await hook(page, "step-once").click();
@@ -72,7 +73,7 @@ test("a run that was deleted is had back for a while, where it was, and its ε s
   await expect(undo).toContainText(`“${before[1]}” is deleted. What it released stays counted.`);
   // Time stands still for as long as the pointer is there, or the focus.
   await undo.hover();
-  await page.waitForTimeout(11_000);
+  await page.clock.runFor(11_000);
   await accessible(page, "a run that can be had back");
   await undo.getByRole("button", { name: "Undo" }).click();
   await expect(undo).toHaveCount(0);
@@ -91,6 +92,7 @@ test("a run that was deleted is had back for a while, where it was, and its ε s
   await expect(undo).toHaveCount(0);
   await rows(page).first().getByRole("button", { name: /^Delete/ }).click();
   await expect(undo).toBeVisible();
-  await expect(undo).toHaveCount(0, { timeout: 15_000 });
+  await page.clock.runFor(11_000);
+  await expect(undo).toHaveCount(0);
   await expect(rows(page)).toHaveCount(1);
 });

@@ -1,5 +1,5 @@
 import type { Page } from "@playwright/test";
-import { beforeThread, expect, hook, test, tight, value } from "./fixtures";
+import { beforeThread, expect, hook, idle, quiet, test, tight, value } from "./fixtures";
 import type { Site } from "./server";
 
 /** Holds back the last shards of the site's digits until they are let go. */
@@ -21,9 +21,6 @@ async function openSlowly(page: Page, site: Site, query: string) {
   return letGo;
 }
 
-/** Long enough for many steps on a part of the digits. */
-const LONG = 2_500;
-
 for (const act of ["play", "step-once"] as const) {
   test(`a run that is begun while digits arrive waits for all of them: ${act}`, async ({ page, site }) => {
     const letGo = await openSlowly(page, site, "?backend=cpu&steps=40");
@@ -31,7 +28,7 @@ for (const act of ["play", "step-once"] as const) {
     await expect(play).toHaveText("Play");
     await hook(page, act).click();
     await expect(play).toHaveText("Starting…");
-    await page.waitForTimeout(LONG);
+    await quiet(page);
     expect(await value(page, "step")).toBe(0);
     letGo();
     await expect.poll(() => value(page, "step")).toBe(act === "play" ? 40 : 1);
@@ -65,13 +62,13 @@ test("Pause ends the wait", async ({ page, site }) => {
   await expect(hook(page, "play")).toHaveText("Play");
   letGo();
   await expect(page.getByTestId("digits-in-use")).toContainText("60,000 to train on");
-  await page.waitForTimeout(500);
+  await quiet(page);
   expect(await value(page, "step")).toBe(0);
 });
 
 test("what a lesson's link plays has the ε of all digits", async ({ page, site }) => {
   const letGo = await openSlowly(page, site, "?backend=cpu&lesson=composition");
-  await page.waitForTimeout(LONG);
+  await quiet(page);
   expect(await value(page, "step")).toBe(0);
   letGo();
   await expect.poll(() => value(page, "step")).toBeGreaterThan(20);
@@ -98,7 +95,7 @@ test("an embed that plays at once waits for all digits, and says so", async ({ p
   await expect(hook(page, "backend")).toHaveText("CPU");
   await hook(page, "play").click();
   await expect(hook(page, "play").getByText("Starting…")).toBeVisible();
-  await page.waitForTimeout(LONG);
+  await quiet(page);
   expect(await value(page, "step")).toBe(0);
   letGo();
   await expect.poll(() => value(page, "step")).toBe(30);
@@ -140,7 +137,7 @@ test("ε before Play, while it plays and after are of the same steps: Student-t"
   });
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBe(200);
-  await page.waitForTimeout(LONG);
+  await idle(page);
   await expect.poll(async () => Number(/[\d.]+/.exec((await hook(page, "epsilon").textContent()) ?? "")?.[0])).toBe(before);
   expect(shown.length).toBeGreaterThan(0);
   expect(Math.max(...shown)).toBe(before);

@@ -1,5 +1,5 @@
 import type { Page } from "@playwright/test";
-import { allControls, expect, hook, open, share, test, value } from "./fixtures";
+import { allControls, expect, hook, idle, open, share, test, value } from "./fixtures";
 
 /** What can be pressed, is seen, and is less than 24 px wide or high. Links in a sentence are as high as its line (WCAG 2.2, 2.5.8). */
 const small = (page: Page) =>
@@ -35,7 +35,7 @@ for (const [width, height] of [[390, 844], [1440, 900]] as const) {
     await share(page);
     await expect(page.getByTestId("notice")).toBeVisible();
     await unfold(page);
-    await page.waitForTimeout(500);
+    await idle(page);
     await unfold(page);
     await page.locator(".hint").evaluateAll((all) => all.forEach((hint) => (hint as HTMLElement).click()));
     const tabs = page.getByRole("navigation", { name: "Panels" }).getByRole("button");

@@ -60,7 +60,7 @@ pub fn show_refuted(on: bool) {
     mark_root("data-refuted", on);
 }
 
-fn mark_root(attribute: &str, on: bool) {
+pub(super) fn mark_root(attribute: &str, on: bool) {
     if let Some(root) = document().document_element() {
         drop(root.toggle_attribute_with_force(attribute, on));
     }

@@ -3,6 +3,7 @@
 //! | module | what it is |
 //! | --- | --- |
 //! | `address` | addresses |
+//! | `busy` | the mark of a page that is about to change |
 //! | `elements` | elements of the page, and its clock |
 //! | `files` | files |
 //! | `frame` | the frame around an embedded page |
@@ -11,6 +12,7 @@
 //! | `theme` | colours |
 
 mod address;
+mod busy;
 mod elements;
 mod files;
 mod frame;
@@ -18,4 +20,4 @@ mod language;
 mod pointing;
 mod theme;
 
-pub use self::{address::*, elements::*, files::*, frame::*, language::*, pointing::*, theme::*};
+pub use self::{address::*, busy::*, elements::*, files::*, frame::*, language::*, pointing::*, theme::*};

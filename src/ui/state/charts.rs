@@ -3,7 +3,10 @@
 use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
 
-use crate::plot::{drawing::Drawing, series::Curve};
+use crate::{
+    plot::{drawing::Drawing, series::Curve},
+    ui::browser::Busy,
+};
 
 /// Charts are drawn anew at most this often.
 const REDRAW_MS: u32 = 100;
@@ -53,7 +56,7 @@ impl Charts {
     pub fn schedule(self) {
         self.due.update_value(|due| {
             due.get_or_insert_with(|| {
-                Timeout::new(REDRAW_MS, move || {
+                Busy::until(REDRAW_MS, move || {
                     self.due.set_value(None);
                     self.refresh();
                 })

@@ -98,6 +98,8 @@ mod page;
 pub mod pay_once;
 #[cfg(target_arch = "wasm32")]
 mod paying;
+#[cfg_attr(not(target_arch = "wasm32"), allow(dead_code, reason = "the page asks"))]
+mod planned;
 #[cfg(target_arch = "wasm32")]
 mod play;
 #[cfg(target_arch = "wasm32")]
@@ -135,7 +137,7 @@ pub(super) use self::{
     messages::{Origin, as_sentence},
     pad::OtherModel,
     page::Page,
-    projection::{OPEN_EPOCHS, planned_steps},
+    planned::{OPEN_EPOCHS, planned_steps},
     run_list::{Past, pin_class},
     snapshots::People,
 };

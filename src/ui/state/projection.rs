@@ -5,33 +5,25 @@ use std::sync::Arc;
 use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
 
-use super::digits::DigitSets;
+use super::{
+    digits::DigitSets,
+    planned::{projection_question, tight_question},
+};
 use crate::{
     plot::{drawing::Line, series::Point},
     train::projection::Projection,
     ui::{
+        browser,
         settings::{Family, Settings},
         threads::accountant::{AccountantClient, Topic},
     },
-    worker::accounts::{Answer, Question},
+    worker::accounts::Answer,
 };
 
 /// A projection waits until the settings have stood still this long.
 const PROJECTION_MS: u32 = 120;
-/// Points of the tight curve, and how long it waits where it takes long: the accountant answers one question at a time.
-const TIGHT: u64 = 6;
+/// How long the tight curve waits where it takes long: the accountant answers one question at a time.
 const TIGHT_MS: u32 = 600;
-
-/// Passes over the data that are projected where a run has no end.
-pub const OPEN_EPOCHS: u64 = 10;
-
-/// Steps that are accounted for in advance, on `train` examples.
-#[must_use]
-pub fn planned_steps(settings: &Settings, train: u32) -> u64 {
-    let all = settings.users.unwrap_or(train);
-    let open = OPEN_EPOCHS * u64::from(all) / u64::from(settings.lot.max(1));
-    settings.steps.unwrap_or(open).max(1)
-}
 
 /// The projected cost. Copied freely.
 #[derive(Clone, Copy)]
@@ -93,15 +85,14 @@ impl ProjectedCost {
 
     /// Looks anew at what the settings will cost, once they stand still.
     pub fn schedule(self) {
-        let due = Timeout::new(PROJECTION_MS, move || {
+        let due = browser::Busy::until(PROJECTION_MS, move || {
             // Of a part of the digits everything costs more, and no run is of a part.
             let train = self.digits.whole();
             let (Some(train), settings) = (train, self.settings.get_untracked()) else {
                 self.projection.set(None);
                 return self.tight.set(vec![]);
             };
-            let steps = planned_steps(&settings, train);
-            let question = Question::Projection { config: settings.config(), train, steps };
+            let question = projection_question(&settings, train);
             self.accountant.ask_latest(Topic::Projection, question, move |answer| {
                 // Of other digits that have come since, another answer comes.
                 if let (Answer::Projection(projection), true) = (answer, self.digits.train() == Some(train)) {
@@ -123,15 +114,13 @@ impl ProjectedCost {
             return self.tight_due.set_value(None);
         }
         let quick = settings.encoder.clips() && settings.family == Family::Gaussian;
-        let due = Timeout::new(if quick { 0 } else { TIGHT_MS }, move || self.ask_tight(settings, train));
+        let wait = if quick { 0 } else { TIGHT_MS };
+        let due = browser::Busy::until(wait, move || self.ask_tight(settings, train));
         self.tight_due.set_value(Some(due));
     }
 
     fn ask_tight(self, settings: Settings, train: u32) {
-        let steps = planned_steps(&settings, train);
-        let mut at: Vec<u64> = (1..=TIGHT).map(|i| (steps * i * i / (TIGHT * TIGHT)).max(1)).collect();
-        at.dedup();
-        let question = Question::Tight { config: settings.config(), train, steps: at };
+        let question = tight_question(&settings, train);
         self.accountant.ask_latest(Topic::Tight, question, move |answer| {
             if let Answer::Tight(Ok(points)) = answer
                 && self.digits.train() == Some(train)

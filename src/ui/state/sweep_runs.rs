@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::{appearance::Panel, charts::COLOURS, messages::as_sentence, page::Page, projection::planned_steps};
+use super::{appearance::Panel, charts::COLOURS, messages::as_sentence, page::Page, planned::planned_steps};
 use crate::{
     plot::{drawing::Line, format},
     train::config::RunConfig,

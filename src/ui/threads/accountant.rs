@@ -182,10 +182,15 @@ impl AccountantClient {
 
     fn send(self, question: Question, then: Then) {
         self.spawn();
+        let busy = browser::Busy::begin();
         self.0.update_value(|state| {
             let Some(thread) = &state.thread else { return };
             thread.send((state.asked, question));
-            state.waiting.push((state.asked, then));
+            let then = move |answer| {
+                then(answer);
+                drop(busy);
+            };
+            state.waiting.push((state.asked, Box::new(then)));
             state.asked = state.asked.wrapping_add(1);
         });
     }

@@ -1,0 +1,37 @@
+//! The mark of a page that is about to change by itself.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use gloo::timers::callback::Timeout;
+
+use super::mark_root;
+
+/// How many there are.
+static BUSY: AtomicU32 = AtomicU32::new(0);
+
+/// Marks the page (`data-busy`) while it lives: an answer of the accountant is on its way, or charts are to be drawn anew.
+pub struct Busy;
+
+impl Busy {
+    #[must_use]
+    pub fn begin() -> Self {
+        BUSY.fetch_add(1, Ordering::Relaxed);
+        mark_root("data-busy", true);
+        Self
+    }
+
+    /// Runs `act` after `ms` milliseconds. Dropping the timer cancels it.
+    pub fn until(ms: u32, act: impl FnOnce() + 'static) -> Timeout {
+        let busy = Self::begin();
+        Timeout::new(ms, move || {
+            act();
+            drop(busy);
+        })
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        mark_root("data-busy", BUSY.fetch_sub(1, Ordering::Relaxed) > 1);
+    }
+}

@@ -1,0 +1,79 @@
+//! What is asked of the accountant about settings, before Play.
+
+use crate::{ui::settings::Settings, worker::accounts::Question};
+
+/// Points of the tight curve.
+const TIGHT: u64 = 6;
+/// Passes over the data that are projected where a run has no end.
+pub const OPEN_EPOCHS: u64 = 10;
+
+/// Steps that are accounted for in advance, on `train` examples.
+#[must_use]
+pub fn planned_steps(settings: &Settings, train: u32) -> u64 {
+    let all = settings.users.unwrap_or(train);
+    let open = OPEN_EPOCHS * u64::from(all) / u64::from(settings.lot.max(1));
+    settings.steps.unwrap_or(open).max(1)
+}
+
+/// What they will cost.
+pub fn projection_question(settings: &Settings, train: u32) -> Question {
+    Question::Projection { config: settings.config(), train, steps: planned_steps(settings, train) }
+}
+
+/// Tight ε by step.
+pub fn tight_question(settings: &Settings, train: u32) -> Question {
+    let steps = planned_steps(settings, train);
+    let mut at: Vec<u64> = (1..=TIGHT).map(|i| (steps * i * i / (TIGHT * TIGHT)).max(1)).collect();
+    at.dedup();
+    Question::Tight { config: settings.config(), train, steps: at }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::{
+        ui::link,
+        worker::{
+            accounts::{Accounts, Answer},
+            opening_prices::{PRICES, known},
+            protocol::DRAWN,
+        },
+    };
+
+    /// Whether two answers have the same shape, and numbers that are equal but for the last bits, which another processor may round otherwise.
+    fn same(a: &Value, b: &Value) -> bool {
+        match (a, b) {
+            (Value::Number(a), Value::Number(b)) => {
+                let (a, b) = (a.as_f64().unwrap(), b.as_f64().unwrap());
+                (a - b).abs() <= 1e-9 * b.abs()
+            }
+            (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+            (Value::Object(a), Value::Object(b)) => {
+                a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
+            }
+            _ => a == b,
+        }
+    }
+
+    /// What is shipped is what the page asks as it opens, with MNIST and with drawn digits, and what the accountant computes.
+    #[test]
+    fn opening_prices_are_the_accountant_s() {
+        let settings = link::read("").0.settings;
+        let asked = [60_000, DRAWN.0]
+            .into_iter()
+            .flat_map(|train| [projection_question(&settings, train), tight_question(&settings, train)]);
+        let mut accounts = Accounts::default();
+        let computed: Vec<(Question, Answer)> =
+            asked.map(|question| (question.clone(), accounts.compute(question))).collect();
+        let fresh = serde_json::to_string(&computed).unwrap() + "\n";
+        if std::env::var_os("HUSHGRAD_WRITE").is_some() {
+            std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/src/worker/opening_prices.json"), &fresh).unwrap();
+        }
+        let shipped: Vec<(Question, Answer)> = serde_json::from_str(PRICES).unwrap();
+        let [shipped, fresh] = [&shipped, &computed].map(|all| serde_json::to_value(all).unwrap());
+        assert!(same(&shipped, &fresh), "HUSHGRAD_WRITE=1 cargo test opening_prices writes them anew:\n{fresh}");
+        assert!(computed.iter().all(|(question, _)| known::<_, Answer>(question).is_some()), "none is computed again");
+    }
+}
