@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Locator, Page } from "@playwright/test";
 import { accessible } from "./axe";
-import { allControls, expect, hook, open, test, value } from "./fixtures";
+import { allControls, edited, expect, hook, open, test, value } from "./fixtures";
 import type { Site } from "./server";
 
 // A language that is written from right to left needs a table that says so, and nothing else. There is none yet, so one is made up here.
@@ -16,11 +16,8 @@ const table = readFileSync("../../www/text/en.txt", "utf8")
 
 /** The page as its build would make it with such a table. */
 async function openRightToLeft(page: Page, site: Site, query: string) {
-  await page.route((url) => url.href.split(/[?#]/)[0] === site.url, async (route) => {
-    const response = await route.fetch();
-    const meta = '<meta name="hushgrad-text-ar" content="./text/ar.txt">\n  <meta name="hushgrad-text-en"';
-    await route.fulfill({ response, body: (await response.text()).replace('<meta name="hushgrad-text-en"', meta) });
-  });
+  const meta = '<meta name="hushgrad-text-ar" content="./text/ar.txt">\n  <meta name="hushgrad-text-en"';
+  await edited(page, site, (html) => html.replace('<meta name="hushgrad-text-en"', meta));
   await page.route("**/text/ar.txt", (route) => route.fulfill({ contentType: "text/plain; charset=utf-8", body: table }));
   await open(page, site, `${query}&lang=ar`);
   await expect(page.locator("html")).toHaveAttribute("dir", "rtl");

@@ -213,6 +213,13 @@ export async function rested(page: Page): Promise<{ step: number; ledger: string
   return { step, ledger };
 }
 
+/** Has the site's page come as `edit` makes it. */
+export const edited = (page: Page, site: Site, edit: (html: string) => string) =>
+  page.route((url) => url.href.split(/[?#]/)[0] === site.url, async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: edit(await response.text()) });
+  });
+
 /** Waits until the accountant has answered and charts are drawn: what the page shows stays. */
 export const idle = (page: Page) => expect(page.locator("html")).not.toHaveAttribute("data-busy");
 
