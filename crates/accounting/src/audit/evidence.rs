@@ -10,6 +10,7 @@ use crate::{
     error::PrivacyError,
     ledger::{Ledger, Part, Release},
     normal::{epsilon_gaussian, quantile},
+    pld::Profile,
     risk::{AttackBound, PrivacyCurve, RiskError},
     sampling::Sampling,
 };
@@ -22,7 +23,9 @@ const CANARIES_PER_GUESS: u32 = 20;
 const ALARMS: [f64; 5] = [0.003, 0.01, 0.03, 0.1, 0.3];
 /// Least number of scores without a canary that thresholds are taken from.
 const LEAST_SILENT: usize = 300;
-/// Points of a privacy curve that guesses are held against, on either side of ε. Between them it is taken for a line from above, which costs a bound a hundredth at most.
+/// Least rate of false positives that a privacy curve is computed for.
+const CUT_OFF: f64 = 1e-4;
+/// Points of a curve in closed form on either side of ε. Between them it is taken for a line from above, which costs a bound a hundredth at most.
 const POINTS: u32 = 16;
 /// Least and most factor on the noise of a run that is searched.
 const FACTORS: [f64; 2] = [0.0625, 16.0];
@@ -346,9 +349,17 @@ impl<'a> Family<'a> {
     }
 }
 
-/// The privacy curve of these books, from above, about δ and at larger δ, where guesses are.
+/// The privacy curve of these books, from above, for the rates of false positives that guesses and thresholds have, and at δ.
 fn curve(books: &Books, delta: f64) -> Result<PrivacyCurve, AuditError> {
     let losses = books.losses()?.with_tolerance(TOLERANCE);
     let epsilon = losses.epsilon(delta)?.value;
-    Ok(PrivacyCurve::new(losses.curve_about(epsilon, delta, POINTS)?)?)
+    let points = match losses.profile(CUT_OFF) {
+        Profile::Curve(mut points) if !points.is_empty() => {
+            points.push((epsilon, delta));
+            points
+        }
+        // A closed form for each point, or none of them.
+        _ => losses.curve_about(epsilon, delta, POINTS)?,
+    };
+    Ok(PrivacyCurve::new(points)?)
 }
