@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Locator, Page } from "@playwright/test";
 import { accessible } from "./axe";
-import { allControls, edited, expect, hook, open, test, value } from "./fixtures";
+import { allControls, edited, expect, hook, idle, open, test, value } from "./fixtures";
 import type { Site } from "./server";
 
 // A language that is written from right to left needs a table that says so, and nothing else. There is none yet, so one is made up here.
@@ -185,6 +185,7 @@ test("keys go where they point: sliders, the pictures of the lot, and a presente
 test("a word is explained under it, at the side where its line begins", async ({ page, site }) => {
   await page.setViewportSize({ width: 1440, height: 900 });
   await openRightToLeft(page, site, query);
+  await idle(page);
   const word = page.locator("[data-word]:visible").first();
   await word.click();
   const explained = page.locator(".explained");

@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 import { readFileSync } from "node:fs";
-import { expect, exported, hook, open, test, value } from "./fixtures";
+import { expect, exported, hook, idle, open, test, value } from "./fixtures";
 
 const STEPS = 6;
 const query = `?backend=cpu&dataset=synthetic&steps=${STEPS}`;
@@ -48,6 +48,7 @@ test("charts as SVG: each by its name, with title, legend, and a curve in a colo
   // Files are read on paper.
   await page.getByTestId("theme").selectOption("dark");
   const files = new Map<string, string>();
+  await idle(page);
   for (const file of await exported(page, "Charts (SVG)", 4)) files.set(file.suggestedFilename(), readFileSync(await file.path(), "utf8"));
   expect([...files.keys()].sort()).toEqual(["accuracy", "attacker", "epsilon", "trade-off"].map((name) => `hushgrad-${name}.svg`));
 
@@ -96,6 +97,7 @@ for (const [where, more, width, tab, charts] of [
     if (tab) await page.getByRole("navigation", { name: "Panels" }).getByRole("button", { name: tab }).click();
     await expect(page.locator(".panel.results")).toBeHidden();
     if (more) await expect(page.getByTestId("lab-table").locator("tbody tr")).toHaveCount(1);
+    await idle(page);
     const files = await exported(page, "Charts (PNG)", charts.length);
     expect(files.map((file) => file.suggestedFilename()).sort()).toEqual(charts.map((name) => `hushgrad-${name}.png`));
     for (const file of files) {
@@ -146,6 +148,7 @@ test("the recorded run is exported as nobody's own", async ({ page, site }) => {
   }
   await expect(page.locator(".results path.line-recorded").first()).toBeAttached();
   // What the model reads before it is trained, and what is set will cost, are the visitor's own.
+  await idle(page);
   for (const file of await exported(page, "Charts (SVG)", 2)) {
     const picture = readFileSync(await file.path(), "utf8");
     expect(picture).not.toContain("recorded");

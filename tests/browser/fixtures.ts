@@ -231,13 +231,12 @@ export async function quiet(page: Page) {
   }
 }
 
-/** Opens the page and waits until its training thread has chosen its engine, and files, digits and prices are there. */
+/** Opens the page and waits until its training thread has chosen its engine and all files and digits are there; prices may still come ({@link idle}). */
 export async function open(page: Page, site: Site, query = "") {
   await page.goto(site.url + query);
   await expect(hook(page, "backend")).toHaveText(/CPU|WebGPU/i);
   await expect(page.getByTestId("digits-in-use")).toContainText(/to train on|zum Trainieren/);
   await expect(page.getByRole("progressbar", { name: "Loading digits" })).toHaveCount(0);
-  await idle(page);
 }
 
 /** Waits until what a visit without a network needs is kept. */

@@ -19,7 +19,7 @@ const FRAME: f64 = 12.0;
 /// Draws a frame around the element of a hook, and none around the last; brings it into sight. Where it is higher than the window is
 /// clear, its heading is framed. `again`: the frame was drawn before, and who has scrolled away from it is left there.
 ///
-/// Returns the strip and the element: when either changes its size, the frame is to be drawn again.
+/// Returns the strip, the page's panels and the element: when one of them changes its size, the frame is to be drawn again.
 pub fn point_at(hook: Option<&str>, again: bool) -> Vec<Element> {
     let left = again && one(&format!(".{POINTED}")).is_some_and(|old| !in_window(&old));
     for class in [POINTED, WANTED] {
@@ -29,7 +29,7 @@ pub fn point_at(hook: Option<&str>, again: bool) -> Vec<Element> {
     }
     let clear = make_room();
     let element = hook.and_then(|hook| one(&format!("[data-testid=\"{hook}\"]")));
-    let watched = one(STRIP).into_iter().chain(element.clone()).collect();
+    let watched = [one(STRIP), one("main"), element.clone()].into_iter().flatten().collect();
     let Some(element) = element else { return watched };
     let around = |selector: &str| element.closest(selector).ok().flatten();
     if let Some(details) = around("details:not([open])") {

@@ -86,8 +86,8 @@ pub fn panel(page: Page) -> impl IntoView {
     })
 }
 
-/// The frame around what the open step points at. It is drawn again when that, or the strip, changes its size: runs that are trained to
-/// compare with make their list longer.
+/// The frame around what the open step points at. It is drawn again when that, the strip or the page changes its size: runs that are trained
+/// to compare with make their list longer, and results that come move it down.
 #[derive(Clone, Copy)]
 struct Frame {
     page: Page,
