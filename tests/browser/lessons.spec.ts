@@ -313,7 +313,7 @@ const ALONE: Record<string, (page: Page) => Promise<void>> = {
   },
   // What comes above moves what is framed down.
   "what-helps.2": (page) => page.evaluate(() => {
-    document.querySelector(".panel.results")!.append(Object.assign(document.createElement("div"), { style: "height: 300px" }));
+    document.querySelector("main > .runs")!.before(Object.assign(document.createElement("div"), { style: "height: 300px" }));
   }),
   "shape-of-noise.3": (page) => expect(lesson(page).locator("em")).toHaveText("one"),
   "shape-of-noise.4": (page) => expect(lesson(page)).toContainText("exp(-abs(x)^1.5)+0.1*exp(-x^2/9)"),

@@ -17,11 +17,12 @@ const WANTED: &str = "wanted";
 const FRAME: f64 = 12.0;
 
 /// Draws a frame around the element of a hook, and none around the last; brings it into sight. Where it is higher than the window is
-/// clear, its heading is framed. `again`: the frame was drawn before, and who has scrolled away from it is left there.
+/// clear, its heading is framed. Who has scrolled away from what was framed `before` is left there.
 ///
 /// Returns the strip, the page's panels and the element: when one of them changes its size, the frame is to be drawn again.
-pub fn point_at(hook: Option<&str>, again: bool) -> Vec<Element> {
-    let left = again && one(&format!(".{POINTED}")).is_some_and(|old| !in_window(&old));
+pub fn point_at(hook: Option<&str>, before: Option<Framed>) -> (Vec<Element>, Option<Framed>) {
+    let old = one(&format!(".{POINTED}"));
+    let left = before.zip(old).is_some_and(|(before, old)| before.is_left(Framed::of(&old)));
     for class in [POINTED, WANTED] {
         if let Some(old) = one(&format!(".{class}")) {
             drop(old.class_list().remove_1(class));
@@ -30,7 +31,7 @@ pub fn point_at(hook: Option<&str>, again: bool) -> Vec<Element> {
     let clear = make_room();
     let element = hook.and_then(|hook| one(&format!("[data-testid=\"{hook}\"]")));
     let watched = [one(STRIP), one("main"), element.clone()].into_iter().flatten().collect();
-    let Some(element) = element else { return watched };
+    let Some(element) = element else { return (watched, None) };
     let around = |selector: &str| element.closest(selector).ok().flatten();
     if let Some(details) = around("details:not([open])") {
         // A setting that is folded away would not be there. What is itself a fold is pointed at as it is.
@@ -50,7 +51,7 @@ pub fn point_at(hook: Option<&str>, again: bool) -> Vec<Element> {
     let found = [whole, Some(element.clone()), heading].into_iter().flatten().find(fits).unwrap_or(element);
     drop(found.class_list().add_1(POINTED));
     if left {
-        return watched;
+        return (watched, before);
     }
     // Only as far as needed.
     let options = js_sys::Object::new();
@@ -60,12 +61,30 @@ pub fn point_at(hook: Option<&str>, again: bool) -> Vec<Element> {
     {
         drop(scroll.call1(&found, &options));
     }
-    watched
+    (watched, Some(Framed::of(&found)))
 }
 
-fn in_window(element: &Element) -> bool {
-    let place = element.get_bounding_client_rect();
-    place.bottom() > 0.0 && place.top() < number(window().inner_height())
+/// Where what is framed was when it was framed, from the page's top, and how far the page was scrolled.
+#[derive(Clone, Copy)]
+pub struct Framed {
+    top: f64,
+    scrolled: f64,
+}
+
+impl Framed {
+    fn of(element: &Element) -> Self {
+        let scrolled = window().scroll_y().unwrap_or_default();
+        Self { top: element.get_bounding_client_rect().top() + scrolled, scrolled }
+    }
+
+    /// Whether the visitor has scrolled since. The browser scrolls as well: with what it shows, at most as far as that has moved, and to the end of a
+    /// page that became shorter.
+    fn is_left(self, now: Self) -> bool {
+        let (moved, by) = (now.top - self.top, now.scrolled - self.scrolled);
+        let end = document().document_element().map_or(0, |root| root.scroll_height());
+        let at_end = now.scrolled + number(window().inner_height()) >= f64::from(end) - 2.0;
+        by > moved.max(0.0) + 2.0 || by < moved.min(0.0) - 2.0 && !at_end
+    }
 }
 
 /// Tells the style sheet what the edges of the window are covered by: `--lesson-floor` under the strip, `--clear-top` and

@@ -13,7 +13,7 @@ use super::{
     text::{is_true, paragraphs},
 };
 use crate::ui::{
-    browser,
+    browser::{self, Framed},
     size::closures::{bool_memo, effect, on_click, on_event, view_fn},
     state::{
         Page, Standing,
@@ -74,7 +74,7 @@ pub fn panel(page: Page) -> impl IntoView {
         for wait in SHOWN_MS {
             let show = move || {
                 if open.try_get_untracked() == Some(place) {
-                    frame.draw(false);
+                    frame.draw(None);
                 }
             };
             set_timeout(show, std::time::Duration::from_millis(wait));
@@ -98,12 +98,13 @@ struct Frame {
 struct Observed {
     observer: Option<(ResizeObserver, Closure<dyn Fn()>)>,
     elements: Vec<Element>,
+    framed: Option<Framed>,
 }
 
 impl Frame {
     fn new(page: Page) -> Self {
         let frame = Self { page, observed: StoredValue::new_local(Observed::default()) };
-        let again = Closure::<dyn Fn()>::new(move || frame.draw(true));
+        let again = Closure::<dyn Fn()>::new(move || frame.draw(frame.observed.with_value(|observed| observed.framed)));
         let observer = ResizeObserver::new(again.as_ref().unchecked_ref()).ok();
         frame.observed.update_value(|observed| observed.observer = observer.map(|observer| (observer, again)));
         on_cleanup(move || {
@@ -114,12 +115,13 @@ impl Frame {
         frame
     }
 
-    fn draw(self, again: bool) {
+    fn draw(self, before: Option<Framed>) {
         let (lessons, set) = (self.page.lessons, self.page.lessons.set.get_untracked());
         let hook = lessons.open.get_untracked().zip(set);
         let hook = hook.and_then(|((lesson, step), set)| set.lessons[lesson].steps[step].point.clone());
-        let elements = browser::point_at(hook.as_deref(), again);
+        let (elements, framed) = browser::point_at(hook.as_deref(), before);
         self.observed.update_value(|observed| {
+            observed.framed = framed;
             let Some((observer, _)) = &observed.observer else { return };
             // What is observed anew is told of at once: only what is not observed yet.
             observed.elements.iter().filter(|old| !elements.contains(old)).for_each(|old| observer.unobserve(old));
