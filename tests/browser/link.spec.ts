@@ -92,34 +92,86 @@ for (const [seed, model, noise] of [
   [2, "linear", "custom"],
   [3, "cnn-tanh", "student-t"],
 ] as const) {
-  test(`random values for every key (${model}, ${noise}) go through a link and back`, async ({ page, site }) => {
-    const state = Object.entries(randomState(stream(seed), model, noise));
-    const query = new URLSearchParams([["backend", "cpu"], ...state.map(([key, [value]]) => [key, value])]);
-    const shown = async () => {
+  test(`ten drawn links (${model}, ${noise}): followed in the page, by Back, and by a fresh visit they show the same`, async ({ page, site, watched }) => {
+    const random = stream(seed);
+    const states = Array.from({ length: 10 }, () => Object.entries(randomState(random, model, noise)));
+    const shown = async (state: (typeof states)[number]) => {
       await expect(page.getByTestId("lesson")).toBeVisible();
-      await expect(hook(page, "error")).toBeEmpty();
       for (const [key, [value, element]] of state) {
         if (!element) continue;
-        await expect(page.locator(element), key).toHaveCount(1);
-        const now = await page.locator(element).inputValue();
         // A key that the page does not know would be left aside without a word.
-        expect(Number(now) || now, key).toBe(Number(value) || value);
+        await expect(async () => {
+          const now = await page.locator(element).inputValue();
+          expect(Number(now) || now, key).toBe(Number(value) || value);
+        }).toPass({ timeout: 20_000 });
       }
+      await expect(hook(page, "error")).toBeEmpty();
       const ticked = page.locator(".lab-questions input:checked");
       expect(await ticked.evaluateAll((all) => all.map((box) => box.id))).toEqual(["lab-3", "lab-4"]);
     };
-    await open(page, site, `?${query}`);
-    await shown();
-    const link = await written(page);
-    // All that was said but what is so by default.
-    const said = [...new URLSearchParams(link).keys()].filter((key) => key !== "v");
-    const unsaid = [...query.keys()].filter((key) => !said.includes(key));
-    expect(unsaid.filter((key) => !["model", "encoder", "noise"].includes(key))).toEqual([]);
-    await open(page, site, link);
-    await shown();
-    expect(await written(page)).toBe(link);
+    const visits = () => watched.requests.filter((url) => new URL(url).pathname === new URL(site.url).pathname).length;
+    await open(page, site, "?backend=cpu&dataset=synthetic");
+    const before = visits();
+    const links: string[] = [];
+    for (const state of states) {
+      const query = new URLSearchParams([["backend", "cpu"], ...state.map(([key, [value]]) => [key, value])]);
+      await page.evaluate((href) => {
+        const link = Object.assign(document.createElement("a"), { href });
+        document.body.append(link);
+        link.click();
+        link.remove();
+      }, `?${query}`);
+      await shown(state);
+      const link = await written(page);
+      links.push(link);
+      // All that was said but what is so by default.
+      const said = [...new URLSearchParams(link).keys()].filter((key) => key !== "v");
+      const unsaid = [...query.keys()].filter((key) => !said.includes(key));
+      expect(unsaid.filter((key) => !["model", "encoder", "noise"].includes(key))).toEqual([]);
+    }
+    for (let at = states.length - 2; at >= 0; at -= 1) {
+      await page.goBack();
+      await expect(page.getByTestId("lesson")).toBeVisible();
+      expect(await written(page)).toBe(links[at]);
+    }
+    await page.goForward();
+    await shown(states[1]);
+    expect(visits(), "nothing was loaded").toBe(before);
+    for (const [at, state] of states.entries()) {
+      await open(page, site, links[at]);
+      await shown(state);
+      expect(await written(page)).toBe(links[at]);
+    }
   });
 }
+
+test("steps of a lesson are entries of the history; a link into the page changes nothing, one with another backend loads it", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu&dataset=synthetic&model=mlp&lot=32");
+  await page.evaluate(() => Object.assign(window, { mark: "here" }));
+  await page.getByTestId("lessons").locator("summary").click();
+  await page.getByTestId("lessons").getByRole("button").first().click();
+  const title = page.getByTestId("lesson").getByRole("heading", { level: 3 });
+  const first = await title.textContent();
+  await page.getByTestId("lesson-next").click();
+  await expect(title).not.toHaveText(first!);
+  await page.goBack();
+  await expect(title).toHaveText(first!);
+  await page.goBack();
+  await expect(page.getByTestId("lesson")).toBeHidden();
+  await expect(hook(page, "model")).toHaveValue("mlp");
+  await expect(hook(page, "lot")).toHaveValue("32");
+  await page.goForward();
+  await expect(title).toHaveText(first!);
+  await page.locator(".skip").evaluate((link: HTMLAnchorElement) => link.click());
+  await expect(page).toHaveURL(/#results$/);
+  await page.goBack();
+  await expect(title).toHaveText(first!);
+  expect(await page.evaluate(() => "mark" in window)).toBe(true);
+  await page.evaluate(() => history.pushState(null, "", "?backend=gpu&dataset=synthetic"));
+  await page.evaluate(() => history.pushState(null, "", "?backend=cpu"));
+  await page.goBack();
+  await expect(async () => expect(await page.evaluate(() => "mark" in window)).toBe(false)).toPass();
+});
 
 test("what the noise lab is asked goes through its link and back; what is wrong in one is named, and a theme that it names stays in it", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic&steps=50&lab=gaussian,laplace&lab-envelope=26");

@@ -4,14 +4,23 @@ use leptos::prelude::*;
 
 use crate::ui::{
     browser,
-    link::{Link, Lock},
+    link::{self, Link, Lock, Opening},
     settings::{Settings, Speed},
     size::closures::effect,
     state::Page,
 };
 
-/// The address follows the settings, so that it can be shared at any moment.
+/// The address follows the settings, so that it can be shared at any moment, and the page follows the address. Steps of lessons are entries of the history.
 pub fn address(page: Page) {
+    let shown = StoredValue::new(browser::query());
+    browser::on_other_query(move || {
+        let query = browser::query();
+        // Only the place in the page may be another.
+        if shown.with_value(|shown| *shown != query) {
+            shown.set_value(query.clone());
+            page.visit(Opening::read(&query, false));
+        }
+    });
     let mut first = true;
     effect(move || {
         let lesson = page.lessons.name();
@@ -35,6 +44,9 @@ pub fn address(page: Page) {
         if std::mem::take(&mut first) {
             return;
         }
-        browser::set_query(&parts.into_iter().flatten().collect::<Vec<_>>().join("&"));
+        let lesson = link::read(&browser::query()).0.lesson;
+        let turned = !page.lessons.are_at(lesson.as_deref());
+        browser::set_query(&parts.into_iter().flatten().collect::<Vec<_>>().join("&"), turned);
+        shown.set_value(browser::query());
     });
 }

@@ -4,7 +4,9 @@ use leptos::{html, prelude::*};
 
 use super::{address::address, class, drops::drops, header::header, help::help_dialog, keys::keys, requests};
 use crate::ui::{
-    browser, embed, lessons, link, noise_lab, results, runs, setup,
+    browser, embed, lessons,
+    link::Opening,
+    noise_lab, results, runs, setup,
     size::closures::{bool_fn, effect, on_click, text_fn, view_fn},
     stage::{preset_cards, stations, step, sweep_bar::sweep_bar, transport},
     state::{Page, Panel, SHEET_OPENER},
@@ -17,25 +19,15 @@ pub fn start(root: web_sys::HtmlElement) {
     // What is wrong with the address is said in it.
     browser::listen_to_language();
     let query = browser::query();
-    let (link, mut problems) = link::read(&query);
+    let mut opening = Opening::read(&query, browser::is_embedded());
     let embedded = browser::is_embedded().then(|| embed::options::read(&query)).map(|(options, wrong)| {
-        problems.extend(wrong);
+        opening.problems.extend(wrong);
         options
     });
-    // In a frame the same key says what readers see to set, and there is no place for what was handed in.
-    let (task, handed_in) = if embedded.is_some() {
-        (None, None)
-    } else {
-        let ((task, wrong), (handed_in, malformed)) = (link::lock::read(&query), link::handed_in::read(&query));
-        problems.extend(wrong.into_iter().chain(malformed));
-        (task, handed_in)
-    };
     root.set_inner_html("");
     mount_to(root, move || {
-        let page = Page::new(link, &problems, embedded.as_ref().is_none_or(embed::options::Options::shows_lots));
+        let page = Page::new(opening, embedded.as_ref().is_none_or(embed::options::Options::shows_lots));
         page.listen();
-        page.task.set(task);
-        page.take_submission(handed_in);
         // The training thread is fetched after the first paint.
         let connect = move || {
             page.connect();

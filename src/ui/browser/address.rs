@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use leptos::prelude::{document, window};
+use leptos::{
+    ev,
+    prelude::{document, on_cleanup, window, window_event_listener},
+};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::Url;
@@ -43,14 +46,45 @@ pub fn query() -> String {
     window().location().search().unwrap_or_default()
 }
 
-/// Puts a query into the address without loading anything.
-pub fn set_query(query: &str) {
+/// Puts a query into the address without loading anything; `new`: Back leads to the one before it.
+pub fn set_query(query: &str, new: bool) {
     let Ok(path) = window().location().pathname() else { return };
     let address = if query.is_empty() { path } else { format!("{path}?{query}") };
     if let Ok(history) = window().history() {
         // Refused in sandboxed frames: then the address stays as it is, and sharing still works.
-        drop(history.replace_state_with_url(&JsValue::NULL, "", Some(&address)));
+        drop(match new {
+            true => history.push_state_with_url(&JsValue::NULL, "", Some(&address)),
+            false => history.replace_state_with_url(&JsValue::NULL, "", Some(&address)),
+        });
     }
+}
+
+/// Loads the page again, at the address that it has.
+pub fn reload() {
+    // Refused in sandboxed frames alone, where the address never changes.
+    drop(window().location().reload());
+}
+
+/// Calls `visit` when the page's query has become another one: by Back and Forward, and by links to the page itself, which load nothing any more.
+pub fn on_other_query(visit: impl Fn() + Copy + 'static) {
+    let back = window_event_listener(ev::popstate, move |_| visit());
+    let click = window_event_listener(ev::click, move |event| {
+        let held = event.ctrl_key() || event.meta_key() || event.shift_key() || event.alt_key();
+        if held || event.button() != 0 || event.default_prevented() {
+            return;
+        }
+        let target = event.target().and_then(|target| target.dyn_into::<web_sys::Element>().ok());
+        let link = target.and_then(|target| target.closest("a[href^='?']:not([target], [download])").ok().flatten());
+        if let Some(query) = link.and_then(|link| link.get_attribute("href")) {
+            event.prevent_default();
+            set_query(query.trim_start_matches('?'), true);
+            visit();
+        }
+    });
+    on_cleanup(move || {
+        back.remove();
+        click.remove();
+    });
 }
 
 /// Why a text did not come.

@@ -22,3 +22,27 @@ pub use self::{
     lock::Lock,
     noise_query::NoiseQuery,
 };
+
+/// All that a query opens a page with.
+pub struct Opening {
+    pub link: Link,
+    /// What a task leaves free.
+    pub task: Option<Lock>,
+    pub handed_in: Option<HandedIn>,
+    /// What was wrong with the query, in a sentence each.
+    pub problems: Vec<String>,
+}
+
+impl Opening {
+    /// Reads a query. In an `embedded` page there is no place for what was handed in, and the key of a task names what readers may set.
+    #[must_use]
+    pub fn read(query: &str, embedded: bool) -> Self {
+        let (link, mut problems) = read(query);
+        if embedded {
+            return Self { link, task: None, handed_in: None, problems };
+        }
+        let ((task, wrong), (handed_in, malformed)) = (lock::read(query), handed_in::read(query));
+        problems.extend(wrong.into_iter().chain(malformed));
+        Self { link, task, handed_in, problems }
+    }
+}

@@ -76,6 +76,18 @@ impl Appearance {
         self.theme_in_link.set(true);
     }
 
+    /// Shows the theme that a link names, or the visitor's own again.
+    pub fn take_link(self, theme: Option<Theme>) {
+        match theme {
+            Some(theme) => self.take_theme(theme),
+            None if self.theme_in_link.get_untracked() => {
+                self.theme_in_link.set(false);
+                self.follow(browser::stored_theme());
+            }
+            None => {}
+        }
+    }
+
     /// Shows the theme of the page around this one, unless the link names one. It goes on with no link, and the browser does not keep it.
     pub fn follow(self, theme: Theme) {
         if !self.theme_in_link.get_untracked() {

@@ -24,8 +24,10 @@ impl Page {
         self.trainer.watch(move |why| self.lose_trainer(why));
     }
 
-    /// Tells of threads of the accountant that fail, and of features that a run waits for; before the first question, which starts a thread.
+    /// Tells of threads of the accountant that fail, and of features that a run waits for, and checks what is handed in; before the first question, which starts
+    /// a thread.
     pub fn listen(self) {
+        effect(move || self.check_submission());
         self.accountant.on_failure(move |failure| {
             if matches!(failure, Failure::Accountant(_)) {
                 self.cost.cancel();

@@ -9,7 +9,6 @@ use crate::{
     ui::{
         link::HandedIn,
         settings::{Decay, Digits, Settings},
-        size::closures::effect,
         text::{t, text},
     },
     worker::accounts::{Answer, Question},
@@ -26,17 +25,8 @@ fn as_said(epsilon: f64) -> f64 {
 }
 
 impl Page {
-    /// Takes what a link says, and asks the accountant as soon as all digits are there.
-    pub fn take_submission(self, said: Option<HandedIn>) {
-        if said.is_none() {
-            return;
-        }
-        self.submission.settings.set_value(Some(self.settings.get_untracked()));
-        self.submission.said.set(said);
-        effect(move || self.check_submission());
-    }
-
-    fn check_submission(self) {
+    /// Asks the accountant about what was handed in, as soon as all digits are there.
+    pub(super) fn check_submission(self) {
         let whole = self
             .digits
             .loaded

@@ -24,27 +24,29 @@ impl Page {
     /// Fetches lessons and formulas, unless they are there.
     pub fn load_lessons(self) {
         if self.lessons.set.with_untracked(Option::is_some) {
-            return;
+            return self.enter_wanted();
         }
         leptos::task::spawn_local(async move {
             match browser::fetch_text(&browser::translated_address("hushgrad-lessons", "./lessons.txt")).await {
                 Ok(text) => {
-                    let set = LessonSet::read(&text);
-                    let wanted = self.lessons.wanted.try_update_value(Option::take).flatten();
-                    let found = wanted.as_deref().and_then(|name| set.find(name));
-                    self.lessons.set.set(Some(Arc::new(set)));
-                    match (found, wanted) {
-                        (Some(place), _) => self.enter_by_link(place),
-                        (None, Some(name)) => self.messages.put(
-                            Origin::Address,
-                            t!("The link asks for the lesson “{name}”, and there is none of that name.", name = name),
-                        ),
-                        _ => {}
-                    }
+                    self.lessons.set.set(Some(Arc::new(LessonSet::read(&text))));
+                    self.enter_wanted();
                 }
                 Err(reason) => self.messages.put(Origin::Run, lessons_missing(&reason)),
             }
         });
+    }
+
+    /// Opens what a link asked for.
+    fn enter_wanted(self) {
+        let Some(name) = self.lessons.wanted.try_update_value(Option::take).flatten() else { return };
+        match self.lessons.set.with_untracked(|set| set.as_ref().and_then(|set| set.find(&name))) {
+            Some(place) => self.enter_by_link(place),
+            None => self.messages.put(
+                Origin::Address,
+                t!("The link asks for the lesson “{name}”, and there is none of that name.", name = name),
+            ),
+        }
     }
 
     /// The texts of another language are there: all that is said from now on is of them.

@@ -86,11 +86,27 @@ impl Lessons {
         }
     }
 
-    /// The open step as links name it: `why-noise.2`.
+    /// The open step as links name it: `why-noise.2`; what a link asked for until the set is there.
     #[must_use]
     pub fn name(self) -> Option<String> {
-        let (at, step) = self.open.get()?;
-        let set = self.set.get_untracked()?;
-        Some(format!("{}.{}", set.lessons[at].key, step + 1))
+        let (open, set) = (self.open.get(), self.set.get_untracked());
+        let Some(set) = set else { return self.wanted.get_value() };
+        open.map(|(at, step)| format!("{}.{}", set.lessons[at].key, step + 1))
+    }
+
+    /// Whether `name`, as a link has it, is of the open step; no name where none is open.
+    #[must_use]
+    pub fn are_at(self, name: Option<&str>) -> bool {
+        let named = self.set.with_untracked(|set| set.as_ref().and_then(|set| set.find(name?)));
+        named == self.open.get_untracked()
+    }
+
+    /// No lesson is open; `wanted` is the one that a link names.
+    pub fn forget(self, wanted: Option<String>) {
+        self.wanted.set_value(wanted);
+        self.before.set_value(None);
+        self.staged.set(None);
+        self.done.set(false);
+        self.open.set(None);
     }
 }

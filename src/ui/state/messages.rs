@@ -46,13 +46,18 @@ impl Messages {
     /// Messages that begin with the problems of the address.
     #[must_use]
     pub fn new(problems: &[String]) -> Self {
-        let problems = if problems.is_empty() { vec![] } else { vec![(Origin::Address, problems.join(" "))] };
         Self {
-            problems: RwSignal::new(problems),
+            problems: RwSignal::new(of_address(problems)),
             notice: RwSignal::new(None),
             spoken: RwSignal::new(String::new()),
             spoken_at: StoredValue::new(0.0),
         }
+    }
+
+    /// The problems of another address, in place of all that was said.
+    pub fn take_address(self, problems: &[String]) {
+        self.problems.set(of_address(problems));
+        self.notice.set(None);
     }
 
     /// Shows a notice.
@@ -100,6 +105,10 @@ impl Messages {
     pub fn of(self, origin: Origin) -> Option<String> {
         self.problems.with(|problems| problems.iter().find(|(of, _)| *of == origin).map(|(_, text)| text.clone()))
     }
+}
+
+fn of_address(problems: &[String]) -> Vec<(Origin, String)> {
+    if problems.is_empty() { vec![] } else { vec![(Origin::Address, problems.join(" "))] }
 }
 
 /// A sentence of an error of the lower layers, which starts small and ends without a stop, in the visitor's language.

@@ -39,6 +39,7 @@
 //! | `digit_choice` | … digits are chosen and come |
 //! | `handed_in` | … such a run is held against what the page computes; one is handed in |
 //! | `task` | … what a task fixes stays |
+//! | `visit` | … another address is opened in the page that stands |
 //! | `sweep_runs` | … the runs of a sweep |
 //! | `lesson_steps`, `lesson_runs` | … a lesson's step is opened; the runs that it speaks of |
 //! | `names` | … the numbers in its text |
@@ -125,6 +126,8 @@ mod sweep_runs;
 mod sweeps;
 #[cfg(target_arch = "wasm32")]
 mod task;
+#[cfg(target_arch = "wasm32")]
+mod visit;
 #[cfg(target_arch = "wasm32")]
 mod who_pays;
 

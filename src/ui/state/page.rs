@@ -30,7 +30,7 @@ use super::{
 use crate::{
     data::Source,
     ui::{
-        link::{Link, Lock},
+        link::{Link, Lock, Opening},
         settings::{Digits, Number, Settings, presets::first_settings},
         threads::{accountant::AccountantClient, training::TrainingClient},
     },
@@ -72,9 +72,10 @@ pub struct Page {
 }
 
 impl Page {
-    /// The state that a link describes; nothing is started. `lots`: whether digits of a step's lot are shown anywhere.
+    /// The state that an address describes; nothing is started. `lots`: whether digits of a step's lot are shown anywhere.
     #[must_use]
-    pub fn new(link: Link, problems: &[String], lots: bool) -> Self {
+    pub fn new(Opening { link, task, handed_in, problems }: Opening, lots: bool) -> Self {
+        let submission = Submission::new(handed_in, &link.settings);
         let (trainer, accountant, charts) = (TrainingClient::new(), AccountantClient::new(), Charts::new());
         let digits = DigitSets::new(trainer);
         let run = Run::new(trainer, digits, link.speed);
@@ -105,10 +106,10 @@ impl Page {
             lessons: Lessons::new(link.lesson),
             sweeps: Sweeps::new(),
             cards: Cards::new(),
-            messages: Messages::new(problems),
+            messages: Messages::new(&problems),
             appearance: Appearance::new(link.theme, link.language.is_some(), link.present),
-            task: RwSignal::new(None),
-            submission: Submission::new(),
+            task: RwSignal::new(task),
+            submission,
             requests: RwSignal::new(vec![]),
         }
     }

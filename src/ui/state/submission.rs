@@ -20,14 +20,22 @@ pub struct Submission {
 }
 
 impl Submission {
-    /// Nothing was handed in.
+    /// What a link with these settings says.
     #[must_use]
-    pub fn new() -> Self {
+    pub fn new(said: Option<HandedIn>, settings: &Settings) -> Self {
         Self {
-            said: RwSignal::new(None),
-            settings: StoredValue::new(None),
+            said: RwSignal::new(said),
+            settings: StoredValue::new(Some(settings.clone())),
             asked: StoredValue::new(None),
             found: RwSignal::new(None),
         }
+    }
+
+    /// What another link says.
+    pub fn take(self, said: Option<HandedIn>, settings: &Settings) {
+        self.settings.set_value(Some(settings.clone()));
+        self.asked.set_value(None);
+        self.found.set(None);
+        self.said.set(said);
     }
 }

@@ -1,0 +1,76 @@
+//! Another address is opened in the page that stands: Back, Forward, and links to the page itself.
+
+use leptos::prelude::*;
+
+use super::page::Page;
+use crate::ui::{
+    browser,
+    link::{Link, Opening},
+    settings::{Settings, presets::first_settings},
+};
+
+impl Page {
+    /// Shows what a fresh visit to this address would show. Digits, earlier runs and the visitor's own theme stay; so does what the visitor had before a
+    /// lesson, where this is another step of one.
+    ///
+    /// Another backend or language needs other programs and texts: for these the browser loads the page again.
+    pub fn visit(self, opening: Opening) {
+        if let Some(place) = self.step_alone(&opening) {
+            return self.enter(place);
+        }
+        let Opening { link, task, handed_in, problems } = opening;
+        let other_language = match &link.language {
+            Some(language) => *language != self.appearance.language.get_untracked(),
+            None => self.appearance.language_in_link.get_untracked(),
+        };
+        if other_language || link.backend != self.device.choice {
+            return browser::reload();
+        }
+        self.leave_sweep();
+        self.run.pause();
+        self.lessons.forget(link.lesson.clone());
+        self.spending.read_in(None);
+        self.messages.take_address(&problems);
+        self.task.set(task);
+        self.submission.take(handed_in, &link.settings);
+        self.set_cores(link.cores);
+        self.appearance.take_link(link.theme);
+        self.appearance.present.set(link.present);
+        self.lab.query.set(link.query.clone());
+        self.lab.open.set(link.lab);
+        self.attacks.open.set(link.attacks);
+        self.pay_once.set_up(&link);
+        self.snapshots.set_speed(link.speed);
+        let (digits, before) = (link.settings.digits, self.settings.with_untracked(|settings| settings.digits));
+        self.take_settings(Settings { digits: before, ..link.settings });
+        if digits != before {
+            self.settings.update(|settings| settings.digits = digits);
+            self.load_digits(digits, Some(before));
+        }
+        if link.lesson.is_some() {
+            self.load_lessons();
+        }
+        // Fields and folds are built with what is set now.
+        self.appearance.language.notify();
+    }
+
+    /// The step that an address opens where a lesson is open already, and the address says nothing else.
+    fn step_alone(self, opening: &Opening) -> Option<(usize, usize)> {
+        self.lessons.open.get_untracked()?;
+        let (link, digits) = (&opening.link, self.settings.with_untracked(|settings| settings.digits));
+        let plain = [first_settings(), Settings::default()].map(|settings| Settings { digits, ..settings });
+        let said = Link {
+            settings: link.settings.clone(),
+            lesson: link.lesson.clone(),
+            speed: link.speed,
+            ..untrack(|| self.link())
+        };
+        let alone = *link == said && plain.contains(&link.settings) && link.speed == Link::default().speed;
+        let set = self
+            .lessons
+            .set
+            .get_untracked()
+            .filter(|_| alone && opening.task.is_none() && opening.handed_in.is_none())?;
+        set.find(link.lesson.as_deref()?)
+    }
+}
