@@ -383,7 +383,7 @@ mod tests {
         let (train, steps) = (20_000, 12);
         let mut cases: Vec<RunConfig> = vec![RunConfig::default()];
         for noise in families() {
-            cases.extend([1, 40].map(|vectors| under(EnvelopeShape::Mixed, vectors, noise.clone())));
+            cases.extend([1, 8].map(|vectors| under(EnvelopeShape::Mixed, vectors, noise.clone())));
         }
         let mut tightly = 0;
         for config in cases {

@@ -591,14 +591,15 @@ pub fn copies_are_averaged_before_they_are_encoded<E: Engine>(make: Make<E>) {
             }
             assert_same_steps(&task, &ours.encoded, &theirs.encoded, lot.len());
             assert!(relative_difference(&ours.raw, &theirs.raw) < 1e-5, "{model:?}");
-            // The first copy alone is something else, and a copy twice is that copy.
-            let [first, _] = traced_pair(make, &task, &lot, &SHIFTS[..1]);
-            assert!(relative_difference(&first.raw, &ours.raw) > 0.1, "{model:?}");
-            let [twice, _] = traced_pair(make, &task, &lot, &[SHIFTS[0]; 2]);
-            let difference = relative_difference(&twice.encoded, &first.encoded);
-            assert!(difference < 1e-4, "{model:?}, {:?}: {difference:.2e}", task.encoder);
-            assert_same_steps(&task, &twice.encoded, &first.encoded, lot.len());
         }
+        // The first copy alone is something else, and a copy twice is that copy.
+        let whole = task(model, EncoderSpec::Clip { norm: 3.0 }, None);
+        let [[first, _], [twice, _], [all, _]] =
+            [&SHIFTS[..1], &[SHIFTS[0]; 2], &SHIFTS].map(|shifts| traced_pair(make, &whole, &lot, shifts));
+        assert!(relative_difference(&first.raw, &all.raw) > 0.1, "{model:?}");
+        let difference = relative_difference(&twice.encoded, &first.encoded);
+        assert!(difference < 1e-4, "{model:?}: {difference:.2e}");
+        assert_same_steps(&whole, &twice.encoded, &first.encoded, lot.len());
         // One example's share of the sum is no longer than the clip, though its copies' gradients together are.
         let clipped = task(model, EncoderSpec::Clip { norm: 0.1 }, None);
         let [one, _] = traced_pair(make, &clipped, &[7], &SHIFTS);
