@@ -421,6 +421,27 @@ fn refusals(events: &[Event]) -> Vec<(u32, &str)> {
     events.iter().filter_map(refused).collect()
 }
 
+/// The curves of a run and of its baseline have a beginning.
+#[test]
+fn the_first_steps_of_a_run_and_of_its_baseline_are_measured() {
+    let mut thread = Thread::with_run(short());
+    let events = thread.ask_and_settle(Request::Play);
+    let run = events.iter().filter_map(|event| match event {
+        Event::Report(report, _) => report.test_accuracy.map(|_| report.step),
+        _ => None,
+    });
+    let run: Vec<u64> = run.collect();
+    let events = thread.ask_and_settle(Request::TrainBaseline);
+    let baseline = events.iter().filter_map(|event| match event {
+        Event::BaselineMeasured { step, .. } => Some(*step),
+        _ => None,
+    });
+    let baseline: Vec<u64> = baseline.collect();
+    for step in [1, 2, 4, 8, 16, 32, 40] {
+        assert!(run.contains(&step) && baseline.contains(&step), "{step}: {run:?}, {baseline:?}");
+    }
+}
+
 #[test]
 fn files_are_asked_for_piece_by_piece_and_not_at_all_where_they_are_too_many_or_too_large() {
     let mut thread = Thread::with_run(short());

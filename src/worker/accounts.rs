@@ -179,9 +179,7 @@ pub struct Accounts {
 impl Accounts {
     /// Answers one question.
     pub fn answer(&mut self, question: Question) -> Answer {
-        let every_visit_s = matches!(question, Question::Projection { .. } | Question::Tight { .. });
-        let known = every_visit_s.then(|| opening_prices::known(&question)).flatten();
-        known.unwrap_or_else(|| self.compute(question))
+        opening_prices::known(&question).unwrap_or_else(|| self.compute(question))
     }
 
     /// As [`answer`](Self::answer), computed anew whatever is known.

@@ -3,32 +3,46 @@
 use serde::{Deserialize, Serialize};
 
 use super::accounts::{Answer, Question};
-use crate::{plot::series::Point, train::projection::Projection};
+use crate::{
+    plot::series::Point,
+    train::{config::RunConfig, projection::Projection},
+};
 
 /// [`Prices`] as threads are told them: a program that reads JSON as well is 28 kB longer after Brotli.
 pub(crate) const PRICES: &[u8] = include_bytes!("opening_prices.postcard");
 
-/// Questions of an opening page, each with its answer.
-pub(crate) type Prices = Vec<(Question, Price)>;
-
-/// An answer that is shipped.
+/// What the opening configuration costs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) enum Price {
-    Projection(Projection),
-    Tight(Vec<Point>),
+pub(crate) struct Prices {
+    pub config: RunConfig,
+    /// On MNIST, and on drawn digits.
+    pub on: Vec<Price>,
 }
 
-impl From<Price> for Answer {
-    fn from(price: Price) -> Self {
-        match price {
-            Price::Projection(found) => Self::Projection(Ok(found)),
-            Price::Tight(found) => Self::Tight(Ok(found)),
-        }
-    }
+/// What it costs on `train` examples.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Price {
+    pub train: u32,
+    pub projection: Projection,
+    /// Tight ε by step.
+    pub tight: Vec<Point>,
 }
 
 /// The answer to a question that every visit asks.
 pub(crate) fn known(question: &Question) -> Option<Answer> {
-    let all: Prices = postcard::from_bytes(PRICES).ok()?;
-    all.into_iter().find(|(known, _)| known == question).map(|(_, price)| price.into())
+    let (Question::Projection { config, train, .. } | Question::Tight { config, train, .. }) = question else {
+        return None;
+    };
+    let prices: Prices = postcard::from_bytes(PRICES).ok()?;
+    let Price { projection, tight, .. } =
+        prices.on.into_iter().find(|price| price.train == *train).filter(|_| prices.config == *config)?;
+    match question {
+        Question::Projection { steps, .. } if *steps == projection.steps => Some(Answer::Projection(Ok(projection))),
+        Question::Tight { steps, .. }
+            if tight.iter().map(|point| point.0).eq(steps.iter().map(|step| *step as f64)) =>
+        {
+            Some(Answer::Tight(Ok(tight)))
+        }
+        _ => None,
+    }
 }

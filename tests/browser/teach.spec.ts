@@ -112,7 +112,11 @@ test("in every language it is the same page: its codes, sections, links, solutio
       for (const name of names) expect(own.names, lang).toContain(translated(name));
     });
     await test.step(`${lang}: a hand-out is the tasks without solutions; all of it is everything with them`, async () => {
+      // Also of one that is open on the screen.
+      const open = (now: boolean) => tasks.first().locator("details").evaluate((fold: HTMLDetailsElement, now) => void (fold.open = now), now);
+      await open(true);
       expect(await printed(page)).toEqual({ tasks: 6, codes: 6, addresses: 6, solutions: 0, plan: 0, choices: 0, lines: 6 });
+      await open(false);
       await page.locator("#print-all").check();
       const all = await printed(page);
       expect(all.solutions).toBeGreaterThan(15);

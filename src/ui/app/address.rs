@@ -10,15 +10,31 @@ use crate::ui::{
     state::Page,
 };
 
+/// What a query says beside the lesson's step.
+fn beside_lesson(query: &str) -> impl Iterator<Item = &str> {
+    query.split(['?', '&']).filter(|pair| !pair.starts_with("lesson="))
+}
+
 /// The address follows the settings, so that it can be shared at any moment, and the page follows the address. Steps of lessons are entries of the history.
 pub fn address(page: Page) {
     let shown = StoredValue::new(browser::query());
     browser::on_other_query(move || {
         let query = browser::query();
+        let Some(before) = shown.try_update_value(|shown| std::mem::replace(shown, query.clone())) else { return };
         // Only the place in the page may be another.
-        if shown.with_value(|shown| *shown != query) {
-            shown.set_value(query.clone());
-            page.visit(Opening::read(&query, false));
+        if before == query {
+            return;
+        }
+        let opening = Opening::read(&query, false);
+        // Another step of the lesson: what the visitor had before it stays at hand.
+        let name = opening
+            .link
+            .lesson
+            .as_deref()
+            .filter(|_| page.is_staged() && beside_lesson(&before).eq(beside_lesson(&query)));
+        match name.and_then(|name| page.lessons.set.with_untracked(|set| set.as_ref()?.find(name))) {
+            Some(place) => page.enter(place),
+            None => page.visit(opening),
         }
     });
     let mut first = true;

@@ -2,10 +2,7 @@
 
 use std::fmt;
 
-use leptos::{
-    ev,
-    prelude::{document, on_cleanup, window, window_event_listener},
-};
+use leptos::prelude::{document, on_cleanup, window, window_event_listener_untyped};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::Url;
@@ -67,8 +64,9 @@ pub fn reload() {
 
 /// Calls `visit` when the page's query has become another one: by Back and Forward, and by links to the page itself, which load nothing any more.
 pub fn on_other_query(visit: impl Fn() + Copy + 'static) {
-    let back = window_event_listener(ev::popstate, move |_| visit());
-    let click = window_event_listener(ev::click, move |event| {
+    let back = window_event_listener_untyped("popstate", move |_| visit());
+    let click = window_event_listener_untyped("click", move |event| {
+        let Ok(event) = event.dyn_into::<web_sys::MouseEvent>() else { return };
         let held = event.ctrl_key() || event.meta_key() || event.shift_key() || event.alt_key();
         if held || event.button() != 0 || event.default_prevented() {
             return;

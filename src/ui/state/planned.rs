@@ -61,16 +61,17 @@ mod tests {
     #[test]
     fn opening_prices_are_the_accountant_s() {
         let settings = link::read("").0.settings;
-        let asked = [60_000, DRAWN.0]
-            .into_iter()
-            .flat_map(|train| [projection_question(&settings, train), tight_question(&settings, train)]);
         let mut accounts = Accounts::default();
-        let price = |answer| match answer {
-            Answer::Projection(Ok(found)) => Price::Projection(found),
-            Answer::Tight(Ok(found)) => Price::Tight(found),
-            other => panic!("{other:?}"),
-        };
-        let computed: Prices = asked.map(|question| (question.clone(), price(accounts.compute(question)))).collect();
+        let on = [60_000, DRAWN.0].map(|train| {
+            let Answer::Projection(Ok(projection)) = accounts.compute(projection_question(&settings, train)) else {
+                panic!("it has a price")
+            };
+            let Answer::Tight(Ok(tight)) = accounts.compute(tight_question(&settings, train)) else {
+                panic!("it has a tight price")
+            };
+            Price { train, projection, tight }
+        });
+        let computed = Prices { config: settings.config(), on: on.to_vec() };
         if std::env::var_os("HUSHGRAD_WRITE").is_some() {
             let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/worker/opening_prices.postcard");
             std::fs::write(path, postcard::to_allocvec(&computed).unwrap()).unwrap();
@@ -78,6 +79,12 @@ mod tests {
         let shipped: Prices = postcard::from_bytes(PRICES).unwrap();
         let [shipped, fresh] = [&shipped, &computed].map(|all| serde_json::to_value(all).unwrap());
         assert!(same(&shipped, &fresh), "HUSHGRAD_WRITE=1 cargo test opening_prices writes them anew:\n{fresh}");
-        assert!(computed.iter().all(|(question, _)| known(question).is_some()), "none is computed again");
+        for train in [60_000, DRAWN.0] {
+            for question in [projection_question(&settings, train), tight_question(&settings, train)] {
+                assert!(known(&question).is_some(), "none is computed again");
+            }
+            let other = Settings { lot: settings.lot + 1, ..settings.clone() };
+            assert_eq!(known(&projection_question(&other, train)), None, "of these settings alone");
+        }
     }
 }

@@ -3,22 +3,13 @@
 use leptos::prelude::*;
 
 use super::page::Page;
-use crate::ui::{
-    browser,
-    link::{Link, Opening},
-    settings::{Settings, presets::first_settings},
-};
+use crate::ui::{browser, link::Opening, settings::Settings};
 
 impl Page {
-    /// Shows what a fresh visit to this address would show. Digits, earlier runs and the visitor's own theme stay; so does what the visitor had before a
-    /// lesson, where this is another step of one.
+    /// Shows what a fresh visit to this address would show. Digits, earlier runs and the visitor's own theme stay.
     ///
     /// Another backend or language needs other programs and texts: for these the browser loads the page again.
-    pub fn visit(self, opening: Opening) {
-        if let Some(place) = self.step_alone(&opening) {
-            return self.enter(place);
-        }
-        let Opening { link, task, handed_in, problems } = opening;
+    pub fn visit(self, Opening { link, task, handed_in, problems }: Opening) {
         let other_language = match &link.language {
             Some(language) => *language != self.appearance.language.get_untracked(),
             None => self.appearance.language_in_link.get_untracked(),
@@ -52,25 +43,5 @@ impl Page {
         }
         // Fields and folds are built with what is set now.
         self.appearance.language.notify();
-    }
-
-    /// The step that an address opens where a lesson is open already, and the address says nothing else.
-    fn step_alone(self, opening: &Opening) -> Option<(usize, usize)> {
-        self.lessons.open.get_untracked()?;
-        let (link, digits) = (&opening.link, self.settings.with_untracked(|settings| settings.digits));
-        let plain = [first_settings(), Settings::default()].map(|settings| Settings { digits, ..settings });
-        let said = Link {
-            settings: link.settings.clone(),
-            lesson: link.lesson.clone(),
-            speed: link.speed,
-            ..untrack(|| self.link())
-        };
-        let alone = *link == said && plain.contains(&link.settings) && link.speed == Link::default().speed;
-        let set = self
-            .lessons
-            .set
-            .get_untracked()
-            .filter(|_| alone && opening.task.is_none() && opening.handed_in.is_none())?;
-        set.find(link.lesson.as_deref()?)
     }
 }
