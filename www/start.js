@@ -193,6 +193,15 @@ addEventListener("click", ({ target }) => {
   large.showPopover();
 });
 
+// A link to the page itself loads nothing: it is what Forward would be. A frame of other pages has one address.
+if (!document.documentElement.dataset.start) addEventListener("click", (event) => {
+  const link = event.target.closest("a[href^='?']:not([target], [download])");
+  if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey || event.defaultPrevented) return;
+  event.preventDefault();
+  history.pushState(null, "", link.href);
+  dispatchEvent(new PopStateEvent("popstate"));
+});
+
 // A word of the field is explained beside it; the texts are fetched when the first is asked for.
 const explained = Object.assign(document.createElement("div"), { className: "explained", popover: "auto", role: "dialog", tabIndex: -1 });
 explained.setAttribute("aria-labelledby", "explained-word");

@@ -1,4 +1,4 @@
-//! What the page's opening settings cost. Every visit asks, so the answers are shipped: a test of the page's (`ui::state::planned`) computes them anew.
+//! What the page's opening settings cost on MNIST. Every visit asks, so the answers are shipped: a test of the page's (`ui::state::planned`) computes them anew.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,31 +11,23 @@ use crate::{
 /// [`Prices`] as threads are told them: a program that reads JSON as well is 28 kB longer after Brotli.
 pub(crate) const PRICES: &[u8] = include_bytes!("opening_prices.postcard");
 
-/// What the opening configuration costs.
+/// What the opening configuration costs on MNIST.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Prices {
     pub config: RunConfig,
-    /// On MNIST, and on drawn digits.
-    pub on: Vec<Price>,
-}
-
-/// What it costs on `train` examples.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Price {
     pub train: u32,
     pub projection: Projection,
     /// Tight ε by step.
     pub tight: Vec<Point>,
 }
 
-/// The answer to a question that every visit asks.
+/// The answer to a question that a visit to a page with MNIST asks as it opens.
 pub(crate) fn known(question: &Question) -> Option<Answer> {
     let (Question::Projection { config, train, .. } | Question::Tight { config, train, .. }) = question else {
         return None;
     };
     let prices: Prices = postcard::from_bytes(PRICES).ok()?;
-    let Price { projection, tight, .. } =
-        prices.on.into_iter().find(|price| price.train == *train).filter(|_| prices.config == *config)?;
+    let Prices { projection, tight, .. } = (prices.train == *train && prices.config == *config).then_some(prices)?;
     match question {
         Question::Projection { steps, .. } if *steps == projection.steps => Some(Answer::Projection(Ok(projection))),
         Question::Tight { steps, .. }

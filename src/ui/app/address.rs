@@ -18,7 +18,7 @@ fn beside_lesson(query: &str) -> impl Iterator<Item = &str> {
 /// The address follows the settings, so that it can be shared at any moment, and the page follows the address. Steps of lessons are entries of the history.
 pub fn address(page: Page) {
     let shown = StoredValue::new(browser::query());
-    browser::on_other_query(move || {
+    browser::on_other_address(move || {
         let query = browser::query();
         let Some(before) = shown.try_update_value(|shown| std::mem::replace(shown, query.clone())) else { return };
         // Only the place in the page may be another.

@@ -62,27 +62,11 @@ pub fn reload() {
     drop(window().location().reload());
 }
 
-/// Calls `visit` when the page's query has become another one: by Back and Forward, and by links to the page itself, which load nothing any more.
-pub fn on_other_query(visit: impl Fn() + Copy + 'static) {
+/// Calls `visit` when the page's address may have become another one: by Back and Forward, and by links to the page itself, of which `www/start.js` makes
+/// the same.
+pub fn on_other_address(visit: impl Fn() + 'static) {
     let back = window_event_listener_untyped("popstate", move |_| visit());
-    let click = window_event_listener_untyped("click", move |event| {
-        let Ok(event) = event.dyn_into::<web_sys::MouseEvent>() else { return };
-        let held = event.ctrl_key() || event.meta_key() || event.shift_key() || event.alt_key();
-        if held || event.button() != 0 || event.default_prevented() {
-            return;
-        }
-        let target = event.target().and_then(|target| target.dyn_into::<web_sys::Element>().ok());
-        let link = target.and_then(|target| target.closest("a[href^='?']:not([target], [download])").ok().flatten());
-        if let Some(query) = link.and_then(|link| link.get_attribute("href")) {
-            event.prevent_default();
-            set_query(query.trim_start_matches('?'), true);
-            visit();
-        }
-    });
-    on_cleanup(move || {
-        back.remove();
-        click.remove();
-    });
+    on_cleanup(move || back.remove());
 }
 
 /// Why a text did not come.
