@@ -36,8 +36,8 @@ mod tests {
     use crate::{
         ui::link,
         worker::{
-            accounts::{Accounts, Answer},
-            opening_prices::{PRICES, Prices, known},
+            accounts::{Accounts, Answer, known},
+            opening_prices::{PRICES, Prices},
         },
     };
 
