@@ -197,8 +197,9 @@ addEventListener("click", ({ target }) => {
 if (!document.documentElement.dataset.start) addEventListener("click", (event) => {
   const link = event.target.closest("a[href^='?']:not([target], [download])");
   if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey || event.defaultPrevented) return;
-  event.preventDefault();
+  // Where a frame without an origin refuses, the link loads the page.
   history.pushState(null, "", link.href);
+  event.preventDefault();
   dispatchEvent(new PopStateEvent("popstate"));
 });
 

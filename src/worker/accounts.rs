@@ -314,7 +314,6 @@ fn invert(image: &[f32], sigma: f64, draw: u32, delta: f64) -> Result<Picture, A
     Ok(Picture { pixels: read.picture(), cosine: read.cosine, expected: expected.unwrap_or(1.0), epsilon })
 }
 
-/// The result as a message carries it.
 /// The answer to a question of an opening page, where it is shipped.
 pub(crate) fn known(question: &Question) -> Option<Answer> {
     let (Question::Projection { config, train, .. } | Question::Tight { config, train, .. }) = question else {
@@ -332,6 +331,7 @@ pub(crate) fn known(question: &Question) -> Option<Answer> {
     }
 }
 
+/// The result as a message carries it.
 fn in_words<T, E: std::fmt::Display>(result: Result<T, E>) -> Result<T, String> {
     result.map_err(|error| error.to_string())
 }

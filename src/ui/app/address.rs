@@ -4,15 +4,16 @@ use leptos::prelude::*;
 
 use crate::ui::{
     browser,
-    link::{self, Link, Lock, Opening},
+    link::{Link, Lock, Opening, encoding::pairs},
     settings::{Settings, Speed},
     size::closures::effect,
     state::Page,
 };
 
-/// What a query says beside the lesson's step.
-fn beside_lesson(query: &str) -> impl Iterator<Item = &str> {
-    query.split(['?', '&']).filter(|pair| !pair.starts_with("lesson="))
+/// The lesson's step that a query names, and what it says beside it.
+fn lesson_apart(query: &str) -> (Option<String>, Vec<(String, String)>) {
+    let (mut lesson, rest): (Vec<_>, Vec<_>) = pairs(query).into_iter().partition(|(key, _)| key == "lesson");
+    (lesson.pop().map(|(_, name)| name), rest)
 }
 
 /// The address follows the settings, so that it can be shared at any moment, and the page follows the address. Steps of lessons are entries of the history.
@@ -25,16 +26,12 @@ pub fn address(page: Page) {
         if before == query {
             return;
         }
-        let opening = Opening::read(&query, false);
         // Another step of the lesson: what the visitor had before it stays at hand.
-        let name = opening
-            .link
-            .lesson
-            .as_deref()
-            .filter(|_| page.is_staged() && beside_lesson(&before).eq(beside_lesson(&query)));
-        match name.and_then(|name| page.lessons.set.with_untracked(|set| set.as_ref()?.find(name))) {
+        let (lesson, rest) = lesson_apart(&query);
+        let alone = page.is_staged() && lesson_apart(&before).1 == rest;
+        match page.lessons.place_of(lesson.as_deref().filter(|_| alone)) {
             Some(place) => page.enter(place),
-            None => page.visit(opening),
+            None => page.visit(Opening::read(&query, false)),
         }
     });
     let mut first = true;
@@ -60,8 +57,8 @@ pub fn address(page: Page) {
         if std::mem::take(&mut first) {
             return;
         }
-        let lesson = link::read(&browser::query()).0.lesson;
-        let turned = !page.lessons.are_at(lesson.as_deref());
+        let (named, _) = lesson_apart(&browser::query());
+        let turned = page.lessons.place_of(named.as_deref()) != page.lessons.open.get_untracked();
         browser::set_query(&parts.into_iter().flatten().collect::<Vec<_>>().join("&"), turned);
         shown.set_value(browser::query());
     });

@@ -25,6 +25,11 @@ impl Page {
             };
             return self.messages.notify(how.to_owned());
         }
+        self.change_digits(digits);
+    }
+
+    /// Sets other digits, and asks for them; the choice becomes what it was where they do not come.
+    pub(super) fn change_digits(self, digits: Digits) {
         let before = self.settings.with_untracked(|settings| settings.digits);
         self.set_digits(digits);
         self.load_digits(digits, Some(before));

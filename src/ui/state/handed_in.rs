@@ -27,11 +27,12 @@ fn as_said(epsilon: f64) -> f64 {
 impl Page {
     /// Asks the accountant about what was handed in, as soon as all digits are there.
     pub(super) fn check_submission(self) {
+        let Some(said) = self.submission.said.get() else { return };
         let whole = self
             .digits
             .loaded
             .with(|loaded| loaded.as_ref().filter(|loaded| loaded.complete).map(|loaded| loaded.train));
-        let (Some(said), Some(train), true) = (self.submission.said.get(), whole, self.is_submission()) else { return };
+        let (Some(train), true) = (whole, self.is_submission()) else { return };
         let settings = self.settings.get();
         if settings.unread() || settings.no_guarantee().is_some() {
             return;

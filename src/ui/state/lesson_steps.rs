@@ -40,7 +40,7 @@ impl Page {
     /// Opens what a link asked for.
     fn enter_wanted(self) {
         let Some(name) = self.lessons.wanted.try_update_value(Option::take).flatten() else { return };
-        match self.lessons.set.with_untracked(|set| set.as_ref().and_then(|set| set.find(&name))) {
+        match self.lessons.place_of(Some(&name)) {
             Some(place) => self.enter_by_link(place),
             None => self.messages.put(
                 Origin::Address,

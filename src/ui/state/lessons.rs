@@ -94,11 +94,10 @@ impl Lessons {
         open.map(|(at, step)| format!("{}.{}", set.lessons[at].key, step + 1))
     }
 
-    /// Whether `name`, as a link has it, is of the open step; no name where none is open.
+    /// The step that a link calls `name`, once the set is there.
     #[must_use]
-    pub fn are_at(self, name: Option<&str>) -> bool {
-        let named = self.set.with_untracked(|set| set.as_ref().and_then(|set| set.find(name?)));
-        named == self.open.get_untracked()
+    pub fn place_of(self, name: Option<&str>) -> Option<(usize, usize)> {
+        self.set.with_untracked(|set| set.as_ref()?.find(name?))
     }
 
     /// No lesson is open; `wanted` is the one that a link names.

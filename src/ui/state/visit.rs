@@ -17,7 +17,6 @@ impl Page {
         if other_language || link.backend != self.device.choice {
             return browser::reload();
         }
-        self.leave_sweep();
         self.run.pause();
         self.lessons.forget(link.lesson.clone());
         self.spending.read_in(None);
@@ -35,8 +34,7 @@ impl Page {
         let (digits, before) = (link.settings.digits, self.settings.with_untracked(|settings| settings.digits));
         self.take_settings(Settings { digits: before, ..link.settings });
         if digits != before {
-            self.settings.update(|settings| settings.digits = digits);
-            self.load_digits(digits, Some(before));
+            self.change_digits(digits);
         }
         if link.lesson.is_some() {
             self.load_lessons();
