@@ -158,6 +158,7 @@ test("steps of a lesson are entries of the history; a link into the page changes
   await expect(title).toHaveText(first!);
   await page.goBack();
   await expect(page.getByTestId("lesson")).toBeHidden();
+  await expect(page.locator(".panel.step"), "what a phone shows at first").toHaveClass(/shown/);
   await expect(hook(page, "model")).toHaveValue("mlp");
   await expect(hook(page, "lot")).toHaveValue("32");
   await page.goForward();

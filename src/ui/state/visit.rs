@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::page::Page;
+use super::{appearance::Panel, page::Page};
 use crate::ui::{browser, link::Opening, settings::Settings};
 
 impl Page {
@@ -26,6 +26,7 @@ impl Page {
         self.set_cores(link.cores);
         self.appearance.take_link(link.theme);
         self.appearance.present.set(link.present);
+        self.appearance.show_panel(Panel::Step);
         self.lab.query.set(link.query.clone());
         self.lab.open.set(link.lab);
         self.attacks.open.set(link.attacks);
