@@ -12,7 +12,7 @@ use hushgrad::{
     accounting::decimal::upper,
     data::synthetic,
     engine::{Performance, cpu::CpuEngine},
-    train::{config::RunConfig, plan::Plan, presets, projection::planned, report::Report, session::Session},
+    train::{config::RunConfig, label, plan::Plan, presets, projection::planned, report::Report, session::Session},
     worker::protocol::DRAWN,
 };
 
@@ -25,7 +25,7 @@ type Failure = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Failure> {
     let config = presets::Preset::by_key(presets::FIRST).ok_or("the first preset is in the table")?.config();
-    writeln!(std::io::stdout(), "step,accuracy,tight")?;
+    writeln!(std::io::stdout(), "step,accuracy,tight,odds")?;
     if std::env::args().nth(1).is_some_and(|which| which == "drawn") {
         return drawn(&config);
     }
@@ -59,11 +59,13 @@ fn is_shown(step: u64) -> bool {
     step.is_multiple_of(EVERY) || step.is_power_of_two()
 }
 
-/// A line: ε of so many steps on so many images is rounded up.
+/// A line: ε of so many steps on so many images is rounded up. The last has the odds.
 fn write(config: &RunConfig, train: u32, step: u64, accuracy: f64) -> Result<(), Failure> {
-    let tight = match step {
-        0 => "0".to_owned(),
-        _ => upper(planned(config, train, step)?.tight(config.delta)?.value, 5),
+    let books = planned(config, train, step)?;
+    let tight = if step == 0 { "0".to_owned() } else { upper(books.tight(config.delta)?.value, 5) };
+    let odds = match config.steps {
+        Some(end) if end == step => format!(",{}", label::odds(&books, config.delta)?),
+        _ => String::new(),
     };
-    Ok(writeln!(std::io::stdout(), "{step},{accuracy:.4},{tight}")?)
+    Ok(writeln!(std::io::stdout(), "{step},{accuracy:.4},{tight}{odds}")?)
 }

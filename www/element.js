@@ -98,6 +98,8 @@
     #changed = null;
     #theme = "";
     #refused = "";
+    /** What is wrong with the attributes. */
+    #wrong = "";
     /** Messages for when the frame has answered the first hello. */
     #queue = [];
     #answers = new Map();
@@ -223,9 +225,14 @@
       this.#frame.title = this.getAttribute("title") ?? "hushgrad: train a model privately";
     }
 
-    /** Pixels that the frame has at least. */
+    /** Pixels that the frame has at least; NaN where the attribute is none of 40 to `HIGHEST`. */
+    get #asked() {
+      const pixels = Number(/^(\d{1,4})(px)?$/.exec(this.getAttribute("height") ?? "400")?.[1]);
+      return pixels >= 40 && pixels <= HIGHEST ? pixels : NaN;
+    }
+
     get #height() {
-      return Number.parseInt(this.getAttribute("height"), 10) || 400;
+      return this.#asked || 400;
     }
 
     /** Whoever posts from a page without an origin cannot know that the frame has one. */
@@ -267,11 +274,14 @@
       if (this.#met) this.#send({ type: "theme", query: theme });
     }
 
-    /** Refuses attributes that nobody knows: what is misspelt would be left aside in silence. */
+    /** Refuses attributes that nobody knows, which would be left aside in silence, and a height that is none. */
     #check() {
       const unknown = this.getAttributeNames().filter((name) => !keys.includes(name) && !PLAIN.test(name));
-      if (unknown.length) this.#refuse(`<hush-grad> has no attribute ${unknown.map((name) => `“${name}”`).join(", ")}.`);
-      else if (this.#refused.startsWith("<hush-grad> has no attribute")) this.#refuse("");
+      const before = this.#wrong;
+      this.#wrong = unknown.length
+        ? `<hush-grad> has no attribute ${unknown.map((name) => `“${name}”`).join(", ")}.`
+        : this.#asked ? "" : `<hush-grad> has no height “${this.getAttribute("height").slice(0, 40)}”: whole pixels from 40 to ${HIGHEST}.`;
+      if (this.#wrong || this.#refused === before) this.#refuse(this.#wrong);
     }
 
     /** Says what is refused: on the page, in the console and as an event. */

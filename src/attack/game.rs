@@ -34,8 +34,6 @@ const SCORES: usize = 50_000;
 const FEWEST: u32 = 20;
 /// Candidates of a round that are in and out, at least.
 const LEAST: usize = 64;
-/// Points of the privacy curve, to ε and as many beyond.
-const POINTS: u32 = 48;
 /// Scores of each kind that are kept for a ROC.
 const KEPT: usize = 20_000;
 
@@ -127,7 +125,7 @@ impl Game {
         let stretches: Vec<Stretch> = stretches.collect::<Result<_, _>>()?;
         let books = Books::of(ledger.clone())?;
         let epsilon = books.tight(delta)?.value;
-        let curve = PrivacyCurve::new(books.curve_about(epsilon, delta, POINTS, 1e-3)?);
+        let curve = PrivacyCurve::new(books.curve_about(epsilon, delta)?);
         let curve = curve.map_err(|_| AttackError::NoGuarantee)?;
         let mut game = Self {
             stretches,

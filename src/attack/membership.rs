@@ -313,7 +313,7 @@ impl Membership {
     ///
     /// # Errors
     /// What the accountant refuses.
-    pub fn curve(&self, points: u32) -> Result<Option<PrivacyCurve>, AttackError> {
+    pub fn curve(&self) -> Result<Option<PrivacyCurve>, AttackError> {
         let Some(ledger) = self.session.ledger() else { return Ok(None) };
         let (books, delta) = (Books::of(ledger.clone())?, self.session.plan().config.delta);
         let tight = match books.tight(delta) {
@@ -322,7 +322,7 @@ impl Membership {
             }
             tight => tight?,
         };
-        Ok(PrivacyCurve::new(books.curve_about(tight.value, delta, points, 1e-3)?).ok())
+        Ok(PrivacyCurve::new(books.curve_about(tight.value, delta)?).ok())
     }
 }
 
@@ -387,7 +387,7 @@ mod tests {
     fn attacked(train: &Dataset, config: RunConfig, sought: &Sought) -> (Found, Option<PrivacyCurve>) {
         let mut attack = block_on(Membership::new(&EngineFactory::cpu(), train, config, sought, None)).unwrap();
         while !block_on(attack.advance(100)).unwrap().complete() {}
-        (block_on(attack.found()).unwrap(), attack.curve(8).unwrap())
+        (block_on(attack.found()).unwrap(), attack.curve().unwrap())
     }
 
     #[test]

@@ -32,6 +32,24 @@ pub struct Line {
     pub points: Vec<Point>,
 }
 
+impl Line {
+    /// Its value at the first point from `x` on.
+    fn next(&self, x: f64) -> Option<f64> {
+        Some(self.points.get(self.points.partition_point(|point| point.0 < x))?.1)
+    }
+}
+
+/// How the points of a curve are joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// By straight lines.
+    Lines,
+    /// Upper bounds that do not fall: between two of them the second holds, and a straight line may be below the truth.
+    Stairs,
+    /// Not at all: each stands for itself, and the table has a row for each.
+    Scatter,
+}
+
 /// All that a chart draws.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
@@ -41,8 +59,8 @@ pub struct Drawing {
     pub x: Range,
     /// The vertical axis.
     pub y: Range,
-    /// Whether each point stands for itself: then the table has a row for each of them.
-    pub scatter: bool,
+    /// How the points of a curve are joined.
+    pub shape: Shape,
     /// One sentence for those who do not see it.
     pub summary: String,
 }
@@ -148,7 +166,7 @@ impl Drawing {
 
     /// What the legend names: of single points only those with a colour of their own.
     pub fn legend(&self) -> impl Iterator<Item = &Line> {
-        self.named().filter(move |line| !(self.scatter && line.class == GHOST))
+        self.named().filter(move |line| !(self.shape == Shape::Scatter && line.class == GHOST))
     }
 
     /// Where the point stands that is nearest: the curves may have theirs at different places.
@@ -158,7 +176,8 @@ impl Drawing {
     }
 
     fn value(&self, line: &Line, x: f64) -> Option<f64> {
-        at(&line.points, x, self.y.logarithmic)
+        let between = at(&line.points, x, self.y.logarithmic)?;
+        Some(line.next(x).filter(|_| self.shape == Shape::Stairs).unwrap_or(between))
     }
 
     /// A line's value in words. Between two of its points a bound may be above the line that is drawn, and no more than at the second.
@@ -168,8 +187,7 @@ impl Drawing {
             BUDGET => return format::budget(value),
             _ => {}
         }
-        let next = || line.points.get(line.points.partition_point(|point| point.0 < x));
-        self.y.value(next().filter(|_| self.y.bounds()).map_or(value, |point| point.1))
+        self.y.value(line.next(x).filter(|_| self.y.bounds()).unwrap_or(value))
     }
 
     /// What is known near `x`; a curve that does not reach there is left out.
@@ -190,7 +208,7 @@ impl Drawing {
     /// The heads of the columns, and the rows below them; each begins with what it is about.
     #[must_use]
     pub fn rows(&self) -> (Vec<String>, Vec<Vec<String>>) {
-        if self.scatter {
+        if self.shape == Shape::Scatter {
             let row =
                 |line: &Line, point: &Point| vec![line.name.clone(), self.x.value(point.0), self.y.value(point.1)];
             let head = vec!["run".to_owned(), self.x.label.to_owned(), self.y.label.to_owned()];
@@ -224,7 +242,7 @@ mod tests {
     }
 
     fn drawing(lines: Vec<Line>) -> Drawing {
-        Drawing { lines, x: STEPS, y: SHARE, scatter: false, summary: String::new() }
+        Drawing { lines, x: STEPS, y: SHARE, shape: Shape::Lines, summary: String::new() }
     }
 
     #[test]
@@ -291,7 +309,7 @@ mod tests {
             line("line-pin-0", "Run 2", &[(1.25, 0.8)]),
             line("line-accuracy", "this run", &[(3.0, 0.91)]),
         ];
-        let chart = Drawing { x: epsilon, scatter: true, ..drawing(lines) };
+        let chart = Drawing { x: epsilon, shape: Shape::Scatter, ..drawing(lines) };
         let (head, rows) = chart.rows();
         assert_eq!(head, ["run", "ε", "accuracy"]);
         assert_eq!(rows, [["Run 1", "0.5", "40%"], ["Run 2", "1.25", "80%"], ["this run", "3", "91%"]]);

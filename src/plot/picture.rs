@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use super::{
     axis::Axis,
-    drawing::{Drawing, Readout},
+    drawing::{Drawing, Readout, Shape},
     format::{exact, fixed},
-    series::{decimate, path},
+    series::{decimate, path, stairs},
 };
 use crate::train::label::escaped;
 
@@ -54,7 +54,10 @@ pub fn plot(drawing: &Drawing, (x, y): &(Axis, Axis), full: bool) -> String {
     }
     _ = write!(out, r#"<line class="axis" x1="{first}" x2="{last}" y1="{bottom}" y2="{bottom}"/>"#);
     for line in &drawing.lines {
-        let thin = decimate(&line.points, BUDGET);
+        let thin = match decimate(&line.points, BUDGET) {
+            thin if drawing.shape == Shape::Stairs => stairs(&thin),
+            thin => thin,
+        };
         let pixels: Vec<_> = thin.into_iter().map(|(a, b)| (x.pixel(a), y.pixel(b))).collect();
         if let [point] = pixels[..] {
             // A single point has no length.
@@ -96,7 +99,7 @@ pub fn svg(title: &str, drawing: &Drawing) -> (String, (f64, f64)) {
             (left, top) = (MARGIN, top + LINE);
         }
         let middle = top - 4.0;
-        if drawing.scatter {
+        if drawing.shape == Shape::Scatter {
             dot(&mut legend, line.class, (left + 9.0, middle), "3");
         } else {
             _ = write!(legend, r#"<path class="{}" d="M{} {}h18"/>"#, line.class, fixed(left, 1), exact(middle));
@@ -131,24 +134,34 @@ mod tests {
         *,
     };
 
-    fn drawing(scatter: bool, names: &[&str]) -> Drawing {
+    fn drawing(shape: Shape, names: &[&str]) -> Drawing {
         let line = |(i, name): (usize, &&str)| Line {
             class: if name.is_empty() { GHOST } else { "line-pin-0" },
             name: (*name).to_owned(),
-            points: if scatter { vec![(i as f64, 0.5)] } else { vec![(0.0, 0.1), (10.0, 0.5)] },
+            points: if shape == Shape::Scatter { vec![(i as f64, 0.5)] } else { vec![(0.0, 0.1), (10.0, 0.5)] },
         };
         Drawing {
             lines: names.iter().enumerate().map(line).collect(),
             x: Range { low: 0.0, high: 10.0, logarithmic: false, label: "step", write: Write::Whole },
             y: Range { low: 0.0, high: 1.0, logarithmic: false, label: "accuracy", write: Write::Percent },
-            scatter,
+            shape,
             summary: "accuracy & more".to_owned(),
         }
     }
 
+    /// Between two steps no line is drawn below what the second costs.
+    #[test]
+    fn bounds_are_drawn_as_stairs() {
+        let drawn = |shape| svg("ε", &drawing(shape, &["ε"])).0;
+        let d =
+            |text: &str| text.split(r#"class="line-pin-0" d=""#).nth(2).unwrap().split('"').next().unwrap().to_owned();
+        assert_eq!(d(&drawn(Shape::Lines)).matches('L').count(), 1);
+        assert_eq!(d(&drawn(Shape::Stairs)).matches('L').count(), 2);
+    }
+
     #[test]
     fn a_picture_has_title_legend_and_every_curve() {
-        let (text, size) = svg("Test accuracy", &drawing(false, &["σ < 1", "", "this run"]));
+        let (text, size) = svg("Test accuracy", &drawing(Shape::Lines, &["σ < 1", "", "this run"]));
         assert_eq!(size, (720.0, 400.0));
         assert!(text.contains(r#"width="720" height="400""#), "{text}");
         assert!(
@@ -163,28 +176,28 @@ mod tests {
 
     #[test]
     fn a_file_stands_by_itself() {
-        let text = file("Test accuracy", &drawing(false, &["a"]), ".line-pin-0 { stroke: #111 }");
+        let text = file("Test accuracy", &drawing(Shape::Lines, &["a"]), ".line-pin-0 { stroke: #111 }");
         assert!(text.starts_with(r#"<svg xmlns="http://www.w3.org/2000/svg" class="#), "{text}");
         assert!(text.contains("<style>.line-pin-0 { stroke: #111 }</style><title>accuracy"), "{text}");
     }
 
     #[test]
     fn single_points_are_dots() {
-        let (text, _) = svg("Accuracy for its price", &drawing(true, &["a", "", "b"]));
+        let (text, _) = svg("Accuracy for its price", &drawing(Shape::Scatter, &["a", "", "b"]));
         assert_eq!((text.matches("<path ").count(), text.matches("<circle ").count()), (0, 5));
     }
 
     #[test]
     fn a_long_legend_makes_the_picture_higher_not_the_chart_smaller() {
         let names = ["a rather long name of a run, as some give it"; 9];
-        let (text, (_, height)) = svg("", &drawing(false, &names));
+        let (text, (_, height)) = svg("", &drawing(Shape::Lines, &names));
         assert!(height >= 400.0 + 4.0 * LINE, "{height}");
         assert!(text.contains(&format!(r#"<g transform="translate(0 {})">"#, height - SIZE.1)), "{text}");
     }
 
     #[test]
     fn no_label_is_cut_at_the_edge() {
-        let mut chart = drawing(false, &["a"]);
+        let mut chart = drawing(Shape::Lines, &["a"]);
         let label = |chart: &Drawing| plot(chart, &axes(chart, (360.0, 165.0), true), true);
         assert!(label(&chart).contains(r#"x="350.0" y="161" text-anchor="middle">10</text>"#), "{}", label(&chart));
         (chart.x.high, chart.x.write) = (1.0, Write::Percent);
@@ -193,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_reading_is_marked_on_each_curve_that_it_names() {
-        let chart = drawing(false, &["a", "", "b"]);
+        let chart = drawing(Shape::Lines, &["a", "", "b"]);
         let axes = axes(&chart, (360.0, 165.0), true);
         let text = marks(&chart.read(9.0).unwrap(), &axes);
         assert_eq!((text.matches(r#"class="cursor""#).count(), text.matches("dot\"").count()), (1, 2));

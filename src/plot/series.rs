@@ -27,6 +27,21 @@ pub fn decimate(points: &[Point], budget: usize) -> Vec<Point> {
     kept
 }
 
+/// An upper bound that grows with x, between the points where it was computed: what it is at the next of them.
+#[must_use]
+pub fn stairs(points: &[Point]) -> Vec<Point> {
+    let mut stairs: Vec<Point> = Vec::with_capacity(2 * points.len());
+    for &(x, y) in points {
+        if let Some(&(before, last)) = stairs.last()
+            && last != y
+        {
+            stairs.push((before, y));
+        }
+        stairs.push((x, y));
+    }
+    stairs
+}
+
 /// A growing curve that forgets detail, never the shape: beyond 4,096 points it is thinned to half of them by [`decimate`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
@@ -140,6 +155,15 @@ mod tests {
         assert!(thin.iter().any(|p| p.1 == 9.0));
         assert!(thin.windows(2).all(|w| w[0].0 < w[1].0));
         assert_eq!(decimate(&points[..50], 300), &points[..50]);
+    }
+
+    #[test]
+    fn stairs_are_nowhere_below_the_next_point() {
+        let points = [(0.0, 0.0), (100.0, 0.19), (400.0, 0.536), (500.0, 0.536)];
+        let stairs = stairs(&points);
+        let expected = [(0.0, 0.0), (0.0, 0.19), (100.0, 0.19), (100.0, 0.536), (400.0, 0.536), (500.0, 0.536)];
+        assert_eq!(stairs, expected);
+        assert!(super::stairs(&[]).is_empty());
     }
 
     #[test]

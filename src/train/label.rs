@@ -16,7 +16,7 @@ mod text;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
-    facts::{ACCUSED, Bounds, PrivacyLabel, Subject, of_a_hundred},
+    facts::{ACCUSED, Bounds, PrivacyLabel, Subject, found_at_most, odds, of_a_hundred},
     html::escaped,
 };
 

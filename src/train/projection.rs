@@ -316,7 +316,7 @@ mod tests {
         let spent = books.tight(config.delta).unwrap();
         assert!(spent.value == points[1].1 && spent.rigor == Rigor::Proven, "{spent:?}");
         // The whole curve leaves an attacker less than its point at δ, and never less than the curve of another accountant.
-        let points = books.curve_about(spent.value, config.delta, 4, 1e-2).unwrap();
+        let points = books.curve_about(spent.value, config.delta).unwrap();
         let curve = PrivacyCurve::new(points.iter().copied()).unwrap();
         let point = EpsilonDelta::new(spent.value, config.delta).unwrap();
         assert!(points.contains(&(spent.value, config.delta)) && curve.advantage() < 0.7 * point.advantage());

@@ -34,11 +34,6 @@ use crate::{
     },
 };
 
-/// Points of a privacy curve up to ε, and as many beyond it; and their relative precision, which is low because the curve is only drawn and somebody
-/// waits for it.
-const CURVE: u32 = 4;
-const CURVE_TOLERANCE: f64 = 1e-2;
-
 /// The least noise, as a share of what is claimed, that an attack's lower bounds are compared with: somebody waits, and it is enough to refute a claim.
 const LEAST_NOISE: f64 = 0.4;
 
@@ -51,6 +46,8 @@ pub enum Question {
     Scale { config: RunConfig, train: u32, steps: u64, budget: f64 },
     /// Tight ε after each of these numbers of steps.
     Tight { config: RunConfig, train: u32, steps: Vec<u64> },
+    /// Of a hundred members, how many any attacker finds at most once these steps are released, who accuses as many strangers as the page's odds do.
+    Odds { config: RunConfig, train: u32, steps: u64 },
     /// The ledger of the current run, as JSON. Later questions about `run` name events of this ledger.
     Ledger { run: u32, ledger: String },
     /// What these events of the run's ledger cost, and what they will cost with so many more of those that follow.
@@ -88,6 +85,7 @@ pub enum Answer {
     Projection(Result<Projection, String>),
     Scale(Result<f64, String>),
     Tight(Result<Vec<Point>, String>),
+    Odds(Result<u32, String>),
     Ledger(Result<(), String>),
     Spent(Result<Spent, String>),
     Curve(Result<Curve, String>),
@@ -194,6 +192,10 @@ impl Accounts {
             Question::Tight { config, train, steps } => {
                 Answer::Tight(in_words(projection::tight(&config, train, &steps)))
             }
+            Question::Odds { config, train, steps } => {
+                let odds = projection::planned(&config, train, steps).map(|books| label::odds(&books, config.delta));
+                Answer::Odds(in_words(odds).and_then(in_words))
+            }
             Question::Ledger { run, ledger } => Answer::Ledger(in_words(self.take(run, &ledger))),
             Question::Spent { run, events, then, ahead, delta } => {
                 let spent = |books: &Books| Ok(spent(books, &then, &ahead, delta)?);
@@ -201,7 +203,7 @@ impl Accounts {
             }
             Question::Curve { run, events, delta, epsilon } => {
                 let curve = |books: &Books| {
-                    let points = books.curve_about(epsilon, delta, CURVE, CURVE_TOLERANCE)?;
+                    let points = books.curve_about(epsilon, delta)?;
                     let gaussian = books.gaussian(CUT_OFF).ok().flatten();
                     Ok(Curve { points, gaussian, one: of_one_example(books.ledger(), delta) })
                 };
@@ -298,7 +300,7 @@ const EDGE: u32 = 120;
 fn allowed(config: &RunConfig, train: u32) -> Result<Allowed, AttackError> {
     let books = projection::planned(config, train, config.steps.ok_or(AttackError::NoEnd)?)?;
     let epsilon = books.tight(config.delta)?.value;
-    let curve = PrivacyCurve::new(books.curve_about(epsilon, config.delta, 2 * CURVE, CURVE_TOLERANCE)?);
+    let curve = PrivacyCurve::new(books.curve_about(epsilon, config.delta)?);
     let curve = curve.map_err(|_| AttackError::NoGuarantee)?;
     Ok(Allowed { epsilon, forbidden: forbidden_above(&curve, LEAST_RATE, EDGE) })
 }
@@ -316,10 +318,13 @@ fn invert(image: &[f32], sigma: f64, draw: u32, delta: f64) -> Result<Picture, A
 
 /// The answer to a question of an opening page, where it is shipped.
 pub(crate) fn known(question: &Question) -> Option<Answer> {
-    let (Question::Projection { config, train, .. } | Question::Tight { config, train, .. }) = question else {
+    let (Question::Projection { config, train, .. }
+    | Question::Tight { config, train, .. }
+    | Question::Odds { config, train, .. }) = question
+    else {
         return None;
     };
-    let Prices { projection, tight, .. } = opening_prices::known(config, *train)?;
+    let Prices { projection, tight, odds, .. } = opening_prices::known(config, *train)?;
     match question {
         Question::Projection { steps, .. } if *steps == projection.steps => Some(Answer::Projection(Ok(projection))),
         Question::Tight { steps, .. }
@@ -327,6 +332,7 @@ pub(crate) fn known(question: &Question) -> Option<Answer> {
         {
             Some(Answer::Tight(Ok(tight)))
         }
+        Question::Odds { steps, .. } if *steps == projection.steps => Some(Answer::Odds(Ok(odds))),
         _ => None,
     }
 }

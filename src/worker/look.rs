@@ -87,6 +87,15 @@ impl Person {
         self.with[after].iter().zip(&self.without[after]).map(|(with, without)| with - without).collect()
     }
 
+    /// Cosine, in the picture, of what the image adds and of what is left of the release for who knows the sum of all others: 1 without noise.
+    #[must_use]
+    pub fn shows(&self) -> f64 {
+        let adds = self.difference(0);
+        let left: Vec<f32> = self.with[1].iter().zip(&self.without[0]).map(|(with, others)| with - others).collect();
+        let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();
+        dot(&adds, &left) / (dot(&adds, &adds) * dot(&left, &left)).sqrt()
+    }
+
     /// Magnitude at which the colours of differences are full: the largest that the image alone adds.
     #[must_use]
     pub fn full_alone(&self) -> f64 {
@@ -396,8 +405,16 @@ mod tests {
         let person = look.person(None).unwrap();
         let left = norm(&person.difference(1)) / 28.0;
         let expected = sigma * 2f64.sqrt();
+        assert!(person.shows().abs() < 0.15, "{}", person.shows());
         // 784 draws: their root mean square is within a tenth of it but once in 10^7 times.
         assert!((left / expected - 1.0).abs() < 0.14, "{left} for {expected}");
+    }
+
+    #[test]
+    fn under_little_noise_the_digit_shows() {
+        let noise = Some(NoiseSpec::Gaussian { sigma: 0.02 });
+        let person = look(RunConfig { noise, ..RunConfig::default() }).person(None).unwrap();
+        assert!(person.shows() > 0.3, "{}", person.shows());
     }
 
     #[test]
@@ -408,6 +425,7 @@ mod tests {
             let apart: Vec<f32> = person.difference(1).iter().zip(&person.alone).map(|(a, b)| a - b).collect();
             // Sums of floats, in another order.
             assert!(norm(&apart) < 1e-4 * norm(&person.with[0]), "{} of {}", norm(&apart), norm(&person.with[0]));
+            assert!(person.shows() > 0.999, "{}", person.shows());
         }
     }
 

@@ -18,6 +18,8 @@ pub(crate) struct Prices {
     pub projection: Projection,
     /// Tight ε by step.
     pub tight: Vec<Point>,
+    /// Of a hundred members, how many any attacker finds at most.
+    pub odds: u32,
 }
 
 /// What this configuration costs on `train` examples, where a visit to a page with MNIST asks for it as it opens.

@@ -38,6 +38,19 @@ test("attributes are observed: settings are set in the run, all else is another 
       await expect(alert).toBeHidden();
     });
 
+    await test.step("a height is whole pixels of a range", async () => {
+      for (const wrong of ["1e9", "-5", "100%", "39", "6001", ""]) {
+        await set(page, "height", wrong);
+        await expect(alert).toHaveText(`<hush-grad> has no height “${wrong}”: whole pixels from 40 to 6000.`);
+      }
+      for (const right of ["500", "600px"]) {
+        await set(page, "height", right);
+        await expect(alert).toBeHidden();
+        await expect.poll(async () => (await page.locator("hush-grad").boundingBox())!.height).toBeGreaterThanOrEqual(Number.parseInt(right));
+      }
+      await set(page, "height", null);
+    });
+
     await test.step("a theme that the author names stays", async () => {
       await page.evaluate(() => (document.documentElement.dataset.theme = "dark"));
       await call(page, "getState");

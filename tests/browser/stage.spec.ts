@@ -1,7 +1,7 @@
 import type { Page } from "@playwright/test";
 import { readFileSync } from "node:fs";
 import { accessible } from "./axe";
-import { expect, hook, open, test, value } from "./fixtures";
+import { distracted, expect, hook, open, test, tight, value } from "./fixtures";
 
 const query = "?backend=cpu&preset=quick-linear&dataset=synthetic";
 
@@ -40,9 +40,8 @@ test.use({ colorScheme: "light" });
 
 /** The last line of a recorded run, as the page writes its numbers. */
 function recorded(file: string) {
-  const [step, accuracy, tight] = readFileSync(`../../www/${file}`, "utf8").trim().split("\n").pop()!.split(",").map(Number);
-  // What ε and δ alone allow who accuses five of a hundred that were not in.
-  return { step: String(step), accuracy: `${(100 * accuracy).toFixed(1)}%`, found: String(Math.ceil(100 * (0.05 * Math.exp(tight) + 1e-5))) };
+  const [step, accuracy, , odds] = readFileSync(`../../www/${file}`, "utf8").trim().split("\n").pop()!.split(",");
+  return { step, accuracy: `${(100 * Number(accuracy)).toFixed(1)}%`, found: odds };
 }
 
 test("what was recorded is shown under its own settings alone, of either digits; the first run's end offers two more", async ({ page, site }) => {
@@ -237,6 +236,55 @@ test("the stage fits its screen, walks in slow motion, shows any digit of one's 
   });
 });
 
+/** Each ε and each odds that the page shows large, from now on. */
+async function headlines(page: Page): Promise<() => Promise<number[][]>> {
+  await page.evaluate(() => {
+    const [epsilon, found] = ["epsilon", "odds-found"].map((id) => document.querySelector(`[data-testid="${id}"]`)!);
+    const shown: number[][] = ((window as unknown as { shown: number[][] }).shown = []);
+    const look = () => {
+      const now = [epsilon, found].map((element) => Number(element.textContent!.replace(/[≤,\s]/g, "")));
+      if (now[0] > 0 && now.join() !== shown.at(-1)?.join()) shown.push(now);
+    };
+    for (const element of [epsilon, found]) new MutationObserver(look).observe(element, { characterData: true, childList: true, subtree: true });
+  });
+  return () => page.evaluate(() => (window as unknown as { shown: number[][] }).shown);
+}
+
+test("what is said of the ringed image follows from the guarantee, ε, the odds and the picture", async ({ page, site }) => {
+  const [caption, says] = ["stage-hidden", "stage-says"].map((id) => page.getByTestId(id));
+  const step = async () => {
+    await hook(page, "step-once").click();
+    await expect.poll(() => value(page, "step")).toBe(1);
+  };
+  const noise = async (sigma: string) => {
+    await hook(page, "noise-scale").fill(sigma);
+    await hook(page, "noise-scale").press("Enter");
+    await expect.poll(() => value(page, "step")).toBe(0);
+  };
+  await open(page, site, `${query}&sigma=0.02&steps=50`);
+  await expect(caption).toHaveText("The same subtraction leaves the image under noise.");
+  await step();
+  await expect(caption).toContainText("too weak to hide it");
+  await expect(says).toContainText("you can see it in what is released");
+  // ε of 1,000 and more, of which sampling alone lets an attacker use little.
+  await expect(says).toContainText("Only chance keeps the odds low");
+  await noise("0.35");
+  await step();
+  await expect(caption).toContainText("static to the eye");
+  await expect(says).toContainText("An attacker who computes may");
+  await noise("1.1");
+  await step();
+  await expect(caption).toContainText("no image to be held");
+  await expect(says).toContainText(/finds at most \d; guessing finds 5/);
+  await open(page, site, `${query}&steps=50&canaries=500&break=half-noise`);
+  await expect(caption).toContainText("breaks its promise");
+  await step();
+  await expect(says).toContainText("not true");
+  await open(page, site, `${query}&steps=50&users=1000`);
+  await step();
+  await expect(caption).toHaveText("The same subtraction leaves the image under noise.");
+});
+
 test("a run that has come to its end: its last step, its odds, and the same model without privacy beside it", async ({ page, site }) => {
   const chart = page.locator(".results .chart").first();
   const found = page.getByTestId("odds-found");
@@ -247,8 +295,20 @@ test("a run that has come to its end: its last step, its odds, and the same mode
   const planned = Number(await found.textContent());
   expect(planned).toBeGreaterThan(5);
   const seen = await walked(page);
+  const shown = await headlines(page);
+  // What is not answered in time is shown by the plan, and not by Rényi accounting.
+  await distracted(page);
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBe(100);
+
+  await test.step("neither ε nor the odds fall on the way, and neither passes what is planned", async () => {
+    await expect.poll(() => tight(page)).toBeGreaterThan(0);
+    const end = Number.parseFloat((await page.getByTestId("epsilon-end").textContent())!.replace("/", ""));
+    const all = await shown();
+    expect(all.length).toBeGreaterThan(2);
+    expect(all).toEqual([0, 1].reduce((rows, at) => [...rows].sort((a, b) => a[at] - b[at]), all));
+    expect(all.at(-1)).toEqual([end, planned]);
+  });
 
   await test.step("it stands on the stage with its last step, and is not walked through", async () => {
     await expect(page.getByTestId("stage-step")).toContainText("Step 100.");

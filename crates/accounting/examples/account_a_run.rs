@@ -30,16 +30,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let account = books.account(DELTA)?;
     println!("{account}");
 
+    println!("\nε at δ:");
+    for delta in [1e-3, DELTA, 1e-7] {
+        println!("  {:>8}  {delta:.1e}", upper(books.tight(delta)?.value, 3));
+    }
     // The whole curve bounds an attacker better than one point of it.
     let epsilon = books.tight(DELTA)?.value;
-    let curve = PrivacyCurve::new(books.curve_about(epsilon, DELTA, 8, 1e-3)?)?;
-    println!("\nε at δ:");
-    let mut points: Vec<(f64, f64)> = curve.points().collect();
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    points.dedup();
-    for (epsilon, delta) in points {
-        println!("  {:>8}  {delta:.1e}", upper(epsilon, 3));
-    }
+    let curve = PrivacyCurve::new(books.curve_about(epsilon, DELTA)?)?;
     let found = upper_percent(curve.best_true_positive_rate(0.01), 1);
     println!("\nThe best attack that takes 1 % of strangers for members finds at most {found} % of the members.");
     Ok(())

@@ -167,18 +167,12 @@ impl Books {
         self.losses()?.epsilon(delta)
     }
 
-    /// (ε, δ(ε)) about the tight `epsilon` at `delta`, for [`super::risk::PrivacyCurve`]: as [`Pld::curve_about`], with this relative `tolerance`.
+    /// The privacy curve about the tight `epsilon` at `delta`, for [`super::risk::PrivacyCurve`]: as [`Pld::curve_about`].
     ///
     /// # Errors
     /// As [`Books::tight`].
-    pub fn curve_about(
-        &self,
-        epsilon: f64,
-        delta: f64,
-        points: u32,
-        tolerance: f64,
-    ) -> Result<Vec<(f64, f64)>, PrivacyError> {
-        self.losses()?.with_tolerance(tolerance).curve_about(epsilon, delta, points)
+    pub fn curve_about(&self, epsilon: f64, delta: f64) -> Result<Vec<(f64, f64)>, PrivacyError> {
+        Ok(self.losses()?.curve_about(epsilon, delta))
     }
 
     /// All that can be said at `delta`, with what it assumes.
@@ -324,7 +318,7 @@ mod tests {
         let id = books.register(release.clone(), &RdpCurve::of(&release).unwrap()).unwrap();
         books.record(id, 1000);
         let tight = books.tight(DELTA).unwrap().value;
-        let points = books.curve_about(tight, DELTA, 4, 1e-2).unwrap();
+        let points = books.curve_about(tight, DELTA).unwrap();
         assert!(points.contains(&(tight, DELTA)) && points.len() > 8, "{points:?}");
     }
 

@@ -15,8 +15,7 @@ use super::{
     risk::PrivacyCurve,
 };
 
-/// The rate of false alarms down to which μ holds, unless said otherwise.
-pub const CUT_OFF: f64 = 1e-10;
+pub use super::pld::CUT_OFF;
 
 /// What of a curve is Gaussian.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -224,7 +224,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{books::account, ledger::Ledger, normal};
+    use crate::{
+        books::account,
+        ledger::{Held, Ledger, Part},
+        normal,
+    };
 
     fn layers() -> Vec<Group> {
         vec![Group::new("convolution", 1040, 0.5), Group::new("dense", 24_960, 1.0), Group::correct_answers()]
@@ -275,6 +279,25 @@ mod tests {
         let exact = normal::epsilon_gaussian((3.0 * ((0.5 / 0.6f64).powi(2) + 0.05f64.powi(2))).sqrt(), 1e-5);
         let found = account(&ledger, 1e-5).unwrap().tight.unwrap().value;
         assert!((found / exact - 1.0).abs() < 1e-9, "{found} {exact}");
+    }
+
+    /// A ledger made by hand may name a scale above what its parts come to, by as much as readers forgive: the parts are priced.
+    #[test]
+    fn a_scale_above_what_the_parts_come_to_is_not_priced() {
+        let parts = [1.2, 20.0].map(|noise| Part { holds: Held::Gradient, clip: 1.0, noise });
+        let spent = parts.iter().map(|part| (part.clip / part.noise).powi(2)).sum::<f64>().sqrt();
+        let of = |sigma: f64| {
+            let noise = Some(NoiseSpec::Gaussian { sigma });
+            let whole = Release::new(Sampling::Poisson { rate: 1.0 }, Sensitivity::L2 { norm: 1.0 }, noise);
+            let mut ledger = Ledger::new();
+            let id = ledger.register(Release { parts: parts.to_vec(), ..whole }).unwrap();
+            ledger.record_many(id, 1);
+            let priced = account(&ledger, 1e-5).unwrap();
+            (priced.tight.unwrap().value, priced.improved.epsilon)
+        };
+        let (honest, forged) = (of(spent.recip()), of(spent.recip() * (1.0 + 9e-10)));
+        assert!(forged.0 >= honest.0 && forged.1 >= honest.1, "{forged:?} {honest:?}");
+        assert!(forged.0 >= normal::epsilon_gaussian(spent, 1e-5));
     }
 
     proptest! {

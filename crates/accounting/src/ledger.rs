@@ -207,14 +207,29 @@ impl Release {
                 "a release of several vectors, but for Gaussian noise on clipped ones without a grid",
             ));
         };
-        let mut spent = 0.0;
         for Part { clip, noise, .. } in &self.parts {
             require((1e-100..=1e100).contains(clip), "parts.clip", *clip, "finite and above 0")?;
             require((1e-100..=1e100).contains(noise), "parts.noise", *noise, "finite and above 0")?;
-            spent += (clip / noise).powi(2);
         }
-        let together = sigma / norm * spent.sqrt();
+        let together = sigma / norm * self.spent_by_parts();
         require((together - 1.0).abs() < 1e-9, "parts", together, "as much together as the release says, 1")
+    }
+
+    /// √(Σ (Cᵢ/σᵢ)²) of the parts: 1 over the noise multiplier that they come to.
+    fn spent_by_parts(&self) -> f64 {
+        self.parts.iter().map(|Part { clip, noise, .. }| (clip / noise).powi(2)).sum::<f64>().sqrt()
+    }
+
+    /// The noise that is priced: of several vectors no more than they come to, whatever the release says of all together.
+    ///
+    /// # Errors
+    /// [`PrivacyError::NoNoise`].
+    pub(super) fn priced_noise(&self) -> Result<NoiseSpec, PrivacyError> {
+        let noise = self.noise.clone().ok_or(PrivacyError::NoNoise)?;
+        let Sensitivity::L2 { norm } = self.sensitivity else { return Ok(noise) };
+        let said = noise.scale();
+        let least = if self.parts.is_empty() { said } else { said.min(norm / self.spent_by_parts()) };
+        Ok(if least < said { noise.with_scale(least) } else { noise })
     }
 
     pub(super) fn protected(&self) -> Protected {

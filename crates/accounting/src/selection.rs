@@ -17,11 +17,10 @@ use serde::{Deserialize, Serialize};
 use super::{
     books::Books,
     error::{PrivacyError, require},
-    gdp::CUT_OFF,
     ledger::Ledger,
     normal::delta_gaussian,
     numeric::max_or_infinite,
-    pld::Profile,
+    pld::{CUT_OFF, Profile},
     rdp::{FIRST_ORDER, LAST_ORDER, improved},
 };
 

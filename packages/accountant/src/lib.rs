@@ -14,9 +14,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
 
-/// Points of a privacy curve, all of which hold at once.
-const POINTS: u32 = 16;
-
 /// What to reach.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -80,9 +77,7 @@ fn attack_of(ledger: &str, delta: f64, share: f64) -> Answer {
     let ledger = Ledger::from_json(ledger).map_err(sentence)?;
     let account = books::account(&ledger, delta).map_err(sentence)?;
     let points = match account.tight {
-        Some(tight) => {
-            Pld::of(&ledger).and_then(|pld| pld.curve_about(tight.value, account.delta, POINTS)).map_err(sentence)?
-        }
+        Some(tight) => Pld::of(&ledger).map_err(sentence)?.curve_about(tight.value, account.delta),
         None => vec![(account.improved.epsilon, account.delta)],
     };
     let curve = PrivacyCurve::new(points).map_err(sentence)?;

@@ -120,9 +120,8 @@ pub fn say(text: &str) -> Result<(), Box<dyn Error>> {
 
 /// Points of the privacy curve, all of which hold at once: ε at δ, and where tight accounting has a price, δ at other ε.
 fn curve(ledger: &Ledger, account: &Account) -> Result<PrivacyCurve, Box<dyn Error>> {
-    const POINTS: u32 = 16;
     let points = match account.tight {
-        Some(tight) => Pld::of(ledger)?.curve_about(tight.value, account.delta, POINTS)?,
+        Some(tight) => Pld::of(ledger)?.curve_about(tight.value, account.delta),
         None => vec![(account.improved.epsilon, account.delta)],
     };
     Ok(PrivacyCurve::new(points)?)

@@ -21,9 +21,6 @@ use crate::{
 
 /// Of so many outsiders of a hundred the attacker is allowed to be wrong.
 pub const ACCUSED: u32 = 5;
-/// Points of the privacy curve on either side of ε, and their relative precision.
-const CURVE: u32 = 8;
-const CURVE_TOLERANCE: f64 = 1e-3;
 
 /// What a label is about, beside what was released.
 #[derive(Clone, Copy, Debug, Default)]
@@ -139,19 +136,29 @@ fn bounds(books: &Books, delta: f64) -> Result<Result<Bounds, String>, PrivacyEr
     };
     let mut points = vec![(improved.epsilon, delta)];
     if let Some(tight) = tight {
-        points.extend(books.curve_about(tight.value, delta, CURVE, CURVE_TOLERANCE)?);
+        points.extend(books.curve_about(tight.value, delta)?);
     }
-    let found = match PrivacyCurve::new(points) {
-        Ok(curve) => of_a_hundred(curve.best_true_positive_rate(f64::from(ACCUSED) / 100.0)),
-        // No accountant gives such a point.
-        Err(_) => 100,
-    };
+    // No accountant gives a point that is none.
+    let found = PrivacyCurve::new(points).map_or(100, |curve| of_a_hundred(found_at_most(&curve)));
     let gaussian = match tight {
         Some(_) => books.gaussian(CUT_OFF)?,
         None => None,
     };
     let tight = tight.map(|Tight { value, rigor, .. }| (value, rigor.to_string()));
     Ok(Ok(Bounds { tight, improved, classic, gaussian, found }))
+}
+
+/// Share of those in the data that any test finds at most which accuses [`ACCUSED`] of a hundred who are not in it.
+pub fn found_at_most(bound: &impl AttackBound) -> f64 {
+    bound.best_true_positive_rate(f64::from(ACCUSED) / 100.0)
+}
+
+/// [`found_at_most`] of these books, of a hundred, by all that is known of them: as their label says.
+///
+/// # Errors
+/// What the accountant refuses.
+pub fn odds(books: &Books, delta: f64) -> Result<u32, PrivacyError> {
+    Ok(bounds(books, delta)?.map_or(100, |bounds| bounds.found))
 }
 
 /// People of a hundred, rounded up; all of them, where the share is none.

@@ -48,7 +48,7 @@ fn numbers_are_the_accountant_s() {
     let written = write(&label, Format::Markdown);
     assert!(written.contains("μ ≤") && written.contains("1e-10 or more of false alarms"), "{written}");
     // What other points of the curve, computed more finely, leave an attacker; and no more than (ε, δ) alone does.
-    let points = books.curve_about(bounds.epsilon(), DELTA, 6, 1e-4).unwrap();
+    let points = books.curve_about(bounds.epsilon(), DELTA).unwrap();
     let finer = 100.0 * PrivacyCurve::new(points).unwrap().best_true_positive_rate(0.05);
     let alone = EpsilonDelta::new(bounds.epsilon(), DELTA).unwrap().best_true_positive_rate(0.05);
     let found = f64::from(bounds.found);

@@ -25,7 +25,7 @@ fn tell(page: Page, kind: &str, more: &[(&str, JsValue)]) {
     let tests_private = report.as_ref().is_some_and(Report::tests_private_images);
     let bound = report.as_ref().map(|report| &report.privacy);
     let (epsilon, guarantee) = match bound {
-        Some(Privacy::Bounded(bound)) => (Some(bound.improved.epsilon), Some(true)),
+        Some(Privacy::Bounded(_)) => (untrack(|| page.guarantee.epsilon()), Some(true)),
         Some(Privacy::NoGuarantee { .. }) => (None, Some(false)),
         None => (None, None),
     };

@@ -42,8 +42,7 @@ pub fn view(page: Page, options: Options) -> impl IntoView {
                 .into_any()
         }
         View::Attack => {
-            let known = results::meaning::Known::of(page);
-            view! { <section class="embed-view" aria-label=t!("Attack your own run")>{results::attack::panel(page, known.attack)}{results::attacks::panel(page)}</section> }
+            view! { <section class="embed-view" aria-label=t!("Attack your own run")>{results::attack::panel(page)}{results::attacks::panel(page)}</section> }
                 .into_any()
         }
         View::Lab => noise_lab::panel::panel(page).into_any(),

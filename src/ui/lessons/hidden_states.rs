@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use crate::{
     plot::{
-        drawing::{AT_LEAST, Drawing, Line, Range, Write},
+        drawing::{AT_LEAST, Drawing, Line, Range, Shape, Write},
         series::Point,
     },
     ui::{
@@ -39,7 +39,7 @@ pub fn hidden_states(page: Page) -> impl IntoView {
             lines,
             x: Range { low: 0.0, high: 800.0, logarithmic: false, label: t!("steps K"), write: Write::Whole },
             y: Range { low: 0.0, high, logarithmic: false, label: "ε(α)", write: Write::Epsilon },
-            scatter: false,
+            shape: Shape::Lines,
             summary: t!(
                 "Rényi divergence by number of steps: composition rises in a line, the hidden-state bound levels off."
             )

@@ -3,7 +3,7 @@
 use crate::{
     plot::{
         axis,
-        drawing::{Drawing, Line, Range, Write},
+        drawing::{Drawing, Line, Range, Shape, Write},
         series::Point,
     },
     ui::text::t,
@@ -35,5 +35,5 @@ pub fn drawing(kind: usize, lines: Vec<Line>) -> Drawing {
             (line(2.0, 64.0, t!("order α")), bound, t!("Rényi bound of one step by order of {names}.", names = names))
         }
     };
-    Drawing { summary, lines, x, y, scatter: false }
+    Drawing { summary, lines, x, y, shape: Shape::Lines }
 }

@@ -9,9 +9,9 @@ use super::{
     sentence::sentence,
 };
 use crate::{
-    accounting::{audit::LowerBounds, risk::PrivacyCurve},
+    accounting::audit::LowerBounds,
     plot::{
-        drawing::{Drawing, GHOST, Line, Range, Write},
+        drawing::{Drawing, GHOST, Line, Range, Shape, Write},
         format,
         series::Point,
     },
@@ -39,7 +39,7 @@ const DENSE: u32 = 20;
 const BINS: usize = 24;
 
 /// The panel.
-pub fn panel(page: Page, curve: Memo<Option<PrivacyCurve>>) -> AnyView {
+pub fn panel(page: Page) -> AnyView {
     let attacked = bool_memo(move || page.settings.with(|settings| settings.canaries > 0));
     let broken = Memo::new(move |_| page.run.info.with(|info| info.as_ref().and_then(|info| info.broken)));
     let refuted = bool_memo(move || refuted(page));
@@ -70,7 +70,7 @@ pub fn panel(page: Page, curve: Memo<Option<PrivacyCurve>>) -> AnyView {
             <div class="once-buttons"><button type="button" data-testid="attack-begin" on:click=on_click(begin)>{text_fn(name)}</button></div>
             <div hidden=bool_fn(move || !attacked.get())>{controls(page, ATTACK)}</div>
             <p class="attack-verdict" data-testid="attack-verdict" role="status">{text_fn(move || verdict(page, broken.get()))}</p>
-            {view_fn(move || page.attack.found.with(Option::is_some).then(|| found(page, curve)))}
+            {view_fn(move || page.attack.found.with(Option::is_some).then(|| found(page)))}
         </details>
     }
     .into_any()
@@ -78,7 +78,7 @@ pub fn panel(page: Page, curve: Memo<Option<PrivacyCurve>>) -> AnyView {
 
 /// ε as the books have it.
 fn claim(page: Page) -> Option<f64> {
-    page.spending.epsilon()
+    page.guarantee.epsilon()
 }
 
 /// Whether a lower bound has crossed it.
@@ -132,13 +132,13 @@ fn verdict(page: Page, broken: Option<Mutation>) -> String {
 }
 
 /// All that was found.
-fn found(page: Page, curve: Memo<Option<PrivacyCurve>>) -> AnyView {
+fn found(page: Page) -> AnyView {
     let frame = |title, file, height| Frame { title, file, height, full: true };
     let histogram = chart(page, frame(t!("Scores of the canaries"), "scores", 150.0), move || {
         page.attack.found.with(|found| scores(found.as_deref()))
     });
     let roc = chart(page, frame(t!("What the attacker finds"), "attack", 190.0), move || {
-        let mut drawing = allowed(curve.get());
+        let mut drawing = allowed(page.guarantee.attack.get());
         if let Some(found) = page.attack.found.get() {
             drawing.lines.push(Line {
                 class: "line-attack",
@@ -246,7 +246,7 @@ fn scores(found: Option<&Audited>) -> Drawing {
         ],
         x: Range { low, high, logarithmic: false, label: t!("score"), write: Write::Number },
         y: Range { low: 0.0, high: most, logarithmic: false, label: t!("canaries"), write: Write::Whole },
-        scatter: false,
+        shape: Shape::Lines,
         summary: t!("How many canaries have which score: those that are in, and those that are out.").to_owned(),
     }
 }

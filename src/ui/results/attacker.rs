@@ -6,7 +6,7 @@ use super::sentence::sentence;
 use crate::{
     accounting::risk::{AttackBound, PrivacyCurve},
     plot::{
-        drawing::{Drawing, FORBIDDEN, GHOST, Line, Range, Write},
+        drawing::{Drawing, FORBIDDEN, GHOST, Line, Range, Shape, Write},
         format,
         series::Point,
     },
@@ -101,7 +101,7 @@ pub fn allowed(attack: Option<PrivacyCurve>) -> Drawing {
         lines: lines.unwrap_or_default(),
         x: share(t!("false alarms"), Write::Percent),
         y: share(t!("members found"), Write::PercentAtMost),
-        scatter: false,
+        shape: Shape::Lines,
         summary: t!("Largest share of members that any attack finds, by its share of false alarms.").to_owned(),
     }
 }

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::{
     plot::{
         axis,
-        drawing::{BUDGET, Drawing, GHOST, Line, RECORDED, Range, Write},
+        drawing::{BUDGET, Drawing, GHOST, Line, RECORDED, Range, Shape, Write},
         format,
         series::Point,
     },
@@ -41,15 +41,15 @@ fn recorded_line(page: Page, column: Column) -> Option<Line> {
 }
 
 /// Steps that the charts show: all that are planned, else all that were done. Where runs are pinned, shadows go no further than they do: those of a
-/// long run would leave what is compared no room.
-fn steps(page: Page, lines: &mut [Line]) -> Range {
+/// long run would leave what is compared no room. `bounds`: the curves are upper bounds.
+fn steps(page: Page, lines: &mut [Line], bounds: bool) -> Range {
     let pinned = page.runs.past.with(|past| past.iter().any(|past| past.pinned));
     let counts = |line: &&Line| !pinned || line.class != GHOST;
     let last = lines.iter().filter(counts).filter_map(|line| line.points.last()).map(|p| p.0).fold(0.0, f64::max);
     let planned = page.settings.with(|settings| settings.steps).unwrap_or(FIRST_STEPS) as f64;
     let high = last.max(planned);
     for shadow in lines.iter_mut().filter(|line| line.class == GHOST) {
-        shadow.points = up_to(&shadow.points, high, false);
+        shadow.points = up_to(&shadow.points, high, bounds);
     }
     Range { low: 0.0, high, logarithmic: false, label: t!("step"), write: Write::Whole }
 }
@@ -104,7 +104,7 @@ fn accuracy(page: Page) -> Drawing {
         None => t!("Test accuracy by step: nothing trained yet.").to_owned(),
     };
     let y = Range { low: 0.0, high: 1.0, logarithmic: false, label: t!("accuracy"), write: Write::Percent };
-    Drawing { x: steps(page, &mut lines), y, lines, scatter: false, summary }
+    Drawing { x: steps(page, &mut lines, false), y, lines, shape: Shape::Lines, summary }
 }
 
 fn epsilon(page: Page) -> Drawing {
@@ -127,7 +127,7 @@ fn epsilon(page: Page) -> Drawing {
         }
     });
     lines.splice(0..0, recorded_line(page, Column::Tight));
-    let shown = steps(page, &mut lines);
+    let shown = steps(page, &mut lines, true);
     let planned = page.settings.with(|settings| settings.steps.is_some());
     if let Some(Ok(projection)) = page.cost.projection.get() {
         let points = up_to(&projection.curve, shown.high, true);
@@ -163,7 +163,7 @@ fn epsilon(page: Page) -> Drawing {
     };
     let high = if highest > 0.0 { axis::nice_end(highest * 1.02, 4) } else { 1.0 };
     let y = Range { low: 0.0, high, logarithmic: false, label: "ε", write: Write::Epsilon };
-    Drawing { x: shown, y, lines, scatter: false, summary }
+    Drawing { x: shown, y, lines, shape: Shape::Stairs, summary }
 }
 
 /// A curve as far as the chart goes; what is beyond its edge shows in where it leaves it. A `bound` is there what it is at its next point: between two

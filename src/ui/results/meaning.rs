@@ -7,12 +7,12 @@ use super::{
     sentence::sentence,
 };
 use crate::{
-    accounting::{gdp::GaussianFit, risk::PrivacyCurve},
-    plot::{format, series::Point},
+    accounting::gdp::GaussianFit,
+    plot::format,
     train::report::{OrderedEpsilon, Privacy, PrivacyBound},
     ui::{
-        size::closures::{bool_fn, on_event, text_fn, view_fn},
-        state::Page,
+        size::closures::{bool_fn, text_fn, view_fn},
+        state::{Guarantee, Page},
         text::{heard, t},
         widgets::{
             chart::{Frame, chart},
@@ -22,55 +22,9 @@ use crate::{
     worker::accounts::TightEpsilon,
 };
 
-/// The bound as it is shown, once there is a step that it is about: it changes when the third digit of a conversion or an assumption does.
-fn shown_bound(page: Page) -> Memo<Option<Privacy>> {
-    Memo::new_with_compare(
-        move |_| {
-            page.run
-                .report
-                .with(|report| report.as_ref().filter(|report| report.step > 0).map(|report| report.privacy.clone()))
-        },
-        |old, new| {
-            let shown = |privacy: Option<&Option<Privacy>>| match privacy {
-                Some(Some(Privacy::Bounded(bound))) => {
-                    let [improved, classic] = [bound.improved, bound.classic].map(|one| format::epsilon(one.epsilon));
-                    Some(Ok((improved, classic, bound.assumptions.clone())))
-                }
-                Some(Some(Privacy::NoGuarantee { reason })) => Some(Err(reason.clone())),
-                _ => None,
-            };
-            shown(old) != shown(new)
-        },
-    )
-}
-
-/// What is known of the run's privacy.
-#[derive(Clone, Copy)]
-pub struct Known {
-    privacy: Memo<Option<Privacy>>,
-    /// The whole curve, where the run stands still and tight accounting knows it.
-    whole: Memo<Option<Vec<Point>>>,
-    /// What any attacker can do at most.
-    pub attack: Memo<Option<PrivacyCurve>>,
-}
-
-impl Known {
-    /// Of the run that stands.
-    pub fn of(page: Page) -> Self {
-        let privacy = shown_bound(page);
-        let whole = Memo::new(move |_| page.spending.whole_curve());
-        let attack = Memo::new(move |_| {
-            let Some(Privacy::Bounded(bound)) = privacy.get() else { return None };
-            // What is shown is rounded up, and holds until something else is shown.
-            let epsilon = format::shown(page.spending.epsilon().unwrap_or(bound.improved.epsilon));
-            PrivacyCurve::new(whole.get().unwrap_or_default().into_iter().chain([(epsilon, bound.delta)])).ok()
-        });
-        Self { privacy, whole, attack }
-    }
-}
-
 /// What the run's ε says: an attacker's reach, both conversions, the assumptions.
-pub fn meaning(page: Page, Known { privacy, whole, attack }: Known) -> impl IntoView {
+pub fn meaning(page: Page) -> impl IntoView {
+    let Guarantee { bound: privacy, whole, attack, .. } = page.guarantee;
     let without = move || {
         Some(match privacy.get() {
             None => view! { <p>{t!("Nothing has been released yet.")}</p> }.into_any(),
@@ -96,12 +50,8 @@ pub fn meaning(page: Page, Known { privacy, whole, attack }: Known) -> impl Into
     };
     let frame = Frame { title: t!("What an attacker can do at most"), file: "attacker", height: 190.0, full: true };
     let curve = chart(page, frame, move || allowed(attack.get()));
-    let opened = move |event: leptos::ev::Event| {
-        let details: web_sys::HtmlDetailsElement = event_target(&event);
-        page.spending.toggle_curve(details.open());
-    };
     view! {
-        <details class="meaning" data-testid="epsilon-meaning" on:toggle=on_event(opened)>
+        <details class="meaning" data-testid="epsilon-meaning">
             <summary>{t!("What this ε says")}</summary>
             {view_fn(without)}
             <div hidden=bool_fn(move || attack.get().is_none())>{attacker(attack, whole)}{curve}</div>
@@ -121,7 +71,7 @@ fn tight(page: Page) -> Option<AnyView> {
             (epsilon, t!("privacy loss distributions; numerical: {what}", what = heard(&what)))
         }
         None => (
-            page.spending.epsilon()?,
+            page.spending.tight()?,
             t!("privacy loss distributions, of a few releases more while the run plays").to_owned(),
         ),
     };

@@ -6,7 +6,7 @@ use super::{
     attack, attacks,
     counted::counted,
     curves::{accuracy_chart, epsilon_chart},
-    meaning::{Known, meaning},
+    meaning::meaning,
     numbers::numbers,
     odds::odds,
     pad::pad,
@@ -21,16 +21,15 @@ use crate::ui::{
 
 /// The whole panel.
 pub fn panel(page: Page) -> impl IntoView {
-    let known = Known::of(page);
     view! {
-        {odds(page, known.attack)}
+        {odds(page)}
         <h2>{t!("Results")}</h2>
         {accuracy_chart(page, 165.0)}
         {counted(page)}
         {epsilon_chart(page, 150.0)}
         {view_fn(move || page.recorded().map(recorded_note))}
-        {meaning(page, known)}
-        {attack::panel(page, known.attack)}
+        {meaning(page)}
+        {attack::panel(page)}
         {attacks::panel(page)}
         {pad(page)}
         {who_pays::panel(page)}

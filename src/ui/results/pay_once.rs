@@ -9,7 +9,7 @@ use crate::{
     model::PIXELS,
     plot::{
         axis,
-        drawing::{Drawing, Line, Range, Write},
+        drawing::{Drawing, Line, Range, Shape, Write},
         format,
     },
     train::functional::{features::Features, price::Mechanism},
@@ -284,7 +284,7 @@ fn accuracy(page: Page) -> Drawing {
         None => t!("Test accuracy by step: nothing trained yet.").to_owned(),
     };
     let y = Range { low: 0.0, high: 1.0, logarithmic: false, label: t!("accuracy"), write: Write::Percent };
-    Drawing { x: steps(&lines), y, lines, scatter: false, summary }
+    Drawing { x: steps(&lines), y, lines, shape: Shape::Lines, summary }
 }
 
 /// ε by step: flat for what is paid once, and rising for the run that stands or, before it has any, for the one that is set.
@@ -319,5 +319,5 @@ fn spent(page: Page) -> Drawing {
         label: "ε",
         write: Write::Epsilon,
     };
-    Drawing { x, y, lines, scatter: false, summary }
+    Drawing { x, y, lines, shape: Shape::Lines, summary }
 }

@@ -6,7 +6,7 @@ use super::digit::bytes;
 use crate::{
     attack::membership::{Own, OwnFound},
     plot::{
-        drawing::{Drawing, FORBIDDEN, GHOST, Line, Range, Write},
+        drawing::{Drawing, FORBIDDEN, GHOST, Line, Range, Shape, Write},
         format,
         series::Point,
     },
@@ -132,7 +132,7 @@ fn drawing(page: Page) -> Drawing {
         lines,
         x: share(t!("false alarms")),
         y: share(t!("members found")),
-        scatter: false,
+        shape: Shape::Lines,
         summary: t!("Share of the mislabelled members that the attacker finds, by the share of false alarms.")
             .to_owned(),
     }

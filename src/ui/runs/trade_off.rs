@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::{
     plot::{
         axis,
-        drawing::{Drawing, GHOST, Line, Range, Write},
+        drawing::{Drawing, GHOST, Line, Range, Shape, Write},
     },
     train::report::{Privacy, Report},
     ui::{
@@ -53,7 +53,7 @@ pub fn trade_off(page: Page) -> Drawing {
     Drawing {
         summary: t!("Test accuracy against epsilon, a point for each of {n} runs.", n = lines.len()),
         lines,
-        scatter: true,
+        shape: Shape::Scatter,
         x: Range { low, high, logarithmic, label: "ε (Rényi)", write: Write::Epsilon },
         y: Range { low: 0.0, high: 1.0, logarithmic: false, label: t!("accuracy"), write: Write::Percent },
     }

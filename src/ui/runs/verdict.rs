@@ -6,7 +6,7 @@ use crate::{
     accounting::selection::Draw,
     plot::{
         axis,
-        drawing::{Drawing, Line, Range, Write},
+        drawing::{Drawing, Line, Range, Shape, Write},
         format,
     },
     train::projection::SweepPrice,
@@ -87,5 +87,5 @@ fn over(page: Page, accuracy: bool) -> Drawing {
     } else {
         t!("ε at {n} values of {label}.", n = points.len(), label = label)
     };
-    Drawing { lines: vec![Line { class, name: name.to_owned(), points }], x, y, scatter: false, summary }
+    Drawing { lines: vec![Line { class, name: name.to_owned(), points }], x, y, shape: Shape::Lines, summary }
 }

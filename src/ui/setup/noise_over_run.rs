@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::annealing::annealing;
 use crate::{
-    plot::drawing::{Drawing, GHOST, Line, Range, Write},
+    plot::drawing::{Drawing, GHOST, Line, Range, Shape, Write},
     train::anneal::Planned,
     ui::{
         settings::{PhaseKind, Settings},
@@ -79,7 +79,7 @@ fn drawing(settings: &Settings) -> Drawing {
         lines: lines.unwrap_or_default(),
         x: Range { low: 0.0, high: steps.max(1) as f64, logarithmic: false, label: t!("step"), write: Write::Whole },
         y: Range { low: 0.0, high, logarithmic: false, label: "σ", write: Write::Number },
-        scatter: false,
+        shape: Shape::Lines,
         summary: t!("Noise of each phase, beside what would be best at this price.").to_owned(),
     }
 }

@@ -9,9 +9,10 @@ use crate::{
     data::Picture,
     mechanism::EncoderSpec,
     plot::format,
+    train::label::ACCUSED,
     ui::{
         browser,
-        settings::{Encoder, Family, Settings},
+        settings::{Encoder, Family},
         setup::{
             control::controls,
             layout::{BOUND, LOT, NOISE},
@@ -38,6 +39,7 @@ pub fn stage(page: Page) -> impl IntoView {
         own.or_else(|| page.snapshots.recorded.get().filter(|_| page.shows_recorded()))
     });
     let person = Memo::new(move |_| people.with(|people| people.as_ref()?.person.clone()));
+    let hidden = move || person.with(|person| Hidden::of(page, person.as_deref()));
     let own = move || page.snapshots.people.with(Option::is_some);
     let digits = move || page.digits.images().0 == Picture::DIGIT;
     let title = move || match people.with(|people| people.as_ref().map(|people| people.step)) {
@@ -68,10 +70,10 @@ pub fn stage(page: Page) -> impl IntoView {
             <li class=lit(page, 3)><h3>{text_fn(move || if noisy(page) { t!("The sum + noise") } else { t!("The sum, without noise") })}</h3><p class="marks"><span class="released">{t!("released")}</span></p>
                 {picture(page, person, "released", t!("The sum after the noise"), |person, without, fallen| (falling(person, without, fallen), person.full))}
                 {difference(page, person, "difference-after", t!("The sum with the ringed image minus the sum without it, after the noise"), |person, _, _| (person.difference(1), person.full_alone()))}
-                <p class="caption">{text_fn(move || after(page))}</p>
+                <p class="caption" data-testid="stage-hidden">{text_fn(move || hidden().after())}</p>
                 <div class="knobs">{controls(page, NOISE)}</div></li>
         </ol>
-        <p class="stage-says" data-testid="stage-says" data-room=text_fn(move || at_rest(page))><span>{text_fn(move || says(page, person.with(Option::is_some)))}
+        <p class="stage-says" data-testid="stage-says" data-room=text_fn(move || Hidden::longest(page))><span>{text_fn(move || says(page, person.with(Option::is_some), hidden()))}
             {view_fn(move || person.with(Option::is_none).then(|| view! {
                 " "<button type="button" data-testid="stage-step-once" on:click=on_click(move |_| page.run.step_once())>{t!("Take a step apart")}</button>
             }.into_any()))}</span></p>
@@ -240,11 +242,116 @@ fn before(page: Page) -> &'static str {
     }
 }
 
-fn after(page: Page) -> &'static str {
-    if noisy(page) { t!("The same subtraction leaves static: no image to be held.") } else { t!("Nothing hides it.") }
+/// How far the noise hides the ringed image: by the guarantee, by the odds and by the picture. Where one of them is not known, the weaker is said.
+#[derive(Clone, Copy, PartialEq)]
+enum Hidden {
+    /// No noise falls.
+    Bare,
+    /// Noise falls, and nothing is guaranteed.
+    NoGuarantee,
+    /// What the accountant claims is not true of this run.
+    Broken,
+    /// There is no picture of a step yet.
+    Unseen,
+    /// It shows in the picture of what was released. So many of a hundred are found at most.
+    Visible(Option<u32>),
+    /// It does not show, and an attacker may find it.
+    FromTheEye(Option<u32>),
+    /// An attacker finds it hardly more often than by guessing.
+    Well(u32),
 }
 
-fn says(page: Page, there: bool) -> String {
+/// Of a hundred members, as many as an attacker may find of whom an image is called hidden: twice as many as guessing finds.
+const HIDDEN: u32 = 2 * ACCUSED;
+/// ε up to which it is: low odds may be due to sampling alone, and say nothing of those who were drawn.
+const LITTLE: f64 = 1.0;
+/// Correlation of a picture with the one before the noise from which on people see it: of 784 values without a picture it is beyond 0.11 once in a thousand times.
+const SEEN: f64 = 0.15;
+
+impl Hidden {
+    fn of(page: Page, person: Option<&Person>) -> Self {
+        if !noisy(page) {
+            return Self::Bare;
+        }
+        if page.settings.with(|settings| settings.no_guarantee().is_some()) {
+            return Self::NoGuarantee;
+        }
+        if page.run.info.with(|info| info.as_ref().is_some_and(|info| info.broken.is_some())) {
+            return Self::Broken;
+        }
+        let Some(person) = person else { return Self::Unseen };
+        let odds = page.odds().of_a_hundred();
+        if person.shows() >= SEEN {
+            return Self::Visible(odds);
+        }
+        // Until a step of the visitor's own, of all that is planned.
+        let spent = page.guarantee.epsilon().filter(|spent| *spent > 0.0).or_else(|| page.cost.end());
+        match (odds, spent) {
+            (Some(found), Some(spent)) if found <= HIDDEN && spent <= LITTLE => Self::Well(found),
+            _ => Self::FromTheEye(odds),
+        }
+    }
+
+    /// What is left of the image when all others are subtracted.
+    fn after(self) -> &'static str {
+        match self {
+            Self::Bare => t!("Nothing hides it."),
+            Self::NoGuarantee => t!("There is noise, but no guarantee that it hides this image."),
+            Self::Broken => t!("This run breaks its promise: the noise need not hide this image."),
+            Self::Unseen => t!("The same subtraction leaves the image under noise."),
+            Self::Visible(_) => t!("The same subtraction leaves the image: the noise is too weak to hide it."),
+            Self::FromTheEye(_) => {
+                t!("The same subtraction leaves static to the eye. A computer may still find the image in it.")
+            }
+            Self::Well(_) => t!("The same subtraction leaves static: no image to be held."),
+        }
+    }
+
+    /// What is said of a step that is not walked through.
+    fn says(self, page: Page) -> String {
+        let number = |found: u32| {
+            t!("Of 100 images that were in, an attacker finds at most {found}; guessing finds 5.", found = found)
+        };
+        let odds = |found: Option<u32>| match found {
+            None => String::new(),
+            Some(found) if found > HIDDEN => format!(" {}", number(found)),
+            Some(_) => {
+                format!(" {}", t!("Only chance keeps the odds low: few images are drawn into a lot."))
+            }
+        };
+        match self {
+            Self::Bare | Self::NoGuarantee => {
+                page.settings.with(|settings| settings.no_guarantee().unwrap_or_default().to_owned())
+            }
+            Self::Broken => {
+                t!("ε is claimed here, and not true: the run breaks its promise. An attacker may find every image.").to_owned()
+            }
+            Self::Unseen => t!("The noise is to hide what one image adds. Take a step, and see whether it does.").to_owned(),
+            Self::Visible(found) => {
+                t!("The noise is weaker than what this image adds: you can see it in what is released.").to_owned() + &odds(found)
+            }
+            Self::FromTheEye(found) => {
+                t!("Your eye finds nothing of this image in what is released. An attacker who computes may.").to_owned()
+                    + &odds(found)
+            }
+            Self::Well(found) => {
+                t!("The noise hides what one image adds. All images together still point the same way, and that the model learns.")
+                    .to_owned()
+                    + " "
+                    + &number(found)
+            }
+        }
+    }
+
+    /// The longest that is said of a step at rest: what stands below it stays where it is.
+    fn longest(page: Page) -> String {
+        let found = Some(100);
+        let all = [Self::Bare, Self::Broken, Self::Visible(found), Self::FromTheEye(found), Self::Well(HIDDEN)];
+        all.map(|hidden| hidden.says(page)).into_iter().max_by_key(|text| text.chars().count()).unwrap_or_default()
+    }
+}
+
+fn says(page: Page, there: bool, hidden: Hidden) -> String {
     if !there && page.settings.with(|settings| settings.sharing().is_shared()) {
         return t!(
             "Here a step adds one vector for each micro-batch or user, and no image has one of its own to be ringed."
@@ -274,13 +381,5 @@ fn says(page: Page, there: bool) -> String {
         Some(_) => return t!("4. No noise falls: the sum itself is released.").to_owned(),
         None => {}
     }
-    at_rest(page)
-}
-
-/// What is said of a step that is not walked through: the longest that is said here.
-fn at_rest(page: Page) -> String {
-    if let Some(reason) = page.settings.with(Settings::no_guarantee) {
-        return reason.to_owned();
-    }
-    t!("The noise is as large as what one image may add, so what is released tells hardly anything of which were in: how much at most, ε says. All images together still point the same way, and that the model learns.").to_owned()
+    hidden.says(page)
 }

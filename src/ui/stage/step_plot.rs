@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use crate::{
     plot::{
-        drawing::{Drawing, Line, Range, Write},
+        drawing::{Drawing, Line, Range, Shape, Write},
         format,
     },
     ui::{
@@ -36,7 +36,7 @@ fn empty(which: usize) -> Drawing {
         lines: vec![],
         x: Range { low: 1.0, high: 1e4, logarithmic: true, label: RANKS.get(), write: Write::Number },
         y: Range { low: 1e-3, high: 10.0, logarithmic: true, label: SIZE.get(), write: Write::Number },
-        scatter: false,
+        shape: Shape::Lines,
         summary: t!("{tile}: nothing to show before the first step.", tile = NAMES[which].get()),
     }
 }
@@ -63,7 +63,7 @@ fn ranks(pictures: &StepSnapshot, which: usize) -> Drawing {
         lines,
         x: Range { low: 1.0, high: most, logarithmic: true, label: RANKS.get(), write: Write::Number },
         y: Range { low, high, logarithmic: true, label: SIZE.get(), write: Write::Number },
-        scatter: false,
+        shape: Shape::Lines,
         summary: t!(
             "{tile}: size of the coordinates from the largest to the smallest, both on logarithmic scales.",
             tile = NAMES[which].get()
@@ -92,7 +92,7 @@ fn distributions(pictures: &StepSnapshot) -> Drawing {
         lines,
         x: Range { low: -reach, high: reach, logarithmic: false, label: t!("value"), write: Write::Number },
         y: Range { low: 0.0, high: 1.0, logarithmic: false, label: t!("share"), write: Write::Number },
-        scatter: false,
+        shape: Shape::Lines,
         summary,
     }
 }

@@ -90,13 +90,11 @@ fn readouts(page: Page) -> impl IntoView {
     });
     let epsilon_value =
         move || epsilon.get().and_then(Result::ok).map_or_else(String::new, |(improved, _)| format::exact(improved));
-    // By tight accounting, where it has an answer that holds; every bound holds, so the smallest does.
-    let tight = Memo::new(move |_| page.spending.epsilon());
-    let tight_value = move || tight.get().map_or_else(String::new, format::exact);
+    let shown = move || page.guarantee.epsilon();
+    // For whoever waits for tight accounting.
+    let tight_value = move || page.spending.tight().and(shown()).map_or_else(String::new, format::exact);
     let epsilon_text = move || match epsilon.get() {
-        Some(Ok((improved, _))) => {
-            format!("≤ {}", format::epsilon(tight.get().map_or(improved, |tight| tight.min(improved))))
-        }
+        Some(Ok((improved, _))) => format!("≤ {}", format::epsilon(shown().unwrap_or(improved))),
         Some(Err(())) => t!("no guarantee").to_owned(),
         None => "–".to_owned(),
     };
@@ -114,7 +112,7 @@ fn readouts(page: Page) -> impl IntoView {
         bool_memo(move || page.run.info.with(|info| info.as_ref().is_some_and(|info| info.config.canaries > 0)));
     let renyi_text = move || match epsilon.get() {
         _ if broken.get() => t!("claimed, and not true").to_owned(),
-        Some(Ok((improved, _))) if tight.get().is_some() => {
+        Some(Ok((improved, _))) if shown().is_some_and(|shown| shown < improved) => {
             t!("tight; Rényi {epsilon}", epsilon = format::epsilon(improved))
         }
         Some(Ok((_, classic))) => t!("classic {epsilon}", epsilon = format::epsilon(classic)),

@@ -28,7 +28,7 @@ impl Answered {
 }
 
 /// How many more of `then` make `later` of `earlier`; `None` where it is something else.
-fn more_of(earlier: &[Event], then: &[Event], later: &[Event]) -> Option<u64> {
+pub fn more_of(earlier: &[Event], then: &[Event], later: &[Event]) -> Option<u64> {
     let total = |events: &[Event]| events.iter().fold(0u64, |sum, event| sum.saturating_add(event.count));
     let more = total(later).checked_sub(total(earlier))?;
     (Event::followed(earlier, then, more) == later).then_some(more)

@@ -239,7 +239,7 @@ impl Page {
         let Some(report) = self.run.report.get_untracked() else { return };
         let privacy = match &report.privacy {
             Privacy::Bounded(bound) => {
-                let epsilon = untrack(|| self.spending.epsilon()).unwrap_or(bound.improved.epsilon);
+                let epsilon = untrack(|| self.guarantee.epsilon()).unwrap_or(bound.improved.epsilon);
                 t!("epsilon at most {epsilon}", epsilon = format::epsilon(epsilon))
             }
             Privacy::NoGuarantee { .. } => t!("no privacy guarantee").to_owned(),

@@ -115,10 +115,9 @@ impl Page {
                 (_, Until::Set) => true,
                 (None, _) => false,
                 (Some(report), until) => {
-                    let curve = !self.spending.says_curve() || self.spending.whole_curve().is_some();
-                    let told = matches!(report.privacy, Privacy::NoGuarantee { .. })
-                        || self.spending.is_silent()
-                        || self.spending.is_answered() && curve;
+                    let answered = self.spending.is_answered()
+                        && (self.spending.exact().is_none() || self.spending.whole_curve().is_some());
+                    let told = matches!(report.privacy, Privacy::NoGuarantee { .. }) || answered;
                     told && match until {
                         Until::End => report.complete && report.test_accuracy.is_some(),
                         _ => report.step > 0 && self.snapshots.shown.with(Option::is_some),
@@ -145,7 +144,7 @@ impl Page {
             }
             return true;
         }
-        let whole = |known: &Compared| known.found.is_some() || known.epsilon.is_none() || !self.spending.says_curve();
+        let whole = |known: &Compared| known.found.is_some() || known.epsilon.is_none();
         self.compared(settings).as_ref().is_some_and(whole)
     }
 

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use super::{
     appearance::Panel,
-    lesson_set::{LessonSet, Part},
+    lesson_set::LessonSet,
     lessons::{Before, Staged},
     messages::Origin,
     page::Page,
@@ -127,9 +127,6 @@ impl Page {
             }));
         }
         self.lessons.open.set(Some((lesson, step)));
-        let of_curve =
-            |part: &Part| matches!(part, Part::Text(text) if ["{found", "{mu"].iter().any(|name| text.contains(name)));
-        self.spending.read_in(Some(now.parts.iter().any(of_curve)));
         self.lab.open.set(now.show == "lab");
         let scene = link::read(set.lessons[lesson].scene(step).set).0;
         self.pay_once.set_up(&scene);
@@ -208,7 +205,6 @@ impl Page {
         self.restore_settings();
         self.lessons.staged.set(None);
         self.lessons.open.set(None);
-        self.spending.read_in(None);
         if let Some(before) = self.lessons.before.try_update_value(Option::take).flatten() {
             self.appearance.show_panel(before.panel);
             self.lab.query.set(before.query);

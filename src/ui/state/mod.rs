@@ -20,6 +20,7 @@
 //! | `run_list` | earlier runs |
 //! | `projection` | what the settings will cost |
 //! | `spending` | what the run gives away, by tight accounting |
+//! | `guarantee` | what it guarantees, as every panel shows it |
 //! | `pad` | the drawn digit |
 //! | `pay_once` | a release that is paid once |
 //! | `attack` | an attack on the run that stands |
@@ -75,6 +76,8 @@ mod digits;
 mod events;
 #[cfg(target_arch = "wasm32")]
 mod following;
+#[cfg(target_arch = "wasm32")]
+mod guarantee;
 #[cfg(target_arch = "wasm32")]
 mod handed_in;
 #[cfg(target_arch = "wasm32")]
@@ -136,6 +139,7 @@ pub(super) use self::{
     appearance::{Panel, SHEET_CLOSE, SHEET_OPENER},
     charts::{COLOURS, Curves},
     following::Place,
+    guarantee::{Guarantee, Odds},
     lesson_runs::Standing,
     messages::{Origin, as_sentence},
     pad::OtherModel,

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use super::page::Page;
+use super::{guarantee::Odds, page::Page, recorded::Column};
 use crate::{
-    accounting::risk::{AttackBound, PrivacyCurve},
     plot::format,
     train::{
-        label::ACCUSED,
+        label::found_at_most,
         report::{Privacy, Report},
     },
     ui::settings::{Encoder, PhaseKind, Settings},
@@ -122,20 +121,20 @@ impl Page {
         accuracy(if name.starts_with("turned") { counts.turned.as_ref()? } else { &counts.usual }, None)
     }
 
-    /// What the page calls found at most, of whoever accuses as many of a hundred that were not in as its odds do: by the whole privacy curve.
+    /// What an attacker finds at most, as the page's odds have it: of the recorded run, until the planned one is priced.
+    pub fn odds(self) -> Odds {
+        let recorded = || Some(Odds::Recorded(self.recorded()?.curve(Column::Odds).last()?.1 as u32));
+        Some(self.guarantee.odds()).filter(|odds| *odds != Odds::Unknown).or_else(recorded).unwrap_or(Odds::Unknown)
+    }
+
+    /// The same as a share, by the whole privacy curve.
     pub(super) fn found(self) -> Option<f64> {
-        let delta = self.run.info.with(|run| run.as_ref().map(|run| run.config.delta))?;
-        let shown = (format::shown(self.headline()?), delta);
-        let curve = PrivacyCurve::new(self.spending.whole_curve()?.into_iter().chain([shown])).ok()?;
-        Some(curve.best_true_positive_rate(f64::from(ACCUSED) / 100.0))
+        self.guarantee.whole.with(Option::is_some).then_some(())?;
+        Some(found_at_most(&self.guarantee.attack.get()?))
     }
 
     /// The ε that the page shows large; none of a run that has released nothing, or has no guarantee.
     pub(super) fn headline(self) -> Option<f64> {
-        let improved = self.run.report.with(|report| match report.as_ref().map(|report| &report.privacy) {
-            Some(Privacy::Bounded(bound)) => Some(bound.improved.epsilon),
-            _ => None,
-        })?;
-        (improved > 0.0).then(|| self.spending.epsilon().map_or(improved, |tight| tight.min(improved)))
+        self.guarantee.epsilon().filter(|epsilon| *epsilon > 0.0)
     }
 }

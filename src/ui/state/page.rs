@@ -12,6 +12,7 @@ use super::{
     device::Device,
     digits::DigitSets,
     following::Following,
+    guarantee::Guarantee,
     lessons::Lessons,
     messages::Messages,
     noise_lab::NoiseLab,
@@ -52,6 +53,7 @@ pub struct Page {
     pub runs: RunList,
     pub cost: ProjectedCost,
     pub spending: Spending,
+    pub guarantee: Guarantee,
     pub attack: Attack,
     pub attacks: Attacks,
     pub pad: Pad,
@@ -83,6 +85,7 @@ impl Page {
         let pay_once = PayOnce::new(trainer, &link);
         let attacks = Attacks::new(trainer, accountant, &link);
         let (lab, settings) = (NoiseLab::new(&link), RwSignal::new(link.settings));
+        let cost = ProjectedCost::new(settings, digits, accountant);
         Self {
             settings,
             trainer,
@@ -94,8 +97,9 @@ impl Page {
             following: Following::new(trainer),
             charts,
             runs: RunList::new(trainer, charts),
-            cost: ProjectedCost::new(settings, digits, accountant),
+            cost,
             spending,
+            guarantee: Guarantee::new(settings, run, spending, cost),
             attack: Attack::new(run, spending, accountant),
             attacks,
             pad: Pad::new(trainer, run),

@@ -3,7 +3,7 @@
 use crate::{ui::settings::Settings, worker::accounts::Question};
 
 /// Points of the tight curve.
-const TIGHT: u64 = 6;
+const TIGHT: u64 = 12;
 /// Passes over the data that are projected where a run has no end.
 pub const OPEN_EPOCHS: u64 = 10;
 
@@ -26,6 +26,11 @@ pub fn tight_question(settings: &Settings, train: u32) -> Question {
     let mut at: Vec<u64> = (1..=TIGHT).map(|i| (steps * i * i / (TIGHT * TIGHT)).max(1)).collect();
     at.dedup();
     Question::Tight { config: settings.config(), train, steps: at }
+}
+
+/// What an attacker finds at most, once all of it is released.
+pub fn odds_question(settings: &Settings, train: u32) -> Question {
+    Question::Odds { config: settings.config(), train, steps: planned_steps(settings, train) }
 }
 
 #[cfg(test)]
@@ -68,7 +73,8 @@ mod tests {
         let Answer::Tight(Ok(tight)) = accounts.compute(tight_question(&settings, train)) else {
             panic!("it has a tight price")
         };
-        let computed = Prices { config: settings.config(), train, projection, tight };
+        let Answer::Odds(Ok(odds)) = accounts.compute(odds_question(&settings, train)) else { panic!("it has odds") };
+        let computed = Prices { config: settings.config(), train, projection, tight, odds };
         if std::env::var_os("HUSHGRAD_WRITE").is_some() {
             let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/worker/opening_prices.postcard");
             std::fs::write(path, postcard::to_allocvec(&computed).unwrap()).unwrap();
@@ -76,7 +82,8 @@ mod tests {
         let shipped: Prices = postcard::from_bytes(PRICES).unwrap();
         let [shipped, fresh] = [&shipped, &computed].map(|all| serde_json::to_value(all).unwrap());
         assert!(same(&shipped, &fresh), "HUSHGRAD_WRITE=1 cargo test opening_prices writes them anew:\n{fresh}");
-        for question in [projection_question(&settings, train), tight_question(&settings, train)] {
+        let questions = [projection_question, tight_question, odds_question];
+        for question in questions.map(|question| question(&settings, train)) {
             assert!(known(&question).is_some(), "none is computed again");
         }
         let other = Settings { lot: settings.lot + 1, ..settings };

@@ -7,11 +7,11 @@ use leptos::prelude::*;
 
 use super::{
     digits::DigitSets,
-    planned::{projection_question, tight_question},
+    planned::{odds_question, projection_question, tight_question},
 };
 use crate::{
     plot::{drawing::Line, series::Point},
-    train::projection::Projection,
+    train::{config::RunConfig, projection::Projection},
     ui::{
         browser,
         settings::{Family, Settings},
@@ -33,10 +33,12 @@ pub struct ProjectedCost {
     accountant: AccountantClient,
     /// What the settings will cost; why nothing can be said.
     pub projection: RwSignal<Option<Result<Arc<Projection>, String>>>,
-    /// The settings that it is of: it stays while another is on its way.
-    of: StoredValue<Option<Settings>>,
+    /// The settings that it is of, and how many images: it stays while another is on its way.
+    of: StoredValue<Option<(Settings, u32)>>,
     /// Tight ε by step of the projection.
     pub tight: RwSignal<Vec<Point>>,
+    /// Of a hundred members, how many any attacker finds at most once all of it is released.
+    pub odds: RwSignal<Option<u32>>,
     /// ε by step at other δ, until something else is set.
     pub deltas: RwSignal<Vec<Line>>,
     /// The questions wait until the settings stand still.
@@ -55,6 +57,7 @@ impl ProjectedCost {
             projection: RwSignal::new(None),
             of: StoredValue::new(None),
             tight: RwSignal::new(vec![]),
+            odds: RwSignal::new(None),
             deltas: RwSignal::new(vec![]),
             due: StoredValue::new_local(None),
             tight_due: StoredValue::new_local(None),
@@ -72,8 +75,28 @@ impl ProjectedCost {
     pub fn of_now(self) -> Option<(Arc<Projection>, Option<f64>)> {
         let known = self.known()?;
         let tight = self.tight.with(|points| points.last().map(|point| point.1));
-        let same = self.settings.with(|now| self.of.with_value(|of| of.as_ref() == Some(now)));
-        same.then_some((known, tight))
+        self.is_of_now().then_some((known, tight))
+    }
+
+    /// Whether it is of the settings as they are now.
+    fn is_of_now(self) -> bool {
+        self.settings.with(|now| self.of.with_value(|of| of.as_ref().is_some_and(|(of, _)| of == now)))
+    }
+
+    /// Whether it is of this configuration on so many images, and of the settings as they are now.
+    #[must_use]
+    pub fn is_of(self, config: &RunConfig, train: u32) -> bool {
+        self.projection.track();
+        self.is_of_now()
+            && self.of.with_value(|of| {
+                of.as_ref().is_some_and(|(of, all)| *all == train && of.what_runs() == (config.clone(), None))
+            })
+    }
+
+    /// The odds, where they are of the settings as they are now.
+    #[must_use]
+    pub fn odds_of_now(self) -> Option<u32> {
+        self.odds.get().filter(|_| self.is_of_now())
     }
 
     /// ε of all planned steps: by tight accounting, where that is known.
@@ -90,13 +113,13 @@ impl ProjectedCost {
             let train = self.digits.whole();
             let (Some(train), settings) = (train, self.settings.get_untracked()) else {
                 self.projection.set(None);
-                return self.tight.set(vec![]);
+                return self.forget_tight();
             };
             let question = projection_question(&settings, train);
             self.accountant.ask_latest(Topic::Projection, question, move |answer| {
                 // Of other digits that have come since, another answer comes.
                 if let (Answer::Projection(projection), true) = (answer, self.digits.train() == Some(train)) {
-                    self.of.set_value(Some(settings.clone()));
+                    self.of.set_value(Some((settings.clone(), train)));
                     self.projection.set(Some(projection.map(Arc::new)));
                     self.project_tight(train);
                 }
@@ -106,9 +129,14 @@ impl ProjectedCost {
         self.due.set_value(Some(due));
     }
 
-    /// Tight ε of what is projected: at once where it is quickly told, else when the settings have stood still.
-    fn project_tight(self, train: u32) {
+    fn forget_tight(self) {
         self.tight.set(vec![]);
+        self.odds.set(None);
+    }
+
+    /// Tight ε and the odds of what is projected: at once where it is quickly told, else when the settings have stood still.
+    fn project_tight(self, train: u32) {
+        self.forget_tight();
         let settings = self.settings.get_untracked();
         if settings.replay.is_some() || !self.projection.with_untracked(|known| matches!(known, Some(Ok(_)))) {
             return self.tight_due.set_value(None);
@@ -120,13 +148,17 @@ impl ProjectedCost {
     }
 
     fn ask_tight(self, settings: Settings, train: u32) {
-        let question = tight_question(&settings, train);
-        self.accountant.ask_latest(Topic::Tight, question, move |answer| {
-            if let Answer::Tight(Ok(points)) = answer
-                && self.digits.train() == Some(train)
-                && self.settings.with_untracked(|now| *now == settings)
-            {
+        let (tight, odds) = (tight_question(&settings, train), odds_question(&settings, train));
+        let now = move || self.digits.train() == Some(train) && self.settings.with_untracked(|now| *now == settings);
+        let still = now.clone();
+        self.accountant.ask_latest(Topic::Tight, tight, move |answer| {
+            if let (Answer::Tight(Ok(points)), true) = (answer, now()) {
                 self.tight.set(points);
+            }
+        });
+        self.accountant.ask_latest(Topic::Odds, odds, move |answer| {
+            if let (Answer::Odds(odds), true) = (answer, still()) {
+                self.odds.set(Some(odds.unwrap_or(100)));
             }
         });
     }

@@ -26,10 +26,12 @@ pub enum Column {
     Accuracy = 1,
     /// ε by tight accounting.
     Tight = 2,
+    /// At its end alone: of a hundred members, how many any attacker finds at most.
+    Odds = 3,
 }
 
 impl Recorded {
-    /// `step,accuracy,tight` by line, after one of column names; made by `examples/record.rs`.
+    /// `step,accuracy,tight` by line, and the odds in the last, after one of column names; made by `examples/record.rs`.
     const fn table(self) -> &'static str {
         match self {
             Self::Mnist => include_str!("../../../www/recorded.csv"),
@@ -53,7 +55,7 @@ impl Recorded {
 mod tests {
     use super::*;
     use crate::{
-        train::{presets, projection::planned},
+        train::{label, presets, projection::planned},
         worker::protocol::DRAWN,
     };
 
@@ -71,6 +73,9 @@ mod tests {
                 // Rounded up.
                 assert!(*shown >= bound && *shown <= bound * 1.001 + 1e-5, "{run:?}, step {step}: {shown} for {bound}");
             }
+            let end = config.steps.unwrap();
+            let odds = label::odds(&planned(&config, train, end).unwrap(), config.delta).unwrap();
+            assert_eq!(run.curve(Column::Odds), [(end as f64, f64::from(odds))]);
         }
     }
 }

@@ -7,7 +7,11 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use super::{answered::Answered, charts::Charts, run::Run};
+use super::{
+    answered::{Answered, more_of},
+    charts::Charts,
+    run::Run,
+};
 use crate::{
     accounting::{gdp::GaussianFit, ledger::Event},
     plot::series::Point,
@@ -47,11 +51,8 @@ pub struct Spending {
     /// Releases so far: set before the report that it belongs to.
     pub released: RwSignal<u64>,
     answered: RwSignal<Option<Arc<Answered>>>,
-    /// The privacy curve at so many releases, which is asked for while its panel is open.
+    /// The privacy curve at so many releases, which is asked for where the run stands still.
     curve: RwSignal<Option<(u64, Curve)>>,
-    curve_open: RwSignal<bool>,
-    /// While a lesson is open: whether its text says what the curve says.
-    lesson: StoredValue<Option<bool>>,
     /// No question before this time, in milliseconds, while the run plays.
     rest_until: StoredValue<f64>,
 }
@@ -68,8 +69,6 @@ impl Spending {
             released: RwSignal::new(0),
             answered: RwSignal::new(None),
             curve: RwSignal::new(None),
-            curve_open: RwSignal::new(false),
-            lesson: StoredValue::new(None),
             rest_until: StoredValue::new(0.0),
         }
     }
@@ -89,12 +88,22 @@ impl Spending {
         self.rest_until.set_value(0.0);
     }
 
-    /// The tight bound of what happened, where one that holds is known.
+    /// A tight bound of what happened, where one that holds is known: the bound of a few releases more while the run plays.
     #[must_use]
-    pub fn epsilon(self) -> Option<f64> {
+    pub fn tight(self) -> Option<f64> {
         self.released.track();
         let answered = self.answered.get()?;
         self.ledger.with_value(|ledger| answered.bound(&ledger.as_ref()?.events))
+    }
+
+    /// How many of the steps happened, and nothing else, that were planned when the run was begun.
+    #[must_use]
+    pub fn planned_steps(self) -> Option<u64> {
+        self.released.track();
+        self.ledger.with_value(|ledger| {
+            let ledger = ledger.as_ref().filter(|ledger| ledger.step == 0)?;
+            more_of(&[], &ledger.planned, &ledger.events)
+        })
     }
 
     /// What was said of exactly what happened.
@@ -140,17 +149,8 @@ impl Spending {
         self.curve.get().filter(|(at, _)| *at == released).map(|(_, curve)| curve)
     }
 
-    /// Whether nobody will ask the accountant of the run that stands: in a frame without a lesson.
-    #[must_use]
-    pub fn is_silent(self) -> bool {
-        browser::is_embedded() && self.ledger.with_value(Option::is_none)
-    }
-
     /// A run stands, with this ledger: what its first steps will cost is asked before they run.
     pub fn open_ledger(self, run: u32, json: String, step: u64, planned: Vec<Event>) {
-        if browser::is_embedded() && self.lesson.get_value().is_none() {
-            return;
-        }
         let ledger =
             RunLedger { run: self.run.number_of(run), json: json.into(), step, planned, events: vec![], told: false };
         self.ledger.set_value(Some(ledger));
@@ -241,7 +241,7 @@ impl Spending {
         self.accountant.ask(question, |_| {});
     }
 
-    /// The privacy curve of the run as it stands, where its tight ε is known and somebody looks.
+    /// The privacy curve of the run as it stands still, where its tight ε is known.
     fn account_for_attacks(self) {
         let (Some(tight), Some(ledger)) = (untrack(|| self.exact()), self.ledger.get_value()) else {
             return;
@@ -249,10 +249,8 @@ impl Spending {
         let delta = self.run.info.with_untracked(|info| info.as_ref().map(|info| info.config.delta));
         let at = self.released.get_untracked();
         let known = self.curve.with_untracked(|curve| curve.as_ref().is_some_and(|(known, _)| *known == at));
-        let wanted = self.curve_open.get_untracked() || self.says_curve();
-        let (Some(delta), false, true) = (delta, known, wanted && at > 0) else {
-            return;
-        };
+        let wanted = at > 0 && !known && !self.run.playing.get_untracked();
+        let Some(delta) = delta.filter(|_| wanted) else { return };
         let RunLedger { run, events, .. } = ledger;
         let question = Question::Curve { run, events, delta, epsilon: tight.epsilon };
         self.accountant.ask_latest(Topic::Curve, question, move |answer| {
@@ -261,23 +259,5 @@ impl Spending {
                 self.curve.set(Some((at, curve)));
             }
         });
-    }
-
-    /// A step of a lesson is open, whose text says what the curve says, or does not; or none is.
-    pub fn read_in(self, lesson: Option<bool>) {
-        self.lesson.set_value(lesson);
-        self.account_for_attacks();
-    }
-
-    /// Whether the open step of a lesson says what the curve says.
-    #[must_use]
-    pub fn says_curve(self) -> bool {
-        self.lesson.get_value() == Some(true)
-    }
-
-    /// The panel that the curve is for is opened, which asks for the curve, or closed.
-    pub fn toggle_curve(self, open: bool) {
-        self.curve_open.set(open);
-        self.account_for_attacks();
     }
 }

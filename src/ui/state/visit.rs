@@ -19,7 +19,6 @@ impl Page {
         }
         self.run.pause();
         self.lessons.forget(link.lesson.clone());
-        self.spending.read_in(None);
         self.messages.take_address(&problems);
         self.task.set(task);
         self.submission.take(handed_in, &link.settings);

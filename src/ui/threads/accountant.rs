@@ -24,6 +24,7 @@ pub enum Topic {
     Projection,
     Scale,
     Tight,
+    Odds,
     Spent,
     Curve,
     Audit,

@@ -6,7 +6,10 @@ use web_sys::{PointerEvent, ResizeObserver};
 
 use super::word::named;
 use crate::{
-    plot::{drawing::Drawing, format, picture},
+    plot::{
+        drawing::{Drawing, Shape},
+        format, picture,
+    },
     ui::{
         browser,
         size::closures::{bool_fn, effect, on_event, text_fn, view_fn},
@@ -144,7 +147,7 @@ fn table(title: &'static str, drawing: Memo<Drawing>) -> impl IntoView {
         open.get().then(|| {
             drawing.with(|d| {
                 let (mut head, rows) = d.rows();
-                if let Some(run) = head.first_mut().filter(|_| d.scatter) {
+                if let Some(run) = head.first_mut().filter(|_| d.shape == Shape::Scatter) {
                     t!("run").clone_into(run);
                 }
                 let body = rows

@@ -10,7 +10,6 @@ use crate::{
     error::PrivacyError,
     ledger::{Ledger, Part, Release},
     normal::{epsilon_gaussian, quantile},
-    pld::Profile,
     risk::{AttackBound, PrivacyCurve, RiskError},
     sampling::Sampling,
 };
@@ -23,13 +22,9 @@ const CANARIES_PER_GUESS: u32 = 20;
 const ALARMS: [f64; 5] = [0.003, 0.01, 0.03, 0.1, 0.3];
 /// Least number of scores without a canary that thresholds are taken from.
 const LEAST_SILENT: usize = 300;
-/// Least rate of false positives that a privacy curve is computed for.
-const CUT_OFF: f64 = 1e-4;
-/// Points of a curve in closed form on either side of ε. Between them it is taken for a line from above, which costs a bound a hundredth at most.
-const POINTS: u32 = 16;
 /// Least and most factor on the noise of a run that is searched.
 const FACTORS: [f64; 2] = [0.0625, 16.0];
-/// Relative tolerance of those points, from above, too.
+/// Relative tolerance of a privacy curve that guesses are held against, from above.
 const TOLERANCE: f64 = 5e-3;
 /// Of ln of the factor: a hundredth of the noise is two of ε, about.
 const PRECISION: f64 = 0.01;
@@ -349,17 +344,9 @@ impl<'a> Family<'a> {
     }
 }
 
-/// The privacy curve of these books, from above, for the rates of false positives that guesses and thresholds have, and at δ.
+/// The privacy curve of these books, from above.
 fn curve(books: &Books, delta: f64) -> Result<PrivacyCurve, AuditError> {
     let losses = books.losses()?.with_tolerance(TOLERANCE);
     let epsilon = losses.epsilon(delta)?.value;
-    let points = match losses.profile(CUT_OFF) {
-        Profile::Curve(mut points) if !points.is_empty() => {
-            points.push((epsilon, delta));
-            points
-        }
-        // A closed form for each point, or none of them.
-        _ => losses.curve_about(epsilon, delta, POINTS)?,
-    };
-    Ok(PrivacyCurve::new(points)?)
+    Ok(PrivacyCurve::new(losses.curve_about(epsilon, delta))?)
 }

@@ -52,6 +52,9 @@ use super::{
 /// Relative accuracy that the grid is chosen for, unless said otherwise.
 pub const TOLERANCE: f64 = 5e-5;
 
+/// The rate of false alarms down to which a privacy curve and μ are computed, unless said otherwise.
+pub const CUT_OFF: f64 = 1e-10;
+
 /// Kinds of release at most: each takes some tenths of a second, and no ledger may take an hour.
 pub const MOST_KINDS: usize = 64;
 
@@ -97,8 +100,6 @@ pub struct Tight {
     pub rigor: Rigor,
 }
 
-/// Shares of the first question.
-const FIRST: f64 = 3.0;
 /// How many times more one question may take than others of a curve.
 const UNEVEN: f64 = 4.0;
 
@@ -178,7 +179,7 @@ impl Pld {
     /// As [`Pld::for_release`], of this work.
     pub(crate) fn prepare(release: &Release, work: &Work) -> Result<Self, PrivacyError> {
         release.validate()?;
-        let spec = release.noise.as_ref().ok_or(PrivacyError::NoNoise)?;
+        let spec = &release.priced_noise()?;
         let noise = spec.build()?;
         if release.grid.is_some() {
             return Err(PrivacyError::Unpriced(
@@ -381,40 +382,23 @@ impl Pld {
     /// # Errors
     /// `epsilon` negative or NaN.
     pub fn delta(&self, epsilon: f64) -> Result<Tight, PrivacyError> {
-        self.delta_within(epsilon, &Work::new(QUESTION))
-    }
-
-    fn delta_within(&self, epsilon: f64, work: &Work) -> Result<Tight, PrivacyError> {
         require(epsilon >= 0.0, "epsilon", epsilon, "at least 0")?;
-        Ok(self.ask(Question::Delta { epsilon }, &|mu| normal::delta_gaussian(mu, epsilon), work))
+        let work = Work::new(QUESTION);
+        Ok(self.ask(Question::Delta { epsilon }, &|mu| normal::delta_gaussian(mu, epsilon), &work))
     }
 
-    /// (ε, δ(ε)) for each ε: the privacy curve, for [`super::risk::PrivacyCurve`]. They share what work there is; a point that there is none left for
-    /// has δ = 1.
-    ///
-    /// # Errors
-    /// As [`Pld::delta`].
-    pub fn curve(&self, epsilons: &[f64]) -> Result<Vec<(f64, f64)>, PrivacyError> {
-        shared(CURVE, epsilons, |&epsilon, work| Ok((epsilon, self.delta_within(epsilon, work)?.value)))
-    }
-
-    /// The privacy curve about ε at δ, which must hold: `points` evenly to ε, as many beyond, and 0. What low rates of false alarms are
-    /// bounded by lies above ε, the advantage at 0.
-    ///
-    /// # Errors
-    /// As [`Pld::delta`].
-    pub fn curve_about(&self, epsilon: f64, delta: f64, points: u32) -> Result<Vec<(f64, f64)>, PrivacyError> {
+    /// The privacy curve, for [`super::risk::PrivacyCurve`]: (`epsilon`, `delta`), which must hold, and (ε, δ(ε)) by ε, from 0 to where the best test has
+    /// [`CUT_OFF`] of false alarms. Of lower rates the last of these lines holds.
+    #[must_use]
+    pub fn curve_about(&self, epsilon: f64, delta: f64) -> Vec<(f64, f64)> {
         let mut curve = vec![(epsilon, delta)];
         if epsilon.is_finite() && epsilon > 0.0 {
-            let epsilons: Vec<f64> = (0..=2 * points).map(|i| epsilon * f64::from(i) / f64::from(points)).collect();
-            // δ(ε) does not grow with ε, and these ε do.
-            let mut least = 1.0_f64;
-            curve.extend(self.curve(&epsilons)?.into_iter().map(|(at, found)| {
-                least = least.min(found).min(if at >= epsilon { delta } else { 1.0 });
-                (at, least)
-            }));
+            curve.extend(match self.profile(CUT_OFF) {
+                Profile::Curve(points) => points,
+                Profile::Gaussian(mu) => profile::of_gaussian(mu, CUT_OFF),
+            });
         }
-        Ok(curve)
+        curve
     }
 
     fn ask(&self, question: Question, closed: &dyn Fn(f64) -> f64, work: &Work) -> Tight {
@@ -530,9 +514,7 @@ fn shared<Q, A>(
 ) -> Result<Vec<A>, PrivacyError> {
     let all = Work::new(budget);
     let one = |(index, question): (usize, &Q)| {
-        // Of a curve the first is δ(0): any test's advantage, and of all points the costliest.
-        let weight = if index == 0 { FIRST } else { 1.0 };
-        let share = weight * UNEVEN * all.left() / (questions.len() - index) as f64;
+        let share = UNEVEN * all.left() / (questions.len() - index) as f64;
         all.of_which(share.min(QUESTION), |work| answer(question, work))
     };
     questions.iter().enumerate().map(one).collect()

@@ -11,6 +11,7 @@ use super::{
     solve::{LATTICES, PILOT_CELLS, Pilot, Plan, grid_step, lattices, refine, round_work},
     work::{CUMULANT_POINT, MOMENT_POINT, Work},
 };
+use crate::normal;
 
 /// Points of the curve.
 const POINTS: u32 = 1200;
@@ -43,10 +44,7 @@ pub(super) fn curve(sources: &[(Pair, u64)], cut_off: f64, tolerance: f64, work:
     if farthest.is_nan() || farthest <= 0.0 || farthest > MEANINGLESS {
         return Vec::new();
     }
-    let epsilons: Vec<f64> = (0..=POINTS)
-        .map(|i| f64::from(i) / f64::from(POINTS))
-        .map(|part| farthest * part * (EVEN + (1.0 - EVEN) * part))
-        .collect();
+    let epsilons = spaced(farthest);
     let mut worst = vec![0.0; epsilons.len()];
     for (direction, pilot) in directions.iter().zip(pilots) {
         let each = work.left() / if *direction == Direction::Remove { directions.len() as f64 } else { 1.0 };
@@ -72,6 +70,21 @@ pub(super) fn curve(sources: &[(Pair, u64)], cut_off: f64, tolerance: f64, work:
         *delta = least;
     });
     epsilons.into_iter().zip(worst).filter(|(_, delta)| *delta < 1.0).collect()
+}
+
+/// The same of N(μ, 1) against N(0, 1): P[L > ε] of false alarms, where L is N(−μ²/2, μ²), is `cut_off` at ε = μ·Φ⁻¹(1 − `cut_off`) − μ²/2.
+pub(super) fn of_gaussian(mu: f64, cut_off: f64) -> Vec<(f64, f64)> {
+    let farthest = (mu * normal::survival_quantile(cut_off) - 0.5 * mu * mu).max(0.5 * mu * mu);
+    spaced(farthest.min(MEANINGLESS))
+        .into_iter()
+        .map(|epsilon| (epsilon, normal::delta_gaussian(mu, epsilon)))
+        .collect()
+}
+
+/// [`POINTS`] from 0 to `farthest`.
+fn spaced(farthest: f64) -> Vec<f64> {
+    let part = |i: u32| f64::from(i) / f64::from(POINTS);
+    (0..=POINTS).map(part).map(|part| farthest * part * (EVEN + (1.0 - EVEN) * part)).collect()
 }
 
 /// Mean and deviation of the sum under a tilt.

@@ -69,7 +69,7 @@ impl RdpCurve {
     /// has no known error; anything [`Release::validate`] refuses.
     pub fn of(release: &Release) -> Result<Self, PrivacyError> {
         release.validate()?;
-        let spec = release.noise.as_ref().ok_or(PrivacyError::NoNoise)?;
+        let spec = &release.priced_noise()?;
         let noise = spec.build()?;
         let source = match (noise.gaussian_sigma(), &release.sensitivity) {
             (_, Sensitivity::Unbounded) => return Err(PrivacyError::NoBound),

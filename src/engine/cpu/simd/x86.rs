@@ -114,8 +114,8 @@ impl Simd for Avx512 {
         to_i32(a: __m512) -> __m512i = _mm512_cvtps_epi32(a);
         gather(table: &[f32], index: __m512i) -> __m512 = {
             assert!(!table.is_empty());
-            let last = u32::try_from(table.len() - 1).unwrap_or(i32::MAX as u32);
-            let index = _mm512_min_epu32(index, _mm512_set1_epi32(last.cast_signed()));
+            let last = i32::try_from(table.len() - 1).unwrap_or(i32::MAX);
+            let index = _mm512_min_epu32(index, _mm512_set1_epi32(last));
             _mm512_i32gather_ps::<4>(index, table.as_ptr())
         };
     }
@@ -166,8 +166,8 @@ impl Simd for Avx2 {
         to_i32(a: __m256) -> __m256i = _mm256_cvtps_epi32(a);
         gather(table: &[f32], index: __m256i) -> __m256 = {
             assert!(!table.is_empty());
-            let last = u32::try_from(table.len() - 1).unwrap_or(i32::MAX as u32);
-            let index = _mm256_min_epu32(index, _mm256_set1_epi32(last.cast_signed()));
+            let last = i32::try_from(table.len() - 1).unwrap_or(i32::MAX);
+            let index = _mm256_min_epu32(index, _mm256_set1_epi32(last));
             _mm256_i32gather_ps::<4>(table.as_ptr(), index)
         };
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use hushgrad::plot::{
     axis::nice_step,
-    drawing::{Drawing, Line, Range, Write},
+    drawing::{Drawing, Line, Range, Shape, Write},
     format::{number, upper},
     picture,
 };
@@ -126,7 +126,7 @@ impl Panel {
         }
         let (x, y) = (shown.x_range(), shown.y_range());
         let summary = format!("{}: {} by {}", self.title, self.y, self.x);
-        let drawing = Drawing { lines, x, y, scatter: false, summary };
+        let drawing = Drawing { lines, x, y, shape: Shape::Lines, summary };
         // A picture has room for a line: which figure, what is drawn, and which of its panels.
         let figure = self.title.split(':').next().unwrap_or_default();
         let panel = self.title.split_once(';').map_or("", |(_, panel)| panel);
