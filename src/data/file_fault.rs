@@ -1,6 +1,9 @@
 //! What is wrong with a file of images that is no IDX file: the field, what was found there, what was expected, what to do.
 
-use super::picture::{ClassesError, MOST_CLASSES, MOST_SIDE};
+use super::{
+    name::quoted,
+    picture::{ClassesError, MOST_CLASSES, MOST_SIDE},
+};
 
 /// Most examples of a set.
 pub(super) const MOST_EXAMPLES: usize = super::idx::MAX_EXAMPLES as usize;
@@ -290,10 +293,5 @@ impl std::fmt::Display for NpySide {
 
 /// A name of an archive's, short enough for a sentence.
 pub(super) fn shown(name: &str) -> String {
-    const MOST: usize = 80;
-    let plain = |letter: char| if letter.is_control() { '\u{fffd}' } else { letter };
-    if name.chars().count() <= MOST {
-        return name.chars().map(plain).collect();
-    }
-    name.chars().take(MOST).map(plain).chain(['…']).collect()
+    quoted(name, 80)
 }

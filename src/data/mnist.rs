@@ -126,7 +126,6 @@ pub fn load(folder: &Path) -> Result<Digits, FolderError> {
         test: pair(test_images, test_labels)?,
         source: Source::Mnist,
         test_set: TestSet::Public,
-        scaled: false,
     })
 }
 

@@ -20,6 +20,7 @@ pub mod mnist;
 #[cfg(not(target_arch = "wasm32"))]
 mod mnist_error;
 pub mod mnist_files;
+pub mod name;
 mod npy;
 mod npz;
 #[cfg(not(target_arch = "wasm32"))]
@@ -241,8 +242,6 @@ pub struct Digits {
     pub source: Source,
     /// Where the test set came from.
     pub test_set: TestSet,
-    /// Whether all values were multiplied by what their range told, as an `.npz` of floats asks for.
-    pub scaled: bool,
 }
 
 /// Where the digits came from, as the page says.
@@ -277,18 +276,50 @@ pub enum TestSet {
 }
 
 impl Digits {
-    /// What page and tool say of a set of files whose size of images, scale of values and number of classes nobody has published; `None` where there is nothing to say.
-    ///
-    /// ε is about one example more or less. The size of the images, how they are scaled, whether they are grey, and how many classes there are could follow from one
-    /// example; they are taken for known beforehand.
+    /// What page and tool say of somebody's own set when it is loaded.
     #[must_use]
-    pub fn presumed(&self) -> Option<&'static str> {
-        let digits = self.train.picture == Picture::DIGIT && self.train.classes == Classes::digits();
-        (self.source == Source::Visitor && (!digits || self.scaled)).then_some(
-            "The size of the images, whether they have colours, how their values are scaled, and the number of classes are read off the files, and taken for public: ε does not cover what \
-             these tell of an image.",
-        )
+    pub fn remarks(&self) -> Vec<Remark> {
+        if self.source != Source::Visitor {
+            return vec![];
+        }
+        let all = || (0..self.train.len()).map(|i| self.train.image(i));
+        let brightest = all().flatten().copied().max().unwrap_or(u8::MAX);
+        let labelled = |label: &usize| self.train.labels.iter().any(|other| usize::from(*other) == *label);
+        let empty = (0..self.train.classes.count()).find(|label| !labelled(label));
+        let dark = (brightest < DARK).then_some(Remark::Dark { brightest });
+        [Some(Remark::Presumed), dark, empty.map(|label| Remark::Empty { label })].into_iter().flatten().collect()
     }
+}
+
+/// Of images that reach no brighter value it is said that they are dark.
+const DARK: u8 = 128;
+
+/// What is said of somebody's own images when they are loaded: to them alone.
+///
+/// ε is about one example more or less. The size of the images, how they are scaled, whether they are grey, and how many classes there are could follow from one
+/// example; they are taken for known beforehand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Remark {
+    /// Of all sets that nobody has published.
+    #[error(
+        "The size of the images, whether they have colours, how their values are scaled, and the number of classes are read off the files, and taken for public: ε does not cover what \
+         these tell of an image."
+    )]
+    Presumed,
+    /// No value is above this.
+    #[error(
+        "The brightest value of all training images is {brightest} of 255. They are trained on as dark as they are: multiply the values if 255 was meant to be white."
+    )]
+    Dark {
+        /// The value.
+        brightest: u8,
+    },
+    /// No training image has this label.
+    #[error("No training image has the label {label}, and its class stays empty: labels count from 0.")]
+    Empty {
+        /// The first such label.
+        label: usize,
+    },
 }
 
 impl TestSet {

@@ -86,7 +86,7 @@ fn sets(mut zip: Zipped, most: u64) -> Result<Sets, FileFault> {
         Ok(Part { images: images.squares(scale)?, labels })
     };
     let (train, test) = (part(training)?, test.map(part).transpose()?);
-    Ok(Sets { published: None, picture, classes: None, train, test, scaled: scale.is_some() })
+    Ok(Sets { published: None, picture, classes: None, train, test })
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
+use super::name::{is_hidden, quoted};
+
 /// The size of an image: channels of `side`×`side` bytes, one channel after the other, each row by row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Picture {
@@ -140,8 +142,8 @@ impl Classes {
         }
         let names: Vec<String> = names.iter().map(|name| name.as_ref().trim().to_owned()).collect();
         for (class, name) in names.iter().enumerate() {
-            if name.is_empty() || name.chars().count() > LONGEST_NAME || name.chars().any(char::is_control) {
-                let name = name.chars().take(LONGEST_NAME).collect();
+            if name.is_empty() || name.chars().count() > LONGEST_NAME || name.chars().any(is_hidden) {
+                let name = quoted(name, LONGEST_NAME);
                 return Err(ClassesError::Name { class, name });
             }
             if let Some(first) = names[..class].iter().position(|before| before == name) {

@@ -207,7 +207,6 @@ impl Undecoded {
             classes: Some(self.classes),
             train: self.train,
             test: (!self.test.labels.is_empty()).then_some(self.test),
-            scaled: false,
         }
     }
 }

@@ -25,8 +25,6 @@ pub(super) struct Sets {
     pub classes: Option<Classes>,
     pub train: Part,
     pub test: Option<Part>,
-    /// Whether all values were multiplied by what their range told.
-    pub scaled: bool,
 }
 
 impl Sets {

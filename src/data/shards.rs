@@ -321,7 +321,7 @@ impl Assembler {
             Dataset::new(name, pixels.concat(), labels.concat())
         };
         let (train, test) = (join(Part::Train), join(Part::Test));
-        (!train.is_empty()).then_some(Digits { train, test, source, test_set: TestSet::Public, scaled: false })
+        (!train.is_empty()).then_some(Digits { train, test, source, test_set: TestSet::Public })
     }
 
     fn index(&self, file: &str) -> Result<usize, ShardError> {

@@ -294,7 +294,7 @@ fn pairs(train: (Read, Read), test: Option<(Read, Read)>) -> Result<(String, Set
     let whole = |set: &known::KnownIdx| set.has_images(images.as_deref(), images_too.as_deref());
     let published = named.as_ref().map(|(set, _)| *set).filter(|set| whole(set)).map(|set| set.name);
     let classes = named.map(|(_, classes)| classes);
-    Ok((file, Sets { published, picture, classes, train, test, scaled: false }))
+    Ok((file, Sets { published, picture, classes, train, test }))
 }
 
 /// Joins images and labels.
@@ -315,7 +315,6 @@ fn part((images, labels): (Read, Read)) -> Result<Part, IdxError> {
 fn digits(file: String, sets: Sets) -> Result<Digits, VisitorError> {
     let published = if sets.is_mnist() { Some("MNIST") } else { sets.published };
     let name = published.map_or_else(|| title(&file), |name| format!("{name} (your files)"));
-    let scaled = sets.scaled;
     let (all, test) = sets.named(&name);
     if let Some(test) = test {
         let (source, test_set) = match published {
@@ -323,7 +322,7 @@ fn digits(file: String, sets: Sets) -> Result<Digits, VisitorError> {
             Some(_) => (Source::Known, TestSet::Public),
             None => (Source::Visitor, TestSet::Visitor),
         };
-        return Ok(Digits { train: all, test, source, test_set, scaled });
+        return Ok(Digits { train: all, test, source, test_set });
     }
     let count = all.len();
     if (count as u64) < HOLD_OUT {
@@ -335,7 +334,7 @@ fn digits(file: String, sets: Sets) -> Result<Digits, VisitorError> {
             return Err(VisitorError::OneSided { file, count, missing });
         }
     }
-    Ok(Digits { train, test, source: Source::Visitor, test_set: TestSet::HeldOut, scaled })
+    Ok(Digits { train, test, source: Source::Visitor, test_set: TestSet::HeldOut })
 }
 
 /// What a file's name says about its role, by the words that MNIST and its relatives use.

@@ -9,7 +9,7 @@ use super::{
     price::{self, PricedPhase},
     projection::Point,
     report::Privacy,
-    run_card::{RunCard, RunFileError, cut},
+    run_card::{RunCard, RunFileError},
 };
 use crate::{
     accounting::{
@@ -19,7 +19,7 @@ use crate::{
         rdp::Epsilon,
         sampling::Sampling,
     },
-    data::{idx::MAX_EXAMPLES, sharing::Sharing},
+    data::{idx::MAX_EXAMPLES, name::kept, sharing::Sharing},
 };
 
 /// Relative difference that a stated ε may have from the one that its ledger gives.
@@ -105,7 +105,7 @@ const ANOTHER: &str = "of another mechanism than the configuration's";
 fn unclaimed(run: &mut RunCard, reason: Option<String>) {
     (run.improved_curve, run.classic_curve) = (vec![], vec![]);
     if let Privacy::NoGuarantee { reason: stated } = &mut run.report.privacy {
-        *stated = reason.unwrap_or_else(|| cut(stated, 200));
+        *stated = reason.unwrap_or_else(|| kept(stated, 200));
     }
 }
 

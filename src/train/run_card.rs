@@ -3,7 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::{config::RunConfig, projection::Point, report::Report};
-use crate::{data::idx::MAX_EXAMPLES, engine::EngineInfo};
+use crate::{
+    data::{
+        idx::MAX_EXAMPLES,
+        name::{kept, quoted},
+    },
+    engine::EngineInfo,
+};
 
 /// Version of [`RunFile`](super::run_file::RunFile). Later versions are refused, because what they add may matter. Version 1 had Poisson sampling alone,
 /// version 2 no mean of iterates.
@@ -83,9 +89,9 @@ impl RunCard {
 
     /// Checks every number, and cuts texts to lengths that can be shown.
     pub(super) fn check(&mut self, name: &str) -> Result<(), RunFileError> {
-        self.name = cut(&self.name, LONGEST_NAME);
+        self.name = kept(&self.name, LONGEST_NAME);
         for text in [&mut self.note, &mut self.data, &mut self.engine.device] {
-            *text = cut(text, LONGEST_TEXT);
+            *text = kept(text, LONGEST_TEXT);
         }
         let fine = |field: &'static str, fine: bool, value: String| {
             if fine {
@@ -119,14 +125,5 @@ impl RunCard {
 /// The beginning of a text of any length, to be quoted in an error.
 #[must_use]
 pub fn clipped(text: &str) -> String {
-    let mut short: String = text.chars().filter(|c| !c.is_control()).take(24).collect();
-    if text.chars().count() > 24 {
-        short.push('…');
-    }
-    short
-}
-
-/// At most so many characters of a text, in one line.
-pub(super) fn cut(text: &str, most: usize) -> String {
-    text.trim().chars().filter(|c| !c.is_control()).take(most).collect()
+    quoted(text, 24)
 }

@@ -7,6 +7,7 @@ use super::{
     lab::{self, ComparisonQuery, NoiseComparison},
     opening_prices::{self, Prices},
     protocol::NetworkRequest,
+    together::{self, Remembered},
 };
 use crate::{
     accounting::{
@@ -61,6 +62,8 @@ pub enum Question {
     Sweep { runs: Vec<(RunConfig, u64)>, train: u32 },
     /// The privacy label of the run of this card: with `events`, of what these of its ledger cost. `together`: what is known of all runs on the same digits.
     Label { run: u32, events: Option<Vec<Event>>, card: Box<RunCard>, together: String, format: label::Format },
+    /// What all of these runs cost one example together.
+    Together(Remembered),
     /// What runs of this configuration on so many examples allow an attacker, at their end.
     Allowed { config: RunConfig, train: u32 },
     /// Another piece of the game among so many candidates, one of whom was in the data of a run of this configuration; it begins anew when something else is asked.
@@ -92,6 +95,8 @@ pub enum Answer {
     Audit(Result<LowerBounds, String>),
     Sweep(Result<SweepPrice, String>),
     Label(Result<String, String>),
+    /// A sentence; empty where there are no two of them.
+    Together(String),
     Allowed(Result<Allowed, String>),
     Game(Result<Played, String>),
     Invert(Result<Box<Picture>, String>),
@@ -233,6 +238,7 @@ impl Accounts {
                     None => written(None),
                 }))
             }
+            Question::Together(remembered) => Answer::Together(together::sentence(&remembered)),
             Question::Allowed { config, train } => Answer::Allowed(in_words(allowed(&config, train))),
             Question::Game { config, train, candidates } => {
                 Answer::Game(in_words(self.games.play(&config, train, candidates)))

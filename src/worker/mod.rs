@@ -40,6 +40,7 @@ pub mod run_store;
 pub mod snapshot;
 #[cfg(target_arch = "wasm32")]
 mod storage;
+pub mod together;
 #[cfg(target_arch = "wasm32")]
 mod transfer;
 pub mod write_ahead;

@@ -10,6 +10,7 @@ use super::{
     functional::{News, Wanted},
     look::{LotView, Person},
     snapshot::StepSnapshot,
+    together::Remembered,
 };
 use crate::{
     accounting::{audit::Evidence, ledger},
@@ -278,8 +279,8 @@ pub enum Event {
     Kept(Box<KeptRun>),
     /// A sentence on why runs are kept only as long as the thread lives.
     Unkept(String),
-    /// A sentence on what all runs on the current run's digits cost together; empty where there are no two of them.
-    Together(String),
+    /// All runs on the current run's digits; a sentence, where some cannot be read.
+    Together(Result<Remembered, String>),
     /// A run file as JSON.
     RunFile(String),
     Requests(Vec<NetworkRequest>),

@@ -17,16 +17,15 @@ pub struct ReadSet {
     classes: Vec<String>,
     source: Source,
     test_set: TestSet,
-    scaled: bool,
 }
 
 impl ReadSet {
     /// What is said of digits, and their bytes.
     #[must_use]
     pub fn of(digits: Digits) -> (Self, SetBytes) {
-        let Digits { train, test, source, test_set, scaled } = digits;
+        let Digits { train, test, source, test_set } = digits;
         let (name, picture, classes) = (train.name, train.picture, train.classes.names());
-        let said = Self { name, picture, classes, source, test_set, scaled };
+        let said = Self { name, picture, classes, source, test_set };
         (said, [Arc::clone(train.images.bytes()), train.labels, Arc::clone(test.images.bytes()), test.labels])
     }
 
@@ -44,7 +43,6 @@ impl ReadSet {
             test: set(test_images, test_labels)?,
             source: self.source,
             test_set: self.test_set,
-            scaled: self.scaled,
         })
     }
 }
@@ -60,7 +58,7 @@ mod tests {
             let labels: Vec<u8> = (0..count).map(|label| label % 3).collect();
             Dataset::of("your files (a.npz)", picture, classes.clone(), images, labels)
         };
-        Digits { train: set(7), test: set(3), source, test_set, scaled: source == Source::Visitor }
+        Digits { train: set(7), test: set(3), source, test_set }
     }
 
     #[test]
@@ -75,9 +73,9 @@ mod tests {
             let (said, bytes) = ReadSet::of(digits.clone());
             let packed = postcard::to_allocvec(&said).unwrap();
             let arrived = postcard::from_bytes::<ReadSet>(&packed).unwrap().with(bytes).unwrap();
-            assert_eq!((&arrived.train, &arrived.test, arrived.scaled), (&digits.train, &digits.test, digits.scaled));
+            assert_eq!((&arrived.train, &arrived.test), (&digits.train, &digits.test));
             assert_eq!((arrived.source, arrived.test_set), (source, test_set));
-            assert_eq!(arrived.presumed(), digits.presumed());
+            assert_eq!(arrived.remarks(), digits.remarks());
         }
     }
 

@@ -6,6 +6,7 @@ use hushgrad::{
     accounting::ledger::Ledger,
     train::{config::RunConfig, report::Report, run_file::RunFile},
     worker::{
+        accounts::{Accounts, Answer, Question},
         protocol::{BackendChoice, DataRequest, Event, KeptRun, Label, Request},
         run_store::{Change, Record, StoreError},
     },
@@ -506,8 +507,14 @@ fn writing_ahead_is_rare() {
 
 /// What was last said of all runs on the digits.
 fn together(events: &[Event]) -> String {
-    let said = events.iter().rev().find_map(|e| if let Event::Together(text) = e { Some(text.clone()) } else { None });
-    said.unwrap_or_else(|| panic!("nothing was added up: {events:?}"))
+    let said = events.iter().rev().find_map(|e| if let Event::Together(said) = e { Some(said.clone()) } else { None });
+    match said.unwrap_or_else(|| panic!("nothing was added up: {events:?}")) {
+        Ok(remembered) => match Accounts::default().answer(Question::Together(remembered)) {
+            Answer::Together(sentence) => sentence,
+            other => panic!("{other:?}"),
+        },
+        Err(sentence) => sentence,
+    }
 }
 
 /// The ε in it.

@@ -21,7 +21,7 @@ pub fn heard(event: &Event) {
     }
     let (Event::Notice(said)
     | Event::Unkept(said)
-    | Event::Together(said)
+    | Event::Together(Err(said))
     | Event::NotLoaded { sentence: said, .. }
     | Event::Problem(Problem { sentence: said, .. })) = event
     else {

@@ -268,7 +268,7 @@ test("what is said of the ringed image follows from the guarantee, ε, the odds 
   await expect(says).toContainText("you can see it in what is released");
   // ε of 1,000 and more, of which sampling alone lets an attacker use little.
   await expect(says).toContainText("Only chance keeps the odds low");
-  await noise("0.35");
+  await noise("0.7");
   await step();
   await expect(caption).toContainText("static to the eye");
   await expect(says).toContainText("An attacker who computes may");

@@ -8,6 +8,7 @@
 //! what was seen, and ε is that of what was released in the end; a promise made beforehand needs a budget set beforehand.
 
 use super::{
+    books::account,
     error::PrivacyError,
     ledger::{Event, Ledger, Release},
     rdp::epsilon_of,
@@ -80,7 +81,7 @@ fn append<'a>(to: &mut Ledger, events: impl Iterator<Item = (&'a Release, u64)>)
 /// What runs cost together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Total {
-    /// Upper bound, by Rényi accounting.
+    /// Upper bound: by tight accounting where every release has a price there, else by Rényi accounting.
     pub epsilon: f64,
     /// The δ at which `epsilon` holds. It is the δ that was asked for.
     pub delta: f64,
@@ -127,7 +128,9 @@ pub fn total(runs: &[&Ledger], delta: f64) -> Result<Total, PrivacyError> {
         }
     };
     let all = if neighbours == NeighbouringRelation::AddOrRemoveOne { &added } else { &replaced };
-    finite(Total { epsilon: epsilon_of(all, delta)?.improved.epsilon, delta, neighbours })
+    let account = account(all, delta)?;
+    let epsilon = account.tight.map_or(f64::INFINITY, |tight| tight.value).min(account.improved.epsilon);
+    finite(Total { epsilon, delta, neighbours })
 }
 
 fn finite(total: Total) -> Result<Total, PrivacyError> {

@@ -82,6 +82,11 @@ pub fn assumptions(ledger: &Ledger) -> Vec<String> {
         phrases.push("the number of training examples is public: ε does not cover what it tells".to_owned());
     }
     phrases.push("every step that ran was released (Theorem 1 of Nasr et al. 2020)".to_owned());
+    // Of a stopping time that depends on the releases, (ε, δ) of the steps before it is no guarantee: fully adaptive composition costs more (Whitehouse et al. 2023).
+    phrases.push(
+        "when to stop, and what to change on the way, was decided before the first release: after a look at releases, only the ε of all planned steps holds"
+            .to_owned(),
+    );
     let off_grid = |(release, steps): (&Release, u64)| steps > 0 && release.grid.is_none();
     if all == 0 || ledger.releases().iter().zip(steps_by_kind(ledger)).any(off_grid) {
         phrases

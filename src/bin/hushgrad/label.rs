@@ -102,8 +102,5 @@ fn together(own: Option<Ledger>, others: &[PathBuf], delta: f64) -> Result<Strin
     }
     let total = composition::total_per_example(&known, delta)?;
     let which = if total.neighbours == NeighbouringRelation::ReplaceOne { ", replace one" } else { "" };
-    Ok(format!(
-        "All {runs} runs on these data together: ε ≤ {} at δ = {delta:e}{which}, by Rényi accounting.",
-        upper(total.epsilon, 3)
-    ))
+    Ok(format!("All {runs} runs on these data together: ε ≤ {} at δ = {delta:e}{which}.", upper(total.epsilon, 3)))
 }

@@ -317,9 +317,7 @@ impl Run<'_> {
 pub fn found(path: Option<&Path>, synthetic: bool) -> Result<Digits, Box<dyn Error>> {
     if let Some(path) = path {
         let digits = data::own_files::load(path).map_err(|fault| format!("--data {}: {fault}", path.display()))?;
-        if let Some(presumed) = digits.presumed() {
-            tell(presumed);
-        }
+        digits.remarks().into_iter().for_each(|remark| tell(&remark.to_string()));
         return Ok(digits);
     }
     if !synthetic {

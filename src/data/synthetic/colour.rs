@@ -42,7 +42,6 @@ pub fn images(seed: u64, train: usize, test: usize) -> Digits {
         test: dataset(seed, TEST_START, test),
         source: Source::Colour,
         test_set: TestSet::Public,
-        scaled: false,
     }
 }
 

@@ -31,7 +31,6 @@ pub fn digits(seed: u64, train: usize, test: usize) -> Digits {
         test: dataset(seed, TEST_START, test),
         source: Source::Synthetic,
         test_set: TestSet::Public,
-        scaled: false,
     }
 }
 

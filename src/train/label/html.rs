@@ -4,6 +4,7 @@ use super::{
     facts::{ACCUSED, PrivacyLabel},
     text::{headline, odds, sections},
 };
+use crate::data::name::is_hidden;
 
 const STYLE: &str = "
 :root { color-scheme: light; font: 14px/1.45 system-ui, sans-serif; color: #1d2127; background: #ffffff; }
@@ -76,7 +77,7 @@ fn hundred(who: &str, accused: u32, most: &str) -> String {
 /// Text as HTML and XML take it, between tags and in quotes.
 #[must_use]
 pub fn escaped(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).fold(String::new(), |mut out, c| {
+    text.chars().filter(|c| !is_hidden(*c)).fold(String::new(), |mut out, c| {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),

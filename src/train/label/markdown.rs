@@ -4,6 +4,7 @@ use super::{
     facts::PrivacyLabel,
     text::{headline, odds, sections},
 };
+use crate::data::name::is_hidden;
 
 /// The page.
 pub fn page(label: &PrivacyLabel) -> String {
@@ -30,7 +31,7 @@ pub fn page(label: &PrivacyLabel) -> String {
 
 /// A name is somebody's own text: it stays in its cell, and no character of it is markup.
 fn one_line(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).fold(String::new(), |mut out, c| {
+    text.chars().filter(|c| !is_hidden(*c)).fold(String::new(), |mut out, c| {
         if matches!(c, '\\' | '|' | '*' | '_' | '`' | '<' | '>' | '[' | ']' | '#') {
             out.push('\\');
         }

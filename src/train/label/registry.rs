@@ -5,7 +5,7 @@ use super::{
     facts::PrivacyLabel,
     text::{headline, odds},
 };
-use crate::accounting::decimal::upper;
+use crate::{accounting::decimal::upper, data::name::is_hidden};
 
 /// Marks what somebody has to fill in.
 const OPEN: &str = "'' # to be filled in";
@@ -100,7 +100,7 @@ deployment:
 
 /// A text in double quotes, as YAML and JSON both read it.
 fn text(text: &str) -> String {
-    let printable: String = text.chars().filter(|c| !c.is_control()).collect();
+    let printable: String = text.chars().filter(|c| !is_hidden(*c)).collect();
     // Nothing of a text is refused.
     serde_json::to_string(&printable).unwrap_or_default()
 }

@@ -1,9 +1,10 @@
-//! The page's state in its address: short, readable, checked. Only what differs from the default is written; unknown
-//! keys are ignored; a bad value gets a sentence, and its default stays.
+//! The page's state in its address: short, readable, checked. Only what differs from the default is written; a
+//! key that is not known and a bad value get a sentence, and the default stays.
 
 use super::{
     encoding::{LONGEST, encode, pairs},
     error::LinkError,
+    handed_in, lock,
     noise_query::{KEYS, NoiseQuery, PSIS},
 };
 use crate::{
@@ -108,12 +109,31 @@ pub fn read_onto(mut link: Link, query: &str) -> (Link, Vec<String>) {
     }
     // A preset is the ground that all else is laid on, wherever it stands.
     let (ground, rest): (Vec<_>, Vec<_>) = pairs(query).into_iter().partition(|(key, _)| key == "preset");
+    let mut unknown = vec![];
     for (key, value) in ground.into_iter().chain(rest) {
-        if let Err(problem) = link.take(&key, &value) {
-            problems.push(problem.to_string());
+        match link.take(&key, &value) {
+            Ok(()) => {}
+            Err(LinkError::Unknown) if unknown.len() < MOST_UNKNOWN => unknown.push(clipped(&key)),
+            Err(LinkError::Unknown) => {}
+            Err(problem) => problems.push(problem.to_string()),
         }
     }
+    if !unknown.is_empty() {
+        let names = unknown.join(", ");
+        problems
+            .push(t!("The link sets what this page does not know, and that was left aside: {names}.", names = names));
+    }
     (link, problems)
+}
+
+/// Keys that are named of those that nobody knows, at most.
+const MOST_UNKNOWN: usize = 5;
+
+/// Whether something else reads this key, or another site has put it behind the link to count its visitors.
+fn is_elsewhere(key: &str) -> bool {
+    [lock::KEY, handed_in::KEY, handed_in::BY, "hide", "view"].contains(&key)
+        || key.starts_with("utm_")
+        || key.ends_with("clid")
 }
 
 impl Link {
@@ -204,10 +224,12 @@ impl Link {
             _ => {
                 if let Some(number) = Number::by_key(key) {
                     settings.set_number(number, read(number)?);
-                } else if let Some(spec) = Select::by_key(key).map(Select::spec)
-                    && !(spec.set)(settings, value)
-                {
-                    return Err(wrong(key, value, &spec.options().map(|(key, _)| key).collect::<Vec<_>>()));
+                } else if let Some(spec) = Select::by_key(key).map(Select::spec) {
+                    if !(spec.set)(settings, value) {
+                        return Err(wrong(key, value, &spec.options().map(|(key, _)| key).collect::<Vec<_>>()));
+                    }
+                } else if !is_elsewhere(key) {
+                    return Err(LinkError::Unknown);
                 }
             }
         }

@@ -13,12 +13,28 @@ use crate::{
 /// Why a key of a link was left aside; what it would have set stays as it was. Each is a sentence for the page.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LinkError {
-    Later { version: u32, known: u32 },
+    Later {
+        version: u32,
+        known: u32,
+    },
     Version(String),
-    Number { key: String, problem: NumberError },
-    Formula { key: String, value: String, most: usize },
+    Number {
+        key: String,
+        problem: NumberError,
+    },
+    Formula {
+        key: String,
+        value: String,
+        most: usize,
+    },
     Layers(LayersError),
-    Choice { key: String, value: String, allowed: String },
+    Choice {
+        key: String,
+        value: String,
+        allowed: String,
+    },
+    /// No key of a link.
+    Unknown,
 }
 
 impl fmt::Display for LinkError {
@@ -56,6 +72,7 @@ impl fmt::Display for LinkError {
                 value = value,
                 allowed = allowed
             ),
+            Self::Unknown => return Ok(()),
         })
     }
 }

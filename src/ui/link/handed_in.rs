@@ -3,12 +3,13 @@
 
 use super::encoding::{encode, pairs};
 use crate::{
+    data::name::kept,
     plot::format,
     ui::{settings::clipped, size::decimal::decimal, text::t},
 };
 
-const KEY: &str = "handed-in";
-const BY: &str = "by";
+pub const KEY: &str = "handed-in";
+pub const BY: &str = "by";
 /// In place of ε, where nothing was promised.
 const NONE: &str = "none";
 /// Letters of a name.
@@ -35,9 +36,10 @@ pub fn read(query: &str) -> (Option<HandedIn>, Vec<String>) {
     let value = |name: &str| pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
     let Some(said) = value(KEY) else { return (None, vec![]) };
     match numbers(said) {
-        Some((steps, accuracy, epsilon)) => {
-            (Some(HandedIn { name: name(value(BY).unwrap_or_default()), steps, accuracy, epsilon }), vec![])
-        }
+        Some((steps, accuracy, epsilon)) => (
+            Some(HandedIn { name: kept(value(BY).unwrap_or_default(), LONGEST_NAME), steps, accuracy, epsilon }),
+            vec![],
+        ),
         None => {
             let problem = t!(
                 "In the link, {key} must be steps, accuracy and ε, such as 400,0.906,0.536, with {none} for no ε; “{said}” is not, and is left aside.",
@@ -60,12 +62,6 @@ fn numbers(said: &str) -> Option<(u64, f64, Option<f64>)> {
     };
     let whole = steps >= 1.0 && steps.fract() == 0.0 && parts.next().is_none();
     whole.then_some((steps as u64, accuracy, epsilon))
-}
-
-/// A name as it may be shown: no letter in it turns those around it.
-fn name(said: &str) -> String {
-    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    said.chars().filter(|c| !c.is_control() && !turns(*c)).take(LONGEST_NAME).collect::<String>().trim().to_owned()
 }
 
 impl HandedIn {

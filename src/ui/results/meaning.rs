@@ -44,6 +44,7 @@ pub fn meaning(page: Page) -> impl IntoView {
             {conversions(page, &bound)}
             {view_fn(move || gaussian(page))}
             <p>{holds}</p>
+            <p data-testid="promise">{text_fn(move || promise(page))}</p>
             <ul>{bound.assumptions.iter().map(|phrase| view! { <li>{heard(phrase)}</li> }).collect_view()}{view_fn(move || of_one(page))}</ul>
         };
         Some(details.into_any())
@@ -59,6 +60,23 @@ pub fn meaning(page: Page) -> impl IntoView {
         </details>
     }
     .into_any()
+}
+
+/// What holds of a stop that was decided on the way.
+fn promise(page: Page) -> String {
+    let planned =
+        page.settings.with(|settings| settings.steps).zip(page.cost.end().filter(|_| page.cost.of_now().is_some()));
+    match planned {
+        Some((n, epsilon)) => t!(
+            "The promise is that of all {n} planned step: ε ≤ {epsilon} holds whenever you stop. | The promise is that of all {n} planned steps: ε ≤ {epsilon} holds whenever you stop.",
+            n = format::integer(n),
+            epsilon = format::epsilon(epsilon)
+        ),
+        None => {
+            t!("No number of steps is planned: if you stop because of what you have seen, this ε promises too much.")
+                .to_owned()
+        }
+    }
 }
 
 /// The row of the tight bound, where it is known of the run as it stands, or what it is at most while the run plays.

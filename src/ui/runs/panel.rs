@@ -5,7 +5,6 @@ use leptos::prelude::*;
 use super::{trade_off::trade_off, verdict::sweep_verdict};
 use crate::{
     plot::{drawing::GHOST, format},
-    train::report::Privacy,
     ui::{
         settings::Settings,
         size::closures::{bool_fn, on_click, on_event, text_fn, view_fn},
@@ -14,7 +13,6 @@ use crate::{
         widgets::{
             chart::{Frame, chart},
             teaching::teaching,
-            word::word,
         },
     },
     worker::protocol::Request,
@@ -36,7 +34,7 @@ pub fn panel(page: Page) -> impl IntoView {
                 <div class="scroll" tabindex="0" role="region" aria-label=t!("Earlier runs")>
                     <table>
                         <thead><tr><th scope="col">{t!("Run")}</th><th scope="col">{t!("What changed")}</th><th scope="col">{t!("Steps")}</th>
-                            <th scope="col">{t!("Accuracy")}</th><th scope="col" title=t!("By Rényi accounting, which is known of every run")>"ε ≤ ("{word("renyi", "Rényi")}")"</th><th scope="col"><span class="visually-hidden">{t!("Actions")}</span></th></tr></thead>
+                            <th scope="col">{t!("Accuracy")}</th><th scope="col" title=t!("By tight accounting, where it was computed on this page; else by Rényi accounting")>"ε ≤"</th><th scope="col"><span class="visually-hidden">{t!("Actions")}</span></th></tr></thead>
                         <tbody>{view_fn(rows)}</tbody>
                     </table>
                 </div>
@@ -64,9 +62,10 @@ fn row(page: Page, past: &Past, class: Option<&'static str>) -> AnyView {
             page.change(|now| *now = Settings { digits, ..settings.clone() });
         }
     };
-    let epsilon = match &past.last.privacy {
-        Privacy::Bounded(bound) => format::epsilon(bound.improved.epsilon),
-        Privacy::NoGuarantee { .. } => t!("none").to_owned(),
+    let epsilon = match past.epsilon() {
+        Some((epsilon, true)) => format::epsilon(epsilon),
+        Some((epsilon, false)) => t!("{epsilon} (Rényi)", epsilon = format::epsilon(epsilon)),
+        None => t!("none").to_owned(),
     };
     let accuracy = past.accuracy.map_or_else(|| "–".to_owned(), format::percent);
     let (key, file) = (past.info.key.clone(), past.info.key.clone());

@@ -7,9 +7,8 @@ use crate::{
         axis,
         drawing::{Drawing, GHOST, Line, Range, Shape, Write},
     },
-    train::report::{Privacy, Report},
     ui::{
-        state::{Page, pin_class},
+        state::{Page, Past, pin_class},
         text::t,
     },
 };
@@ -20,25 +19,19 @@ const TOGETHER: f64 = 30.0;
 /// Each run a point: how well it reads digits for the ε it spent.
 pub fn trade_off(page: Page) -> Drawing {
     page.charts.tick.track();
-    // Before its first step a run has bought nothing; what has no bound has no place.
-    let point = |report: &Report, accuracy: Option<f64>| match &report.privacy {
-        Privacy::Bounded(bound) if report.step > 0 && bound.improved.epsilon.is_finite() => {
-            Some((bound.improved.epsilon, accuracy?))
-        }
-        _ => None,
-    };
+    // What has no bound has no place.
+    let point = |past: &Past| Some((past.epsilon()?.0, past.accuracy?)).filter(|(epsilon, _)| epsilon.is_finite());
     let mut lines: Vec<Line> = page.runs.past.with(|past| {
         past.iter()
             .filter_map(|each| {
                 let class = pin_class(past, each.run).unwrap_or(GHOST);
-                Some(Line { class, name: each.name.clone(), points: vec![point(&each.last, each.accuracy)?] })
+                Some(Line { class, name: each.name.clone(), points: vec![point(each)?] })
             })
             .collect()
     });
-    let now = page
-        .run
-        .report
-        .with_untracked(|report| report.as_ref().and_then(|report| point(report, page.run.accuracy.get_untracked())));
+    // Before its first step a run has bought nothing.
+    let spent = untrack(|| page.guarantee.epsilon()).filter(|epsilon| *epsilon > 0.0 && epsilon.is_finite());
+    let now = spent.zip(page.run.accuracy.get_untracked());
     if let Some(now) = now {
         lines.push(Line { class: "line-accuracy", name: t!("this run").to_owned(), points: vec![now] });
     }
@@ -54,7 +47,7 @@ pub fn trade_off(page: Page) -> Drawing {
         summary: t!("Test accuracy against epsilon, a point for each of {n} runs.", n = lines.len()),
         lines,
         shape: Shape::Scatter,
-        x: Range { low, high, logarithmic, label: "ε (Rényi)", write: Write::Epsilon },
+        x: Range { low, high, logarithmic, label: "ε", write: Write::Epsilon },
         y: Range { low: 0.0, high: 1.0, logarithmic: false, label: t!("accuracy"), write: Write::Percent },
     }
 }

@@ -18,8 +18,12 @@ use crate::{
         browser,
         settings::{Number, Settings},
         text::{heard, t},
+        threads::accountant::Topic,
     },
-    worker::protocol::{Event, KeptRun, Problem, RunInfo},
+    worker::{
+        accounts::{Answer, Question},
+        protocol::{Event, KeptRun, Problem, RunInfo},
+    },
 };
 
 impl Page {
@@ -80,7 +84,15 @@ impl Page {
             Event::Ledger(json) => browser::download("hushgrad-ledger.json", "application/json", json.as_bytes()),
             Event::Parameters(parameters) => self.take_parameters(parameters),
             Event::Kept(run) => self.take_kept(*run),
-            Event::Together(sentence) => self.runs.together.set(sentence),
+            Event::Together(Ok(remembered)) => {
+                let question = Question::Together(remembered);
+                self.accountant.ask_latest(Topic::Together, question, move |answer| {
+                    if let Answer::Together(sentence) = answer {
+                        self.runs.together.set(sentence);
+                    }
+                });
+            }
+            Event::Together(Err(sentence)) => self.runs.together.set(sentence),
             Event::Unkept(sentence) => {
                 self.runs.current.update_value(|current| current.in_memory_only = true);
                 self.messages.notify(heard(&sentence));

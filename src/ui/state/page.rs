@@ -145,7 +145,12 @@ impl Page {
     pub fn current(self) -> Option<Past> {
         let (info, last) = (self.run.info.get_untracked()?, self.run.report.get_untracked()?);
         let settings = self.run.settings().filter(|_| last.step > 0)?;
-        let curves = std::sync::Arc::new(self.run.curves.get_value());
+        let mut curves = self.run.curves.get_value();
+        // Tight accounting may not have come to the last step, and the plan says what it costs.
+        if let Some(epsilon) = untrack(|| self.guarantee.epsilon()) {
+            curves.tight.push((last.step as f64, epsilon));
+        }
+        let curves = std::sync::Arc::new(curves);
         let accuracy = self.run.accuracy.get_untracked();
         let note = self.runs.note(&settings);
         let current = self.runs.current.get_value();

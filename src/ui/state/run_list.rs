@@ -8,7 +8,10 @@ use leptos::prelude::*;
 use super::charts::{Charts, Curves};
 use crate::{
     plot::series::Curve,
-    train::{projection::Point, report::Report},
+    train::{
+        projection::Point,
+        report::{Privacy, Report},
+    },
     ui::{
         browser,
         settings::{Digits, Settings},
@@ -38,6 +41,17 @@ pub struct Past {
     pub curves: Arc<Curves>,
     pub last: Report,
     pub accuracy: Option<f64>,
+}
+
+impl Past {
+    /// The least ε that is known of it, and whether that is by tight accounting; `None`: no guarantee.
+    #[must_use]
+    pub fn epsilon(&self) -> Option<(f64, bool)> {
+        let Privacy::Bounded(bound) = &self.last.privacy else { return None };
+        let (renyi, step) = (bound.improved.epsilon, self.last.step as f64);
+        let tight = self.curves.tight.last().filter(|(at, tight)| *at == step && *tight < renyi);
+        Some(tight.map_or((renyi, false), |(_, tight)| (tight, true)))
+    }
 }
 
 /// What the page calls the run that stands.

@@ -76,7 +76,7 @@ fn solutions_cost_what_the_page_says() {
         for (name, number) in shown {
             let own = match name.as_str() {
                 "epsilon" => format::epsilon(cost),
-                "odds-planned" => of_a_hundred(found([(format::shown(cost), run.delta)])).to_string(),
+                "odds-of-pair" => of_a_hundred(found([(format::shown(cost), run.delta)])).to_string(),
                 "odds" => of_a_hundred(curve(&run).1).to_string(),
                 "accuracy" => continue,
                 _ => panic!("{task}: {name}"),

@@ -31,6 +31,7 @@ pub enum Topic {
     Game,
     Invert,
     Sweep,
+    Together,
 }
 
 /// A thread that failed, and the browser's reason.

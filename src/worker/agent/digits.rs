@@ -70,8 +70,8 @@ impl<H: Host> Agent<H> {
             classes: digits.train.classes.names(),
         });
         let (picture, classes) = (digits.train.picture, digits.train.classes.count());
-        if let Some(presumed) = digits.presumed() {
-            self.host.send(Event::Notice(presumed.to_owned()));
+        if complete {
+            digits.remarks().into_iter().for_each(|remark| self.host.send(Event::Notice(remark.to_string())));
         }
         // By the images as they came: a minority among them is the same people.
         self.opening = Some(digits.train.opening_digest());

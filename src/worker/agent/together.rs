@@ -1,26 +1,19 @@
-//! What all runs on the same digits cost together in this browser: whoever sees several of them may learn as much as they tell together.
+//! What this browser remembers of all runs on the same digits: the accountant adds it up.
 
 use super::{
     state::Agent,
     time_limit::{within, write},
 };
-use crate::{
-    accounting::{
-        composition::{self, Total},
-        decimal,
-        ledger::Ledger,
-        sampling::NeighbouringRelation,
-    },
-    worker::{
-        host::Host,
-        protocol::Event,
-        run_log::RunLog,
-        run_store::{Change, Spent, StoreError},
-    },
+use crate::worker::{
+    host::Host,
+    protocol::Event,
+    run_log::RunLog,
+    run_store::{Change, Spent, StoreError},
+    together::Remembered,
 };
 
 impl<H: Host> Agent<H> {
-    /// Tells the page what all runs on the digits loaded last cost together. It is computed in a task beside the loop.
+    /// Tells the page of all runs on the digits loaded last. They are read in a task beside the loop.
     pub(super) fn add_up(&self) {
         let (Some(session), Some(digits), true) = (&self.session, self.opening.clone(), self.keeps) else { return };
         let (delta, mut spent) = (session.plan().config.delta, self.memory.spent());
@@ -34,10 +27,10 @@ impl<H: Host> Agent<H> {
                 Err(error) => {
                     let sentence =
                         format!("What all runs on these digits cost together is not known, because {error}.");
-                    return host.send(Event::Together(sentence));
+                    return host.send(Event::Together(Err(sentence)));
                 }
             }
-            host.send(Event::Together(sentence(&spent, &digits, delta)));
+            host.send(Event::Together(Ok(remembered(&spent, &digits, delta))));
         });
     }
 
@@ -68,30 +61,12 @@ impl<H: Host> Agent<H> {
     }
 }
 
-/// A sentence on the runs on `digits`; empty where there are no two of them.
-fn sentence(spent: &[Spent], digits: &str, delta: f64) -> String {
-    let ledgers: Vec<Option<Ledger>> = spent
-        .iter()
-        .filter_map(|spent| match RunLog::from_json(&spent.books) {
-            Ok(books) if books.digits() != Some(digits) => None,
-            // Books that cannot be read may hide any cost: they count as a run without a guarantee.
-            read => Some(read.and_then(|books| books.with(spent.reserved)).ok().flatten()),
-        })
-        .collect();
-    let (runs, without) = (ledgers.len(), ledgers.iter().filter(|ledger| ledger.is_none()).count());
-    if runs < 2 {
-        return String::new();
-    }
-    let known: Vec<&Ledger> = ledgers.iter().flatten().collect();
-    let cost = match composition::total_per_example(&known, delta) {
-        _ if without > 0 => format!("none, as {without} of them had no guarantee"),
-        Ok(Total { epsilon, delta: paid, neighbours }) => {
-            let which = if neighbours == NeighbouringRelation::ReplaceOne { ", replace-one" } else { "" };
-            // A δ that is the one that was set is written as it was set.
-            let paid = if paid == delta { format!("{delta:e}") } else { decimal::upper_power(paid, 2) };
-            format!("ε ≤ {} at δ = {paid}{which}", decimal::upper(epsilon, 3))
-        }
-        Err(error) => format!("none can be stated ({error})"),
+/// The runs on `digits`.
+fn remembered(spent: &[Spent], digits: &str, delta: f64) -> Remembered {
+    let of_these = |spent: &Spent| match RunLog::from_json(&spent.books) {
+        Ok(books) if books.digits() != Some(digits) => None,
+        // Books that cannot be read may hide any cost: they count as a run without a guarantee.
+        read => Some(read.and_then(|books| books.with(spent.reserved)).ok().flatten().map(|ledger| ledger.to_json())),
     };
-    format!("All {runs} runs on these digits that this browser remembers, together: {cost}.")
+    Remembered { ledgers: spent.iter().filter_map(of_these).collect(), delta }
 }

@@ -6,7 +6,7 @@ use super::{tests::german, *};
 use crate::{
     accounting::{noise::NoiseSpec, report::assumptions, search::families},
     data::{
-        Picture,
+        Picture, Remark,
         file_fault::{CifarField, FileError, FileFault, NpyExpected, NpyField, NpySide, TarField},
         idx::{self, Kind},
         picture::ClassesError,
@@ -220,11 +220,13 @@ fn what_is_wrong_with_files_is_german() {
     ] {
         said.add(LoadError::from(error));
     }
-    let presumed = assembled_whole(&[
+    let own = assembled_whole(&[
         ("a", [idx::header_of(&[90, 2, 2]), (0..360).map(|i| (i * 7) as u8).collect()].concat()),
         ("b", labels(90)),
     ]);
-    said.add(presumed.presumed().expect("a sentence"));
+    own.remarks().into_iter().for_each(|remark| said.add(remark));
+    said.add(Remark::Dark { brightest: 16 });
+    said.add(Remark::Empty { label: 0 });
     for manifest in ["", "{}", "<html>", "{\"format\":9}", "[1]"] {
         said.fails(Manifest::parse(manifest.as_bytes()));
     }

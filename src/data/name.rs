@@ -1,0 +1,46 @@
+//! Names that strangers give: of files, entries, classes, runs. A letter that shows nothing itself, and changes how those around it are shown, could turn the page's own sentences round.
+
+/// Whether a letter is a control character, breaks a line, or sets the direction of those after it (Unicode Standard Annex 9, table 2).
+#[must_use]
+pub fn is_hidden(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// Whether a letter is written from right to left.
+const fn is_right_to_left(letter: char) -> bool {
+    matches!(letter, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}' | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
+}
+
+/// A name as a sentence may quote it: at most `most` letters and "…", hidden ones as "�". One with letters from right to left is isolated (FSI … PDI), so that
+/// the sentence keeps its order.
+#[must_use]
+pub fn quoted(name: &str, most: usize) -> String {
+    let plain = name.chars().take(most).map(|letter| if is_hidden(letter) { '\u{fffd}' } else { letter });
+    let cut = if name.chars().nth(most).is_some() { "…" } else { "" };
+    let quoted: String = plain.chain(cut.chars()).collect();
+    if quoted.chars().any(is_right_to_left) { format!("\u{2068}{quoted}\u{2069}") } else { quoted }
+}
+
+/// A name as it is kept: at most `most` letters, none of them hidden.
+#[must_use]
+pub fn kept(name: &str, most: usize) -> String {
+    let kept: String = name.trim().chars().filter(|letter| !is_hidden(*letter)).take(most).collect();
+    kept.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_turns_the_sentence_around_it() {
+        let turned = "evil\u{202e}gnp.exe\n\u{2067}";
+        assert_eq!(quoted(turned, 80), "evil\u{fffd}gnp.exe\u{fffd}\u{fffd}");
+        assert_eq!(kept(turned, 80), "evilgnp.exe");
+        assert_eq!((quoted("abcdef", 3).as_str(), quoted("abc", 3).as_str()), ("abc…", "abc"));
+        assert_eq!(quoted("שלום", 80), "\u{2068}שלום\u{2069}");
+        // Joiners belong to letters.
+        assert_eq!(kept(" 👩\u{200d}🔬 ", 9), "👩\u{200d}🔬");
+    }
+}

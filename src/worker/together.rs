@@ -1,0 +1,40 @@
+//! What all runs on the same digits cost together: whoever sees several of them may learn as much as they tell together.
+
+use serde::{Deserialize, Serialize};
+
+use crate::accounting::{
+    composition::{self, Total},
+    decimal,
+    ledger::Ledger,
+    sampling::NeighbouringRelation,
+};
+
+/// What is remembered of all runs on the digits of the run that stands.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Remembered {
+    /// Their ledgers, as JSON; `None`: the run had no guarantee, or its books cannot be read.
+    pub ledgers: Vec<Option<String>>,
+    /// At which they are added up.
+    pub delta: f64,
+}
+
+/// A sentence on all of them; empty where there are no two.
+pub(super) fn sentence(Remembered { ledgers, delta }: &Remembered) -> String {
+    let runs = ledgers.len();
+    if runs < 2 {
+        return String::new();
+    }
+    let known: Vec<Ledger> = ledgers.iter().flatten().filter_map(|json| Ledger::from_json(json).ok()).collect();
+    let without = runs - known.len();
+    let cost = match composition::total_per_example(&known.iter().collect::<Vec<_>>(), *delta) {
+        _ if without > 0 => format!("none, as {without} of them had no guarantee"),
+        Ok(Total { epsilon, delta: paid, neighbours }) => {
+            let which = if neighbours == NeighbouringRelation::ReplaceOne { ", replace-one" } else { "" };
+            // A δ that is the one that was set is written as it was set.
+            let paid = if paid == *delta { format!("{delta:e}") } else { decimal::upper_power(paid, 2) };
+            format!("ε ≤ {} at δ = {paid}{which}", decimal::upper(epsilon, 3))
+        }
+        Err(error) => format!("none can be stated ({error})"),
+    };
+    format!("All {runs} runs on these digits that this browser remembers, together: {cost}.")
+}
