@@ -19,7 +19,7 @@ use hushgrad::{
 /// Training images of MNIST.
 const MNIST: u32 = 60_000;
 /// Beyond the first steps, of which the page draws 1, 2, 4, 8, …, every so many.
-const EVERY: u64 = 10;
+const EVERY: u64 = 20;
 
 type Failure = Box<dyn std::error::Error>;
 

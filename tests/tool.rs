@@ -230,6 +230,9 @@ fn a_run_with_canaries_says_so() {
     // Coins are in no file: it goes on, and nobody is in.
     let resumed = hushgrad("train --data @ --resume @run.json --steps 5", &files.0);
     assert!(resumed.status.success(), "{}", text(&resumed.stderr));
+    // The books of a run file are read as a ledger is.
+    let account = hushgrad("account @run.json", &files.0);
+    assert!(account.status.success() && text(&account.stdout).contains("ε ≤"), "{}", text(&account.stderr));
 }
 
 /// By the whole curve, not by ε at one δ, which would allow far more.
@@ -515,6 +518,9 @@ fn what_is_wrong_gets_a_sentence_and_a_failure() {
         ),
         ("audit --data @ --lot 30 --steps 1 --runs 0", "invalid value '0' for '--runs"),
         ("account @absent.json", "cannot read"),
+        ("account /dev/zero", "more than 67108864 bytes"),
+        ("train --data @ --config /dev/zero", "more than 16777216 bytes"),
+        ("train --data @ --noise-table /dev/zero --noise custom --steps 1", "more than 16777216 bytes"),
         ("account @ledger.json", "ledger.json"),
         ("account @ledger.json --delta x", "invalid value"),
         ("account @ledger.json --false-alarms 2", "it must be from 0 to 1"),

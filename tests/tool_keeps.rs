@@ -151,7 +151,7 @@ fn what_is_there_already_is_refused_before_anything_is_read() {
         ("--books @no/such/books.json", "cannot write the books"),
         ("--books @l.json", "holds no books"),
         ("--out @new.json --ledger @new.json", "are one file"),
-        ("--resume @absent.json", "cannot read the run"),
+        ("--resume @absent.json", "cannot read"),
         ("--resume @l.json", "is no run file"),
     ] {
         let out = hushgrad(&format!("train --data @nowhere --steps 4 {words}"), &files.0);

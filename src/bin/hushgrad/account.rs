@@ -1,10 +1,6 @@
 //! `hushgrad account`: ε of a ledger, and what it leaves to an attacker.
 
-use std::{
-    error::Error,
-    io::Write as _,
-    path::{Path, PathBuf},
-};
+use std::{error::Error, io::Write as _, path::PathBuf};
 
 use hushgrad::accounting::{
     books::{Books, of_one_example},
@@ -18,9 +14,11 @@ use hushgrad::accounting::{
 };
 use serde_json::json;
 
+use super::given;
+
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// A ledger, as `hushgrad train --ledger` or the page exports it
+    /// A ledger or a run file, as `hushgrad train` or the page writes them
     ledger: PathBuf,
     #[arg(long, default_value_t = 1e-5)]
     delta: f64,
@@ -50,7 +48,7 @@ fn runs(text: &str) -> Result<f64, String> {
 /// # Errors
 /// When the ledger cannot be read, is impossible, or has no bound.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let ledger = read(&arguments.ledger)?;
+    let ledger = given::ledger(&arguments.ledger)?;
     let books = Books::of(ledger.clone())?;
     let mut account = books.account(arguments.delta)?;
     account.assumptions.extend(of_one_example(&ledger, arguments.delta));
@@ -100,13 +98,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         format!("{account}{gaussian}{attack}{choice}")
     };
     say(&said)
-}
-
-/// A ledger's file.
-pub fn read(file: &Path) -> Result<Ledger, Box<dyn Error>> {
-    let path = file.display();
-    let text = std::fs::read_to_string(file).map_err(|e| format!("cannot read {path}: {e}"))?;
-    Ok(Ledger::from_json(&text).map_err(|e| format!("{path}: {e}"))?)
 }
 
 /// To standard output.

@@ -16,7 +16,7 @@ use hushgrad::accounting::{
 };
 use serde_json::{Value, json};
 
-use super::{account, density};
+use super::{account, density, given};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -83,7 +83,7 @@ fn criterion(text: &str) -> Result<Criterion, String> {
 /// # Errors
 /// A ledger with several kinds of release, or the reason why nothing reaches the target.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let ledger = account::read(&arguments.ledger)?;
+    let ledger = given::ledger(&arguments.ledger)?;
     let [recorded] = ledger.releases() else {
         let kinds = ledger.releases().len();
         return Err(format!("{}: it must have one kind of release, not {kinds}", arguments.ledger.display()).into());

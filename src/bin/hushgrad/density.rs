@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use hushgrad::accounting::noise::{CustomDensity, DensityError};
 
+use super::given::{self, GivenError};
+
 #[derive(clap::Args)]
 pub struct OwnDensity {
     /// Noise of this density: a CSV file of lines `x,z(x)`, normalised or not, symmetric about 0 (x < 0 may be left out) and falling from there
@@ -17,8 +19,8 @@ pub struct OwnDensity {
 /// A density that cannot be used: where, and why.
 #[derive(Debug, thiserror::Error)]
 pub enum OwnDensityError {
-    #[error("cannot read the table {path}: {error}")]
-    File { path: PathBuf, error: std::io::Error },
+    #[error(transparent)]
+    File(#[from] GivenError),
     #[error("{path}, line {line}: “{text}” is not two numbers, x and the density there, with a comma between")]
     Line { path: PathBuf, line: usize, text: String },
     #[error("{path}, line {line}: {error}")]
@@ -37,8 +39,7 @@ impl OwnDensity {
     pub fn density(&self) -> Result<Option<CustomDensity>, OwnDensityError> {
         match (&self.noise_table, &self.noise_formula) {
             (Some(path), _) => {
-                let text = std::fs::read_to_string(path)
-                    .map_err(|error| OwnDensityError::File { path: path.clone(), error })?;
+                let text = given::text(path, given::TEXT)?;
                 table(path, &text).map(Some)
             }
             (None, Some(formula)) => CustomDensity::from_formula(formula).map(Some).map_err(OwnDensityError::Formula),

@@ -4,13 +4,13 @@ use std::{error::Error, path::PathBuf};
 
 use hushgrad::{
     accounting::{books::Books, composition, decimal::upper, ledger::Ledger, sampling::NeighbouringRelation},
-    train::{
-        label::{self, Format, PrivacyLabel, Subject},
-        run_file::{RunCard, RunFile},
-    },
+    train::label::{self, Format, PrivacyLabel, Subject},
 };
 
-use super::account::say;
+use super::{
+    account::say,
+    given::{self, Given},
+};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -36,18 +36,12 @@ enum Form {
     Yaml,
 }
 
-/// What a file holds: a run with its ledger, or a ledger alone.
-struct Read {
-    card: Option<RunCard>,
-    ledger: Option<Ledger>,
-}
-
 /// Writes the label to standard output.
 ///
 /// # Errors
 /// When a file cannot be read or is impossible, or runs cannot be counted together.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let Read { card, ledger } = read(&arguments.file)?;
+    let Given { card, ledger } = given::run_or_ledger(&arguments.file)?;
     let delta = match (&card, arguments.delta) {
         (Some(card), Some(delta)) if card.config.delta != delta => {
             return Err(format!("the run has its own δ, {:e}, and --delta says {delta:e}", card.config.delta).into());
@@ -67,22 +61,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     say(label::write(&label, format).trim_end())
 }
 
-fn read(file: &std::path::Path) -> Result<Read, Box<dyn Error>> {
-    #[derive(serde::Deserialize)]
-    struct Head {
-        format: Option<String>,
-    }
-    let path = file.display().to_string();
-    let bytes = std::fs::read(file).map_err(|error| format!("cannot read {path}: {error}"))?;
-    let head: Option<Head> = serde_json::from_slice(&bytes).ok();
-    if head.and_then(|head| head.format).is_some_and(|format| format == "hushgrad-run") {
-        let RunFile { run, ledger, .. } = RunFile::to_show(&path, &bytes)?;
-        return Ok(Read { card: Some(run), ledger });
-    }
-    let text = String::from_utf8(bytes).map_err(|error| format!("{path}: {error}"))?;
-    Ok(Read { card: None, ledger: Some(Ledger::from_json(&text).map_err(|error| format!("{path}: {error}"))?) })
-}
-
 /// What all runs cost together, as a sentence; empty where there is one.
 fn together(own: Option<Ledger>, others: &[PathBuf], delta: f64) -> Result<String, Box<dyn Error>> {
     if others.is_empty() {
@@ -91,7 +69,7 @@ fn together(own: Option<Ledger>, others: &[PathBuf], delta: f64) -> Result<Strin
     let runs = others.len() + 1;
     let mut ledgers = vec![own];
     for file in others {
-        ledgers.push(read(file)?.ledger);
+        ledgers.push(given::run_or_ledger(file)?.ledger);
     }
     let known: Vec<&Ledger> = ledgers.iter().flatten().collect();
     if known.len() < runs {

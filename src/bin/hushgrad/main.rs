@@ -19,6 +19,8 @@ mod distort;
 #[cfg(not(target_arch = "wasm32"))]
 mod functional;
 #[cfg(not(target_arch = "wasm32"))]
+mod given;
+#[cfg(not(target_arch = "wasm32"))]
 mod label;
 #[cfg(not(target_arch = "wasm32"))]
 mod measured;

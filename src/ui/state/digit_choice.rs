@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use super::{digits::LoadedDigits, messages::Origin, page::Page};
 use crate::{
+    plot::format,
     ui::{browser, settings::Digits, text::t},
     worker::protocol::{DRAWN, DataRequest},
 };
@@ -92,6 +93,21 @@ impl Page {
         }
     }
 
+    /// A lot that is larger than the set becomes an eighth of it: a run starts on what was dropped last, and on nothing else.
+    fn fit_lot(self, train: u32) {
+        let lot = self.settings.with_untracked(|settings| settings.lot);
+        if self.settings.with_untracked(|settings| settings.check_data(train)).is_err() {
+            let fits = (train / 8).max(1);
+            self.settings.update(|settings| settings.lot = fits);
+            self.messages.notify(t!(
+                "A lot of {lot} is more than these {train} images: the lot size is {fits} now.",
+                lot = format::integer(lot.into()),
+                train = format::integer(train.into()),
+                fits = format::integer(fits.into())
+            ));
+        }
+    }
+
     /// Digits have come: a run starts on those that were awaited.
     pub(super) fn take_digits(self, load: u32, loaded: LoadedDigits) {
         let (own, train, complete) = (loaded.choice(), loaded.train, loaded.complete);
@@ -104,6 +120,9 @@ impl Page {
             self.settings.with_untracked(|settings| (settings.model, self.digits.fitted(settings.model)));
         if before != now {
             self.settings.update(|settings| settings.model = now);
+        }
+        if complete {
+            self.fit_lot(train);
         }
         self.fit_lesson();
         // While others are awaited, the choice is theirs.

@@ -70,11 +70,15 @@ impl Guarantee {
             let next = |points: &Vec<Point>| points.iter().find(|point| point.0 >= steps as f64).map(|point| point.1);
             Some((cost.tight.with(next).filter(|_| of_run)?, cost.odds.get()))
         };
-        // The least of the bounds that hold, and not less than was shown before while the run plays: what was released is not taken back.
+        // Not less than was shown before, until the run stands still and the accountant has answered: what was released is not taken back.
         let shown = move |before: Option<&Option<(u32, f64)>>, now: f64| {
             let number = run.info.with(|info| info.as_ref().map(|info| info.run))?;
             Some(match before.copied().flatten() {
-                Some((same, shown)) if same == number && shown > now && run.playing.get() => (number, shown),
+                Some((same, shown))
+                    if same == number && shown > now && (run.playing.get() || !spending.is_answered()) =>
+                {
+                    (number, shown)
+                }
                 _ => (number, now),
             })
         };

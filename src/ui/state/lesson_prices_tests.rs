@@ -17,7 +17,7 @@ pub(super) const TRAIN: u32 = 60_000;
 
 /// The run that the text of a step (`why-noise.5`) is true of, and those beside it.
 fn runs(step: &str) -> Vec<RunConfig> {
-    let set = LessonSet::read(include_str!("../../../www/lessons.txt"));
+    let set = LessonSet::read(include_str!("../../../www/lessons.txt")).unwrap();
     let (lesson, step) = set.find(step).unwrap();
     let scene = set.lessons[lesson].scene(step);
     let queries = std::iter::once(scene.set).chain(scene.also.iter().map(String::as_str));

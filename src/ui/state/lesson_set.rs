@@ -9,6 +9,14 @@ pub struct LessonSet {
     pub formulas: Vec<Formula>,
 }
 
+/// A line of the file that means nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line} of the lessons means nothing")]
+pub struct LessonError {
+    /// From 1.
+    pub line: usize,
+}
+
 /// A lesson.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lesson {
@@ -99,30 +107,32 @@ pub struct Formula {
 }
 
 impl LessonSet {
-    /// Reads the file; a line that means nothing is left out.
-    #[must_use]
-    pub fn read(text: &str) -> Self {
+    /// Reads the file.
+    ///
+    /// # Errors
+    /// The first line that means nothing.
+    pub fn read(text: &str) -> Result<Self, LessonError> {
         let mut set = Self::default();
-        for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-            let fields =
-                |rest: &str| -> Vec<String> { rest.split(" | ").map(|field| field.trim().to_owned()).collect() };
-            if let Some(rest) = line.strip_prefix("% ") {
-                if let Ok([key, formula, explanation, condition]) = <[String; 4]>::try_from(fields(rest)) {
-                    set.formulas.push(Formula { key, formula, explanation, condition });
-                }
-            } else if let Some(title) = line.strip_prefix("## ") {
-                if let Some(lesson) = set.lessons.last_mut() {
-                    lesson.steps.push(Step { title: title.to_owned(), ..Step::default() });
-                }
-            } else if let Some(rest) = line.strip_prefix("# ") {
-                if let Ok([key, title]) = <[String; 2]>::try_from(fields(rest)) {
-                    set.lessons.push(Lesson { key, title, steps: vec![] });
-                }
-            } else if let Some(step) = set.lessons.last_mut().and_then(|lesson| lesson.steps.last_mut()) {
-                step.take(line);
-            }
+        for (line, number) in text.lines().map(str::trim).zip(1..).filter(|(line, _)| !line.is_empty()) {
+            set.take(line).ok_or(LessonError { line: number })?;
         }
-        set
+        Ok(set)
+    }
+
+    fn take(&mut self, line: &str) -> Option<()> {
+        let fields = |rest: &str| -> Vec<String> { rest.split(" | ").map(|field| field.trim().to_owned()).collect() };
+        if let Some(rest) = line.strip_prefix("% ") {
+            let [key, formula, explanation, condition] = fields(rest).try_into().ok()?;
+            self.formulas.push(Formula { key, formula, explanation, condition });
+        } else if let Some(title) = line.strip_prefix("## ") {
+            self.lessons.last_mut()?.steps.push(Step { title: title.to_owned(), ..Step::default() });
+        } else if let Some(rest) = line.strip_prefix("# ") {
+            let [key, title] = fields(rest).try_into().ok()?;
+            self.lessons.push(Lesson { key, title, steps: vec![] });
+        } else {
+            self.lessons.last_mut()?.steps.last_mut()?.take(line)?;
+        }
+        Some(())
     }
 
     /// The formula of a key.
@@ -143,9 +153,10 @@ impl LessonSet {
 }
 
 impl Step {
-    fn take(&mut self, line: &str) {
+    fn take(&mut self, line: &str) -> Option<()> {
         let Some((word, rest)) = line.strip_prefix('@').map(|line| line.split_once(' ').unwrap_or((line, ""))) else {
-            return self.parts.push(Part::Text(line.to_owned()));
+            self.parts.push(Part::Text(line.to_owned()));
+            return Some(());
         };
         let rest = rest.to_owned();
         match word {
@@ -165,8 +176,9 @@ impl Step {
                 let text = text.strip_prefix("- ").unwrap_or(text).to_owned();
                 self.question.get_or_insert_default().choices.push(Choice { right, text, why: why.to_owned() });
             }
-            _ => {}
+            _ => return None,
         }
+        Some(())
     }
 }
 

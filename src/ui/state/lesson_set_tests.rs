@@ -99,7 +99,7 @@ fn is_of_run(name: &str) -> bool {
 
 #[test]
 fn every_lesson_is_whole() {
-    let set = LessonSet::read(TEXT);
+    let set = LessonSet::read(TEXT).unwrap();
     // Numbers are places and addresses (`?lesson=7.2`): who puts a lesson before another changes what links open.
     let keys: Vec<&str> = set.lessons.iter().map(|lesson| lesson.key.as_str()).collect();
     assert_eq!(
@@ -180,7 +180,7 @@ fn panel_of(hook: &str) -> &'static str {
 
 #[test]
 fn what_a_step_points_at_is_in_the_panel_that_it_shows() {
-    for lesson in LessonSet::read(TEXT).lessons {
+    for lesson in LessonSet::read(TEXT).unwrap().lessons {
         for step in lesson.steps {
             let panel = step.point.as_deref().map_or("", panel_of);
             let shown = if step.show.is_empty() { "results" } else { step.show.as_str() };
@@ -235,7 +235,7 @@ fn the_formulas_of_a_run_are_those_of_its_mechanism() {
         "cauchy",
         "custom",
     ];
-    let set = LessonSet::read(TEXT);
+    let set = LessonSet::read(TEXT).unwrap();
     assert_eq!(TEXT.lines().filter(|line| line.starts_with("% ")).count(), set.formulas.len());
     assert!(set.formulas.len() <= 64, "the page keeps a bit for each");
     for settings in kinds() {
@@ -302,7 +302,7 @@ fn every_name_in_braces_is_known() {
 
 #[test]
 fn links_are_found_and_scenes_go_on() {
-    let set = LessonSet::read(TEXT);
+    let set = LessonSet::read(TEXT).unwrap();
     for (at, lesson) in set.lessons.iter().enumerate() {
         for name in [lesson.key.clone(), (at + 1).to_string()] {
             assert_eq!((set.find(&name), set.find(&format!("{name}.2"))), (Some((at, 0)), Some((at, 1))), "{name}");
@@ -312,7 +312,7 @@ fn links_are_found_and_scenes_go_on() {
     assert_eq!((set.find("nothing"), set.find("0"), set.find("99")), (None, None, None));
     let set = LessonSet::read(
         "# a | A\n## 1\n@set x=1\n@also y=1\n@run 1\n## 2\n@run all\n## 3\n@set x=2\n@ask Q?\n@choice + Yes | So.\n@choice - No | Not.\n@answer A.",
-    );
+    ).unwrap();
     let lesson = &set.lessons[0];
     let also = ["y=1".to_owned()];
     assert_eq!(lesson.scene(0), Scene { set: "x=1", also: &also, until: Until::Step });
@@ -322,7 +322,10 @@ fn links_are_found_and_scenes_go_on() {
     let read: Vec<_> = asked.choices.iter().map(|choice| (choice.right, &*choice.text, &*choice.why)).collect();
     assert_eq!(read, [(true, "Yes", "So."), (false, "No", "Not.")]);
     assert_eq!((&*asked.ask, &*asked.answer), ("Q?", "A."));
-    assert_eq!(LessonSet::read("junk\n@do x\n# a\n% b | c"), LessonSet::default());
+    for (text, line) in [("junk", 1), ("\n# a | A\n## 1\n@do x", 4), ("# a", 1), ("# a | A\nText.", 2), ("% b | c", 1)]
+    {
+        assert_eq!(LessonSet::read(text), Err(LessonError { line }), "{text}");
+    }
 }
 
 /// A line's kind, what in it is no text, and the names that it asks for.
@@ -349,7 +352,7 @@ fn lessons_are_the_same_in_every_language() {
             assert!(names(english).next().is_none() || english != own, "line {} has no translation", at + 1);
         }
         assert_eq!(TEXT.lines().count(), other.lines().count());
-        let [english, own] = [TEXT, other].map(LessonSet::read);
+        let [english, own] = [TEXT, other].map(|text| LessonSet::read(text).unwrap());
         assert_eq!((english.lessons.len(), english.formulas.len()), (own.lessons.len(), own.formulas.len()));
         for (english, own) in english.lessons.iter().zip(&own.lessons) {
             assert_eq!((&english.key, english.steps.len()), (&own.key, own.steps.len()));

@@ -29,12 +29,23 @@ impl Page {
         leptos::task::spawn_local(async move {
             match browser::fetch_text(&browser::translated_address("hushgrad-lessons", "./lessons.txt")).await {
                 Ok(text) => {
-                    self.lessons.set.set(Some(Arc::new(LessonSet::read(&text))));
-                    self.enter_wanted();
+                    if self.take_lessons(&text) {
+                        self.enter_wanted();
+                    }
                 }
                 Err(reason) => self.messages.put(Origin::Run, lessons_missing(&reason)),
             }
         });
+    }
+
+    /// Whether they could be read.
+    fn take_lessons(self, text: &str) -> bool {
+        let read = LessonSet::read(text);
+        if let Err(error) = &read {
+            self.messages.put(Origin::Run, lessons_missing(error));
+        }
+        let read = read.ok().map(|set| self.lessons.set.set(Some(Arc::new(set))));
+        read.is_some()
     }
 
     /// Opens what a link asked for.
@@ -62,7 +73,7 @@ impl Page {
             match browser::fetch_text(&browser::translated_address("hushgrad-lessons", "./lessons.txt")).await {
                 // Another was chosen meanwhile, and its lessons are on their way.
                 _ if browser::language() != spoken => {}
-                Ok(text) => self.lessons.set.set(Some(Arc::new(LessonSet::read(&text)))),
+                Ok(text) => _ = self.take_lessons(&text),
                 Err(reason) => self.messages.put(Origin::Run, lessons_missing(&reason)),
             }
         });
@@ -215,6 +226,6 @@ impl Page {
     }
 }
 
-fn lessons_missing(reason: &browser::FetchError) -> String {
+fn lessons_missing(reason: &dyn std::fmt::Display) -> String {
     t!("The lessons could not be fetched ({reason}). Check the connection, and open them again.", reason = reason)
 }

@@ -215,6 +215,27 @@ mod tests {
         }
     }
 
+    /// A line of a table that [`Table::read`] would drop is found here, by its number.
+    #[test]
+    fn no_line_of_a_table_is_dropped() {
+        for (language, text) in
+            [("en", include_str!("../../../www/text/en.txt")), ("de", include_str!("../../../www/text/de.txt"))]
+        {
+            let mut english = false;
+            for (line, number) in text.lines().zip(1..).filter(|(line, _)| !line.is_empty()) {
+                let place = format!("{language}.txt, line {number}: {line}");
+                if let Some(told) = line.strip_prefix('@') {
+                    let name = told.split(' ').next().unwrap_or_default();
+                    assert!(["name", "decimal", "group", "threads"].contains(&name), "{place}");
+                } else if line.starts_with("= ") {
+                    assert!(std::mem::take(&mut english), "{place}: a translation of nothing");
+                } else {
+                    english = !line.starts_with("# ");
+                }
+            }
+        }
+    }
+
     #[test]
     fn languages_with_more_forms_have_them() {
         let polish = Table::read("{n} step | {n} steps\n= {n} krok | {n} kroki | {n} kroków\n", |n| match n as u32 {

@@ -2,14 +2,11 @@
 
 use std::{error::Error, path::PathBuf};
 
-use hushgrad::{
-    accounting::{decimal::upper, ledger::Ledger},
-    attack::game::Game,
-};
+use hushgrad::{accounting::decimal::upper, attack::game::Game};
 use serde_json::json;
 
 use super::{bar, setup::Run, show, told};
-use crate::account::say;
+use crate::{account::say, given};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -62,11 +59,7 @@ const SLICE: u32 = 64;
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let Arguments { examples, seed, json, .. } = *arguments;
     let config = arguments.run.configuration(examples.max(1))?;
-    let ledger = arguments.ledger.as_ref().map(|path| -> Result<Ledger, Box<dyn Error>> {
-        let read = std::fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-        Ok(Ledger::from_json(&read).map_err(|error| format!("{}: {error}", path.display()))?)
-    });
-    let ledger = ledger.transpose()?;
+    let ledger = arguments.ledger.as_deref().map(given::ledger).transpose()?;
     let mut said = false;
     for &candidates in &arguments.candidates {
         let mut game = match &ledger {

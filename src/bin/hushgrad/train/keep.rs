@@ -29,6 +29,7 @@ use super::{
     kept_file::{KeptFile, KeptFileError},
     said::{count, tell, together},
 };
+use crate::given;
 
 /// Points of a kept curve.
 const POINTS: usize = 1000;
@@ -137,11 +138,7 @@ impl Resumed {
     /// When the file cannot be read, or is no run that can go on.
     pub fn read(path: &Path) -> Result<Self, Box<dyn Error>> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let fault = |error| KeptFileError::Read { what: "the run", path: path.to_owned(), error };
-        let mut bytes = Vec::new();
-        let file = std::fs::File::open(path).map_err(fault)?;
-        std::io::Read::read_to_end(&mut std::io::Read::take(file, run_file::LARGEST as u64 + 1), &mut bytes)
-            .map_err(fault)?;
+        let bytes = given::bytes(path, run_file::LARGEST)?;
         Ok(Self { file: RunFile::from_json(&name, &bytes)?, sha256: sha256(&bytes), overtaken: false })
     }
 

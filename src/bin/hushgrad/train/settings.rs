@@ -21,6 +21,7 @@ use hushgrad::{
 };
 
 use super::flags::Flags;
+use crate::given;
 
 /// Learning rate of a user's own steps, where none is named.
 const LOCAL_RATE: f64 = 0.2;
@@ -158,7 +159,7 @@ pub enum Family {
 /// A file that cannot be read, or is none.
 pub fn ground(file: Option<&Path>, preset: Option<Preset>) -> Result<RunConfig, Box<dyn Error>> {
     let Some(path) = file else { return Ok(preset.map_or_else(RunConfig::default, Preset::config)) };
-    let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+    let text = given::text(path, given::TEXT)?;
     Ok(serde_json::from_str(&text).map_err(|e| format!("{} is not a configuration: {e}", path.display()))?)
 }
 
