@@ -167,9 +167,9 @@ impl DatasetBooks {
 mod tests {
     use super::*;
     use crate::accounting::{
+        books::account,
         ledger::{Release, Sensitivity},
         noise::NoiseSpec,
-        rdp::epsilon_of,
         sampling::Sampling,
     };
 
@@ -202,7 +202,7 @@ mod tests {
         books.enter("b", entry("3", Some(1)));
         // The same run, later.
         books.enter("a", entry("1", Some(6)));
-        let cost = |steps| epsilon_of(&ledger(steps), 1e-5).unwrap().improved.epsilon;
+        let cost = |steps| account(&ledger(steps), 1e-5).unwrap().tight.unwrap().value;
         assert_eq!((books.runs("a").len(), epsilon(&books, "a")), (2, Some(cost(10))));
         assert_eq!(epsilon(&books, "b"), Some(cost(1)));
         assert!(books.counts("a", "file of 2") && !books.counts("b", "file of 2") && !books.counts("a", "another"));

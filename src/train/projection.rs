@@ -320,7 +320,7 @@ mod tests {
         let curve = PrivacyCurve::new(points.iter().copied()).unwrap();
         let point = EpsilonDelta::new(spent.value, config.delta).unwrap();
         assert!(points.contains(&(spent.value, config.delta)) && curve.advantage() < 0.7 * point.advantage());
-        for (epsilon, delta) in points {
+        for (epsilon, delta) in points.into_iter().step_by(100) {
             let exact = books.tight(delta).unwrap().value;
             assert!(exact <= epsilon * 1.0005 + 1e-9, "{exact} > {epsilon} at {delta}");
         }

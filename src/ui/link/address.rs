@@ -8,6 +8,7 @@ use super::{
     noise_query::{KEYS, NoiseQuery, PSIS},
 };
 use crate::{
+    data::name::kept,
     model::{Architecture, layers::LayerList},
     plot::format,
     train::functional::{features::Features, price::Mechanism},
@@ -126,6 +127,9 @@ pub fn read_onto(mut link: Link, query: &str) -> (Link, Vec<String>) {
     (link, problems)
 }
 
+/// Letters of a lesson's name, and some more.
+const LONGEST_LESSON: usize = 30;
+
 /// Keys that are named of those that nobody knows, at most.
 const MOST_UNKNOWN: usize = 5;
 
@@ -178,7 +182,7 @@ impl Link {
                 self.language = known.then(|| value.to_owned());
             }
             "present" => self.present = is_on(key, value)?,
-            "lesson" => self.lesson = Some(clipped(value)),
+            "lesson" => self.lesson = Some(kept(value, LONGEST_LESSON)),
             "lab" => {
                 self.lab = value != "0";
                 if !matches!(value, "" | "0" | "1") {

@@ -114,7 +114,9 @@ impl Guarantee {
     /// [`Guarantee::attack`] in one number; of the recorded run nothing is known here.
     #[must_use]
     pub fn odds(self) -> Odds {
-        if self.settings.with(Settings::no_guarantee).is_some() {
+        // Of a run that breaks its promise, what is claimed bounds nothing.
+        let broken = self.run.info.with(|info| info.as_ref().is_some_and(|info| info.broken.is_some()));
+        if broken || self.settings.with(Settings::no_guarantee).is_some() {
             return Odds::Unbounded;
         }
         match self.run.report.with(|report| report.as_ref().is_some_and(|report| report.step > 0)) {

@@ -111,11 +111,11 @@ fn prices_that_lessons_compare_are_as_far_apart_as_they_say() {
 }
 
 #[test]
-fn beyond_guessing_an_attacker_finds_twice_as_many_after_the_many_steps() {
+fn beyond_guessing_an_attacker_finds_four_times_as_many_after_the_many_steps() {
     let [(many, found), (few, found_of_few)] = [0, 1].map(|at| curve(&runs("same-epsilon.2")[at]));
     let beyond_guessing = |found: f64| found - 0.05;
     let ratio = beyond_guessing(found) / beyond_guessing(found_of_few);
-    assert!((ratio - 2.0).abs() < 0.3 && found < 0.1, "{found}, {found_of_few}");
+    assert!((ratio - 4.0).abs() < 0.3 && found < 0.1, "{found}, {found_of_few}");
     let [many, few] = [many, few].map(|curve| curve.gaussian.unwrap().mu);
     assert!(few > many && many > 0.5 && few < 1.0, "{many}, {few}");
 }

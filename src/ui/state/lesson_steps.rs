@@ -14,7 +14,7 @@ use super::{
 use crate::{
     ui::{
         browser, link,
-        settings::{Settings, presets::first_settings},
+        settings::{Settings, clipped, presets::first_settings},
         text::t,
     },
     worker::lab::Psi,
@@ -55,7 +55,7 @@ impl Page {
             Some(place) => self.enter_by_link(place),
             None => self.messages.put(
                 Origin::Address,
-                t!("The link asks for the lesson “{name}”, and there is none of that name.", name = name),
+                t!("The link asks for the lesson “{name}”, and there is none of that name.", name = clipped(&name)),
             ),
         }
     }

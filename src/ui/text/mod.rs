@@ -226,7 +226,7 @@ mod tests {
                 let place = format!("{language}.txt, line {number}: {line}");
                 if let Some(told) = line.strip_prefix('@') {
                     let name = told.split(' ').next().unwrap_or_default();
-                    assert!(["name", "decimal", "group", "threads"].contains(&name), "{place}");
+                    assert!(["name", "dir", "decimal", "group", "threads"].contains(&name), "{place}");
                 } else if line.starts_with("= ") {
                     assert!(std::mem::take(&mut english), "{place}: a translation of nothing");
                 } else {

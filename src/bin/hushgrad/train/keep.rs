@@ -26,7 +26,7 @@ use sha2::{Digest as _, Sha256};
 use super::{
     Arguments,
     kept_books::{self, KeptBooks},
-    kept_file::{KeptFile, KeptFileError},
+    kept_file::KeptFile,
     said::{count, tell, together},
 };
 use crate::given;
