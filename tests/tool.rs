@@ -520,7 +520,7 @@ fn what_is_wrong_gets_a_sentence_and_a_failure() {
         ("account @absent.json", "cannot read"),
         ("account /dev/zero", "more than 67108864 bytes"),
         ("train --data @ --config /dev/zero", "more than 16777216 bytes"),
-        ("train --data @ --noise-table /dev/zero --noise custom --steps 1", "more than 16777216 bytes"),
+        ("train --data @ --noise-table /dev/zero --steps 1", "more than 16777216 bytes"),
         ("account @ledger.json", "ledger.json"),
         ("account @ledger.json --delta x", "invalid value"),
         ("account @ledger.json --false-alarms 2", "it must be from 0 to 1"),

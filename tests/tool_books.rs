@@ -10,7 +10,7 @@ use std::fs;
 
 use files::{Files, hushgrad, reports, text};
 use hushgrad::{
-    accounting::{ledger::Ledger, rdp::epsilon_of, sampling::Sampling},
+    accounting::{books::account, ledger::Ledger, sampling::Sampling},
     train::books::{AllRuns, Cost, DatasetBooks},
 };
 
@@ -32,7 +32,7 @@ fn ledger(files: &Files, name: &str) -> Ledger {
 }
 
 fn cost(ledger: &Ledger) -> f64 {
-    epsilon_of(ledger, 1e-5).unwrap().improved.epsilon
+    account(ledger, 1e-5).unwrap().tight.unwrap().value
 }
 
 fn same(a: f64, b: f64) -> bool {

@@ -136,7 +136,7 @@ fn another_release_begins_another_cycle() {
     open.record_many(id, 1);
     let theirs = ledger(&[(poisson(0.1, 4.0), 1), (poisson(0.1, 1.0), 2)]);
     assert_eq!(epsilon_of(&open, DELTA).unwrap(), epsilon_of(&theirs, DELTA).unwrap());
-    assert_eq!(total(&[&open], DELTA).unwrap().epsilon, epsilon_of(&theirs, DELTA).unwrap().improved.epsilon);
+    assert_eq!(total(&[&open], DELTA).unwrap().epsilon, account(&theirs, DELTA).unwrap().tight.unwrap().value);
 }
 
 #[test]

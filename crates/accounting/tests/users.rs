@@ -4,6 +4,7 @@
 
 use hushgrad_accounting::{
     PrivacyError,
+    books::account,
     calibrate::{Method, Target, noise_scale},
     composition::total,
     ledger::{Ledger, PrivacyUnit, Release, Sensitivity},
@@ -100,7 +101,8 @@ fn what_is_protected_is_said_and_not_mixed() {
                 assert_eq!(epsilon_of(&both, 1e-5), Err(PrivacyError::MixedUnits));
                 assert_eq!(Pld::of(&both).unwrap_err(), PrivacyError::MixedUnits);
                 // Of one example they add up.
-                let sum = epsilon_of(&both.per_example(), 1e-5).unwrap().improved.epsilon;
+                let sum = account(&both.per_example(), 1e-5).unwrap();
+                let sum = sum.tight.map_or(sum.improved.epsilon, |tight| tight.value);
                 let runs = [&one, &ledger(&of(other), 100)].map(Ledger::clone);
                 assert_eq!(total(&[&runs[0], &runs[1]], 1e-5).unwrap().epsilon, sum);
             }
