@@ -508,7 +508,7 @@ fn pictures_are_decoded_beside_the_loop() {
     assert!(events.iter().any(all), "{events:?}");
     let decoded = |event: &Event| matches!(event, Event::Loading { done: 16 | 32 | 48, total: 60 });
     assert_eq!(events.iter().filter(|event| decoded(event)).count(), 3, "{events:?}");
-    let presumed = |event: &Event| matches!(event, Event::Notice(said) if said.contains("are read off the files, and taken for public"));
+    let presumed = |event: &Event| matches!(event, Event::Loaded { remarks, .. } if remarks.iter().any(|said| said.contains("are read off the files, and taken for public")));
     assert!(events.iter().any(presumed), "{events:?}");
 
     // One that cannot be decoded; what was loaded before stays.

@@ -189,6 +189,8 @@ pub enum Event {
         picture: data::Picture,
         /// What labels say.
         classes: Vec<String>,
+        /// Sentences on the visitor's own images.
+        remarks: Vec<String>,
     },
     /// Bytes that have arrived of the load that was asked for last, and bytes in all.
     Loading {

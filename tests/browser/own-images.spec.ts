@@ -50,18 +50,6 @@ test("images of other sizes and classes are loaded from all kinds of files", asy
   }
 });
 
-test("a set that is smaller than the lot gets a lot that fits, and is what Play trains on", async ({ page, site }) => {
-  await open(page, site, "?backend=cpu&dataset=synthetic&lot=512&steps=5");
-  await page.getByTestId("files").setInputFiles([file("pets.zip", zip(pictures(180)))]);
-  await expect(page.getByTestId("digits-in-use")).toContainText("your files (pets.zip)");
-  await expect(page.getByTestId("notice")).toContainText("A lot of 512 is more than these");
-  expect(Number(await hook(page, "lot").inputValue())).toBeLessThan(30);
-  await hook(page, "play").click();
-  await expect.poll(() => value(page, "step")).toBe(5);
-  await expect(hook(page, "error")).toBeHidden();
-  await expect(page.getByTestId("digits-in-use")).toContainText("your files (pets.zip)");
-});
-
 test("files of images that are not what they say get a sentence each, and the digits stay", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic");
   const before = await page.getByTestId("digits-in-use").textContent();

@@ -193,7 +193,7 @@ test("what results show: charts and their tables, tiles enlarged, who pays, and 
 
     const prices = runs.locator(".runs-row .chart");
     await prices.locator(".as-table summary").click();
-    await expect(prices.locator("thead th")).toHaveText(["run", "ε (Rényi)", "accuracy"]);
+    await expect(prices.locator("thead th")).toHaveText(["run", "ε", "accuracy"]);
     await expect(prices.locator("tbody th")).toHaveText(["Run 1", "this run"]);
     const epsilon = await prices.locator("tbody tr td:nth-child(2)").allTextContents();
     expect(Number(epsilon[0])).toBeGreaterThan(Number(epsilon[1]));
@@ -374,8 +374,9 @@ test("a budget asks for its noise: in a sweep of budgets, while the noise is sou
     expect(names).toEqual(budgets.map((budget) => `budget ε ${budget}`));
     const spent = await page.getByTestId("runs").locator("tbody td:nth-child(5)").allTextContents();
     spent.forEach((epsilon, at) => {
-      expect(Number(epsilon), names[at]).toBeLessThanOrEqual(budgets[at]);
-      expect(Number(epsilon), names[at]).toBeGreaterThan(0.9 * budgets[at]);
+      expect(Number.parseFloat(epsilon), names[at]).toBeLessThanOrEqual(budgets[at]);
+      // The noise is sought by Rényi accounting; tight accounting, where it has come to the run, says less.
+      if (epsilon.includes("Rényi")) expect(Number.parseFloat(epsilon), names[at]).toBeGreaterThan(0.9 * budgets[at]);
     });
     await expect(page.getByTestId("target-epsilon")).toHaveValue("2");
     await expect(scale).toHaveValue(found);

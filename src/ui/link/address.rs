@@ -135,7 +135,7 @@ const MOST_UNKNOWN: usize = 5;
 
 /// Whether something else reads this key, or another site has put it behind the link to count its visitors.
 fn is_elsewhere(key: &str) -> bool {
-    [lock::KEY, handed_in::KEY, handed_in::BY, "hide", "view"].contains(&key)
+    [lock::KEY, handed_in::KEY, handed_in::BY, "hide", "view", "poster"].contains(&key)
         || key.starts_with("utm_")
         || key.ends_with("clid")
 }

@@ -13,6 +13,7 @@ use crate::{
         widgets::{
             chart::{Frame, chart},
             teaching::teaching,
+            word::word,
         },
     },
     worker::protocol::Request,
@@ -34,7 +35,7 @@ pub fn panel(page: Page) -> impl IntoView {
                 <div class="scroll" tabindex="0" role="region" aria-label=t!("Earlier runs")>
                     <table>
                         <thead><tr><th scope="col">{t!("Run")}</th><th scope="col">{t!("What changed")}</th><th scope="col">{t!("Steps")}</th>
-                            <th scope="col">{t!("Accuracy")}</th><th scope="col" title=t!("By tight accounting, where it was computed on this page; else by Rényi accounting")>"ε ≤"</th><th scope="col"><span class="visually-hidden">{t!("Actions")}</span></th></tr></thead>
+                            <th scope="col">{t!("Accuracy")}</th><th scope="col" title=t!("By tight accounting, where it was computed on this page; else by Rényi accounting")>"ε ≤ ("{word("tight", t!("tight"))}", "{word("renyi", "Rényi")}")"</th><th scope="col"><span class="visually-hidden">{t!("Actions")}</span></th></tr></thead>
                         <tbody>{view_fn(rows)}</tbody>
                     </table>
                 </div>

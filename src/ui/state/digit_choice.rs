@@ -5,7 +5,11 @@ use leptos::prelude::*;
 use super::{digits::LoadedDigits, messages::Origin, page::Page};
 use crate::{
     plot::format,
-    ui::{browser, settings::Digits, text::t},
+    ui::{
+        browser,
+        settings::Digits,
+        text::{heard, t},
+    },
     worker::protocol::{DRAWN, DataRequest},
 };
 
@@ -93,23 +97,22 @@ impl Page {
         }
     }
 
-    /// A lot that is larger than the set becomes an eighth of it: a run starts on what was dropped last, and on nothing else.
-    fn fit_lot(self, train: u32) {
+    /// A lot that is larger than the set becomes an eighth of it: a run starts on what was dropped last, and on nothing else. What is said of that.
+    fn fit_lot(self, train: u32) -> Option<String> {
         let lot = self.settings.with_untracked(|settings| settings.lot);
-        if self.settings.with_untracked(|settings| settings.check_data(train)).is_err() {
-            let fits = (train / 8).max(1);
-            self.settings.update(|settings| settings.lot = fits);
-            self.messages.notify(t!(
-                "A lot of {lot} is more than these {train} images: the lot size is {fits} now.",
-                lot = format::integer(lot.into()),
-                train = format::integer(train.into()),
-                fits = format::integer(fits.into())
-            ));
-        }
+        self.settings.with_untracked(|settings| settings.check_data(train)).err()?;
+        let fits = (train / 8).max(1);
+        self.settings.update(|settings| settings.lot = fits);
+        Some(t!(
+            "A lot of {lot} is more than these {train} images: the lot size is {fits} now.",
+            lot = format::integer(lot.into()),
+            train = format::integer(train.into()),
+            fits = format::integer(fits.into())
+        ))
     }
 
     /// Digits have come: a run starts on those that were awaited.
-    pub(super) fn take_digits(self, load: u32, loaded: LoadedDigits) {
+    pub(super) fn take_digits(self, load: u32, loaded: LoadedDigits, remarks: &[String]) {
         let (own, train, complete) = (loaded.choice(), loaded.train, loaded.complete);
         let Some(arrival) = self.digits.arrive(load, loaded) else { return };
         self.pay_once.forget();
@@ -121,8 +124,10 @@ impl Page {
         if before != now {
             self.settings.update(|settings| settings.model = now);
         }
-        if complete {
-            self.fit_lot(train);
+        let fitted = if complete { self.fit_lot(train) } else { None };
+        let said: Vec<String> = fitted.into_iter().chain(remarks.iter().map(|remark| heard(remark))).collect();
+        if !said.is_empty() {
+            self.messages.notify(said.join(" "));
         }
         self.fit_lesson();
         // While others are awaited, the choice is theirs.

@@ -33,9 +33,9 @@ impl Page {
             Event::Opened { engine, fallback } => self.device.engine.set(Some((engine, fallback))),
             Event::Loading { done, total } => self.digits.loading.set(Some((done, total))),
             Event::Features { done, total } => self.run.features.set(Some((done, total))),
-            Event::Loaded { load, name, source, train, test, test_set, complete, picture, classes } => {
+            Event::Loaded { load, name, source, train, test, test_set, complete, picture, classes, remarks } => {
                 let loaded = LoadedDigits { name, source, train, test, test_set, complete, picture, classes };
-                self.take_digits(load, loaded);
+                self.take_digits(load, loaded, &remarks);
             }
             Event::Wanted { load, file, start, end } => self.digits.send_piece(load, file, (start, end)),
             Event::NotLoaded { load, over, sentence } => {

@@ -68,11 +68,9 @@ impl<H: Host> Agent<H> {
             complete,
             picture: digits.train.picture,
             classes: digits.train.classes.names(),
+            remarks: if complete { digits.remarks().iter().map(ToString::to_string).collect() } else { vec![] },
         });
         let (picture, classes) = (digits.train.picture, digits.train.classes.count());
-        if complete {
-            digits.remarks().into_iter().for_each(|remark| self.host.send(Event::Notice(remark.to_string())));
-        }
         // By the images as they came: a minority among them is the same people.
         self.opening = Some(digits.train.opening_digest());
         self.turned = None;
