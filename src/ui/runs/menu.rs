@@ -11,7 +11,7 @@ use crate::{
     ui::{
         browser,
         size::closures::{on_click, on_event},
-        state::{Curves, Page, Past},
+        state::{Curves, Origin, Page, Past},
         text::t,
     },
     worker::protocol::Request,
@@ -68,7 +68,7 @@ fn open_file(page: Page, file: web_sys::File) {
     leptos::task::spawn_local(async move {
         match browser::read_run_file(file).await {
             Ok((name, bytes)) => page.open_run(name, bytes),
-            Err(sentence) => page.messages.put(None, sentence),
+            Err(sentence) => page.messages.put(Origin::RunFile, sentence),
         }
     });
 }

@@ -16,6 +16,8 @@ pub enum Origin {
     Digits,
     /// The run: void once a new one stands.
     Run,
+    /// A run file that was not opened: it stays until another is asked for, whatever run begins meanwhile.
+    RunFile,
     /// The training thread: it stays until it is dismissed.
     Thread,
     /// The list of earlier runs: it stays until it is dismissed.

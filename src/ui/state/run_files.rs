@@ -17,6 +17,7 @@ use crate::{
 impl Page {
     /// A run from a file joins the list, once the accountant has found it true; its settings are taken over.
     pub fn open_run(self, name: String, bytes: Vec<u8>) {
+        self.messages.clear(Origin::RunFile);
         let file = bytes.clone();
         self.accountant.ask_of_file(Question::OpenRun { name, bytes }, move |answer| match answer {
             Answer::OpenRun(Ok((card, _))) => {
@@ -31,7 +32,7 @@ impl Page {
                     name = name
                 ));
             }
-            Answer::OpenRun(Err(phrase)) => self.messages.put(Origin::Run, heard(&phrase) + "."),
+            Answer::OpenRun(Err(phrase)) => self.messages.put(Origin::RunFile, heard(&phrase) + "."),
             _ => {}
         });
     }
