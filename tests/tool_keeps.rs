@@ -238,6 +238,7 @@ mod signals {
     use std::process::Command;
 
     use hushgrad::{
+        accounting::{books::account, pld::TOLERANCE},
         rng::NotPrivateReplay,
         train::books::{Cost, DatasetBooks},
     };
@@ -386,7 +387,8 @@ mod signals {
             shown += last.saturating_sub(standing.unwrap_or(0));
             let run = run_file(&files, "run.json");
             let step = run.run.report.step;
-            let in_run = run.ledger.unwrap().steps();
+            let released = run.ledger.unwrap();
+            let in_run = released.steps();
             let in_ledger = ledger(&files, "l.json").steps();
             assert!(in_run >= shown && in_ledger >= shown, "{place}: {shown} shown, {in_run} {in_ledger} written");
             assert!(in_run >= step && standing.is_none_or(|standing| step >= standing), "{place}: {step} {standing:?}");
@@ -395,7 +397,8 @@ mod signals {
             let in_books: u64 = books.runs(&digits).iter().map(|entry| entry.released.as_ref().unwrap().steps()).sum();
             assert!(in_books >= in_run.min(in_ledger) && in_books >= shown, "{place}: {in_books} {in_run} {shown}");
             let Cost::Bounded { epsilon: all, .. } = books.all_runs(&digits, 1e-5).cost else { panic!("{place}") };
-            assert!(all >= epsilon(&run.run.report.privacy) * (1.0 - 1e-9), "{place}");
+            let own = account(&released, 1e-5).unwrap().tight.unwrap().value;
+            assert!(all >= own * (1.0 - TOLERANCE), "{place}: {all} {own}");
             standing = Some(step);
         }
         eprintln!("{kills} ends, seed {seed}: {ends:?}; {shown} steps were shown");
