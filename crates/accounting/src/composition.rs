@@ -8,7 +8,7 @@
 //! what was seen, and ε is that of what was released in the end; a promise made beforehand needs a budget set beforehand.
 
 use super::{
-    books::account,
+    books::Books,
     error::PrivacyError,
     ledger::{Event, Ledger, Release},
     rdp::epsilon_of,
@@ -128,7 +128,7 @@ pub fn total(runs: &[&Ledger], delta: f64) -> Result<Total, PrivacyError> {
         }
     };
     let all = if neighbours == NeighbouringRelation::AddOrRemoveOne { &added } else { &replaced };
-    let account = account(all, delta)?;
+    let account = Books::of(all.clone())?.account(delta)?;
     let epsilon = account.tight.map_or(f64::INFINITY, |tight| tight.value).min(account.improved.epsilon);
     finite(Total { epsilon, delta, neighbours })
 }
@@ -184,7 +184,7 @@ mod tests {
     }
 
     fn epsilon(ledger: &Ledger) -> f64 {
-        let account = account(ledger, DELTA).unwrap();
+        let account = Books::of(ledger.clone()).unwrap().account(DELTA).unwrap();
         account.tight.map_or(account.improved.epsilon, |tight| tight.value)
     }
 
@@ -207,8 +207,33 @@ mod tests {
         })
     }
 
+    /// By Rényi accounting, whose sums are exact.
+    fn renyi(ledger: &Ledger, delta: f64) -> f64 {
+        epsilon_of(ledger, delta).unwrap().improved.epsilon
+    }
+
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(12))]
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn a_composed_ledger_costs_no_less_than_any_part_and_no_more_than_all(a in added(), b in added(), c in added()) {
+            let compose = |first: &Ledger, then: [&Ledger; 2]| {
+                then.into_iter().fold(first.compose(&Ledger::new()).unwrap(), |sum, next| sum.compose(next).unwrap())
+            };
+            let all = compose(&a, [&b, &c]);
+            let sum = renyi(&all, DELTA);
+            let each = [&a, &b, &c].map(|run| renyi(run, DELTA));
+            for part in each {
+                prop_assert!(sum >= part * (1.0 - 1e-12), "{} {}", sum, part);
+            }
+            // Basic composition, at thrice the δ.
+            let thrice = renyi(&all, 3.0 * DELTA);
+            prop_assert!(thrice <= each.iter().sum::<f64>() * (1.0 + 1e-9), "{} {:?}", thrice, each);
+            for order in [compose(&a, [&c, &b]), compose(&b, [&a, &c]), compose(&b, [&c, &a]), compose(&c, [&a, &b]), compose(&c, [&b, &a])] {
+                let other = renyi(&order, DELTA);
+                prop_assert!((sum - other).abs() <= 1e-9 * sum, "{} {}", sum, other);
+            }
+        }
 
         #[test]
         fn a_sum_is_no_less_than_any_part_and_no_more_than_all(a in added(), b in added(), c in added()) {
