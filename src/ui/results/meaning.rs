@@ -43,8 +43,8 @@ pub fn meaning(page: Page) -> impl IntoView {
         let details = view! {
             {conversions(page, &bound)}
             {view_fn(move || gaussian(page))}
-            <p>{holds}</p>
             <p data-testid="promise">{text_fn(move || promise(page))}</p>
+            <p>{holds}</p>
             <ul>{bound.assumptions.iter().map(|phrase| view! { <li>{heard(phrase)}</li> }).collect_view()}{view_fn(move || of_one(page))}</ul>
         };
         Some(details.into_any())
