@@ -10,7 +10,7 @@ use crate::{
     ui::{
         link::{NoiseQuery, noise_query::FORMULA},
         settings::{Encoder, Family},
-        state::{COLOURS, Page},
+        state::{COLOURS, Origin, Page},
         text::{Text, t, text},
     },
     worker::{
@@ -75,6 +75,7 @@ fn noise(which: usize, exponent: f64) -> NoiseSpec {
 impl Lab {
     /// Changes what is asked.
     pub fn ask(self, edit: impl FnOnce(&mut NoiseQuery)) {
+        self.page.messages.clear(Origin::Lab);
         self.page.lab.query.update(edit);
     }
 

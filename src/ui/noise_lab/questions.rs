@@ -101,7 +101,7 @@ fn epsilon(lab: Lab) -> AnyView {
     {
         // Empty, it becomes what it was.
         Ok(epsilon) => lab.ask(|query| query.epsilon = epsilon.unwrap_or(query.epsilon)),
-        Err(error) => lab.page.messages.put(Origin::Run, error.to_string()),
+        Err(error) => lab.page.messages.put(Origin::Lab, error.to_string()),
     };
     labelled(
         "lab-epsilon",

@@ -140,8 +140,11 @@ fn epsilon(page: Page) -> AnyView {
     let set = move |event: leptos::ev::Event| match Number::Budget.parse(&format::neutral(&event_target_value(&event)))
     {
         // Empty, it becomes what it was.
-        Ok(epsilon) => once.epsilon.update(|now| *now = epsilon.unwrap_or(*now)),
-        Err(error) => page.messages.put(Origin::Run, error.to_string()),
+        Ok(epsilon) => {
+            page.messages.clear(Origin::PayOnce);
+            once.epsilon.update(|now| *now = epsilon.unwrap_or(*now));
+        }
+        Err(error) => page.messages.put(Origin::PayOnce, error.to_string()),
     };
     labelled(
         "once-epsilon",

@@ -33,19 +33,24 @@ impl Page {
                         self.enter_wanted();
                     }
                 }
-                Err(reason) => self.messages.put(Origin::Run, lessons_missing(&reason)),
+                Err(reason) => self.messages.put(Origin::Lessons, lessons_missing(&reason)),
             }
         });
     }
 
     /// Whether they could be read.
     fn take_lessons(self, text: &str) -> bool {
-        let read = LessonSet::read(text);
-        if let Err(error) = &read {
-            self.messages.put(Origin::Run, lessons_missing(error));
+        match LessonSet::read(text) {
+            Ok(set) => {
+                self.messages.clear(Origin::Lessons);
+                self.lessons.set.set(Some(Arc::new(set)));
+                true
+            }
+            Err(error) => {
+                self.messages.put(Origin::Lessons, lessons_missing(&error));
+                false
+            }
         }
-        let read = read.ok().map(|set| self.lessons.set.set(Some(Arc::new(set))));
-        read.is_some()
     }
 
     /// Opens what a link asked for.
@@ -74,7 +79,7 @@ impl Page {
                 // Another was chosen meanwhile, and its lessons are on their way.
                 _ if browser::language() != spoken => {}
                 Ok(text) => _ = self.take_lessons(&text),
-                Err(reason) => self.messages.put(Origin::Run, lessons_missing(&reason)),
+                Err(reason) => self.messages.put(Origin::Lessons, lessons_missing(&reason)),
             }
         });
     }

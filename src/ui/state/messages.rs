@@ -25,6 +25,10 @@ pub enum Origin {
     Field(Number),
     /// The density of the visitor's own.
     Density,
+    /// A field of the noise lab, of the release that is paid once, or texts of lessons that did not come: it stays until the next try.
+    Lab,
+    PayOnce,
+    Lessons,
 }
 
 impl From<Option<Number>> for Origin {
