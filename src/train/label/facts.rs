@@ -125,27 +125,37 @@ fn happened(ledger: &Ledger) -> Vec<&Release> {
 
 /// What was given away at most, or why there is no bound.
 fn bounds(books: &Books, delta: f64) -> Result<Result<Bounds, String>, PrivacyError> {
-    let Account { classic, improved, tight, .. } = match books.account(delta) {
+    let account = match books.account(delta) {
         Ok(account) => account,
-        Err(
-            error @ (PrivacyError::Infinite | PrivacyError::Inexact | PrivacyError::NoNoise | PrivacyError::NoBound),
-        ) => {
-            return Ok(Err(error.to_string()));
-        }
+        Err(error) if is_no_bound(&error) => return Ok(Err(error.to_string())),
         Err(error) => return Err(error),
     };
-    let mut points = vec![(improved.epsilon, delta)];
-    if let Some(tight) = tight {
-        points.extend(books.curve_about(tight.value, delta)?);
-    }
-    // No accountant gives a point that is none.
-    let found = PrivacyCurve::new(points).map_or(100, |curve| of_a_hundred(found_at_most(&curve)));
+    let found = found(books, &account, delta)?;
+    let Account { classic, improved, tight, .. } = account;
     let gaussian = match tight {
         Some(_) => books.gaussian(CUT_OFF)?,
         None => None,
     };
     let tight = tight.map(|Tight { value, rigor, .. }| (value, rigor.to_string()));
     Ok(Ok(Bounds { tight, improved, classic, gaussian, found }))
+}
+
+/// Whether it says that nothing is bounded, not that the books are wrong.
+const fn is_no_bound(error: &PrivacyError) -> bool {
+    matches!(error, PrivacyError::Infinite | PrivacyError::Inexact | PrivacyError::NoNoise | PrivacyError::NoBound)
+}
+
+/// [`found_at_most`] of a hundred, by all that is known of the books.
+///
+/// # Errors
+/// What the accountant refuses.
+fn found(books: &Books, account: &Account, delta: f64) -> Result<u32, PrivacyError> {
+    let mut points = vec![(account.improved.epsilon, delta)];
+    if let Some(tight) = account.tight {
+        points.extend(books.curve_about(tight.value, delta)?);
+    }
+    // No accountant gives a point that is none.
+    Ok(PrivacyCurve::new(points).map_or(100, |curve| of_a_hundred(found_at_most(&curve))))
 }
 
 /// Share of those in the data that any test finds at most which accuses [`ACCUSED`] of a hundred who are not in it.
@@ -158,7 +168,11 @@ pub fn found_at_most(bound: &impl AttackBound) -> f64 {
 /// # Errors
 /// What the accountant refuses.
 pub fn odds(books: &Books, delta: f64) -> Result<u32, PrivacyError> {
-    Ok(bounds(books, delta)?.map_or(100, |bounds| bounds.found))
+    match books.account(delta) {
+        Ok(account) => found(books, &account, delta),
+        Err(error) if is_no_bound(&error) => Ok(100),
+        Err(error) => Err(error),
+    }
 }
 
 /// People of a hundred, rounded up; all of them, where the share is none.

@@ -10,7 +10,7 @@ use crate::{
     plot::format,
     train::report::Privacy,
     ui::{
-        size::closures::{bool_fn, effect, on_click, text_fn, view_fn},
+        size::closures::{bool_fn, bool_memo, effect, on_click, text_fn, view_fn},
         state::{OtherModel, Page},
         text::t,
         widgets::teaching::teaching,
@@ -22,11 +22,11 @@ const SHOWN: usize = 10;
 
 /// What the model sees and says.
 pub fn answer(page: Page) -> impl IntoView {
-    let best = Memo::new(move |_| {
+    let best = move || {
         page.pad
             .prediction
             .with(|classes| classes.as_ref()?.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1)))
-    });
+    };
     // Of many classes those that are most likely, in their own order.
     let shown = Memo::new(move |_| {
         let count = page.digits.loaded.with(|loaded| loaded.as_ref().map_or(10, |loaded| loaded.classes.len()));
@@ -41,7 +41,7 @@ pub fn answer(page: Page) -> impl IntoView {
         }
         shown
     });
-    let text = move || match best.get() {
+    let text = move || match best() {
         Some((digit, sure)) => {
             t!("{digit}, {share} sure", digit = page.digits.class(digit), share = format::percent(sure.into()))
         }
@@ -54,7 +54,7 @@ pub fn answer(page: Page) -> impl IntoView {
                 .with(|classes| classes.as_ref().and_then(|it| it.get(digit).copied()).map_or(0.0, f64::from))
         };
         view! {
-                <div class="class" class:best=bool_fn(move || best.get().is_some_and(|(best, _)| best == digit))>
+                <div class="class" class:best=bool_fn(move || best().is_some_and(|(best, _)| best == digit))>
                     <span class="digit">{page.digits.class(digit)}</span>
                     <svg class="track" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
                         <rect x="0" y="0" height="10" width=text_fn(move || format::fixed(share() * 100.0, 1))></rect></svg>
@@ -68,7 +68,7 @@ pub fn answer(page: Page) -> impl IntoView {
         <div class="answer">
             <div class="verdict">
                 {seen(page)}
-                <p data-testid="prediction" data-value=text_fn(move || best.get().map_or_else(String::new, |(digit, _)| digit.to_string()))>{text_fn(text)}</p>
+                <p data-testid="prediction" data-value=text_fn(move || best().map_or_else(String::new, |(digit, _)| digit.to_string()))>{text_fn(text)}</p>
             </div>
             <div class="bars">{move || bars()}</div>
             {other(page)}
@@ -79,19 +79,19 @@ pub fn answer(page: Page) -> impl IntoView {
 
 /// What the model of the other kind says of the same drawing: private and not, side by side.
 fn other(page: Page) -> impl IntoView {
-    let private = Memo::new(move |_| {
+    let private = move || {
         page.run.report.with(|report| {
             report.as_ref().filter(|r| r.step > 0).map(|report| matches!(report.privacy, Privacy::Bounded(_)))
         })
-    });
+    };
     // This program holds no features.
     let features =
-        Memo::new(move |_| page.run.info.with(|run| run.as_ref().is_some_and(|r| r.config.model.features().is_some())));
+        bool_memo(move || page.run.info.with(|run| run.as_ref().is_some_and(|r| r.config.model.features().is_some())));
     let fits = move || {
         let other = |k: &OtherModel, now| {
             k.private != now && k.model.features().is_none() && k.model.picture() == Picture::DIGIT
         };
-        private.get().is_some_and(|now| page.pad.other.with(|k| k.as_ref().is_some_and(|k| other(k, now))))
+        private().is_some_and(|now| page.pad.other.with(|k| k.as_ref().is_some_and(|k| other(k, now))))
     };
     let answer = Memo::new(move |_| {
         let other = page.pad.other.get().filter(|_| fits())?;
@@ -109,8 +109,8 @@ fn other(page: Page) -> impl IntoView {
         answer.with(Option::is_some) && page.pad.other.with(|other| other.as_ref().is_some_and(|other| !other.private))
     };
     // Only a private run has a baseline worth asking.
-    let offered = move || private.get() == Some(true) && !fits() && !features.get();
-    let beside = move || private.get() != Some(false) && !features.get() || fits();
+    let offered = move || private() == Some(true) && !fits() && !features.get();
+    let beside = move || private() != Some(false) && !features.get() || fits();
     view! {
         <div class:beside=bool_fn(beside)>
         {view_fn(move || offered().then(|| view! {

@@ -41,7 +41,7 @@ const BINS: usize = 24;
 /// The panel.
 pub fn panel(page: Page) -> AnyView {
     let attacked = bool_memo(move || page.settings.with(|settings| settings.canaries > 0));
-    let broken = Memo::new(move |_| page.run.info.with(|info| info.as_ref().and_then(|info| info.broken)));
+    let broken = move || page.run.info.with(|info| info.as_ref().and_then(|info| info.broken));
     let refuted = bool_memo(move || refuted(page));
     // An attack that is on is shown; who closes it has closed it.
     let open = RwSignal::new(false);
@@ -69,7 +69,7 @@ pub fn panel(page: Page) -> AnyView {
             <p>{t!("An attacker puts records of their own among your digits, canaries: each is in or out by a coin. They see every step, know all other digits, and guess the coins. What they guess right proves that ε is at least so large: a lower bound, which may climb towards ε and never pass it.")}</p>
             <div class="once-buttons"><button type="button" data-testid="attack-begin" on:click=on_click(begin)>{text_fn(name)}</button></div>
             <div hidden=bool_fn(move || !attacked.get())>{controls(page, ATTACK)}</div>
-            <p class="attack-verdict" data-testid="attack-verdict" role="status">{text_fn(move || verdict(page, broken.get()))}</p>
+            <p class="attack-verdict" data-testid="attack-verdict" role="status">{text_fn(move || verdict(page, broken()))}</p>
             {view_fn(move || page.attack.found.with(Option::is_some).then(|| found(page)))}
         </details>
     }
@@ -148,14 +148,13 @@ fn found(page: Page) -> AnyView {
         }
         drawing
     });
-    let hundred =
-        Memo::new(move |_| page.attack.found.with(|found| found.as_ref().map_or(ACCUSED, |found| of_a_hundred(found))));
-    let number = view! { <strong data-testid="attack-hundred">{text_fn(move || hundred.get().to_string())}</strong> };
+    let hundred = move || page.attack.found.with(|found| found.as_ref().map_or(ACCUSED, |found| of_a_hundred(found)));
+    let number = view! { <strong data-testid="attack-hundred">{text_fn(move || hundred().to_string())}</strong> };
     view! {
         <p class="marks">{teaching()}</p>
         {gauge(page)}
         <div class="odds-grids">
-            <div><svg class="people right" viewBox="0 0 100 100" aria-hidden="true" inner_html=text_fn(move || dots(hundred.get()))></svg></div>
+            <div><svg class="people right" viewBox="0 0 100 100" aria-hidden="true" inner_html=text_fn(move || dots(hundred()))></svg></div>
             <p>{sentence(t!("Of 100 canaries that were in, this attacker finds {found}, if 5 of 100 that were not may be accused. Guessing finds 5."), vec![("found", number.into_any())])}</p>
         </div>
         {histogram}

@@ -8,10 +8,10 @@ use crate::{
     plot::{
         drawing::{Drawing, FORBIDDEN, GHOST, Line, Range, Shape, Write},
         format,
-        series::Point,
     },
     ui::{
         size::closures::{bool_fn, on_event, text_fn},
+        state::Page,
         text::t,
     },
 };
@@ -41,7 +41,8 @@ fn chosen(label: &'static str, shares: &'static [f64; 4], now: RwSignal<usize>) 
 }
 
 /// What somebody who sees all that was released can find out at most, in sentences.
-pub fn attacker(attack: Memo<Option<PrivacyCurve>>, whole: Memo<Option<Vec<Point>>>) -> AnyView {
+pub fn attacker(page: Page) -> AnyView {
+    let attack = page.guarantee.attack;
     let (alarms, prior) = (RwSignal::new(2), RwSignal::new(2));
     let share = move |of: fn(&PrivacyCurve, f64, f64) -> f64| {
         // Rounded up: what is shown is a bound, too.
@@ -50,7 +51,7 @@ pub fn attacker(attack: Memo<Option<PrivacyCurve>>, whole: Memo<Option<Vec<Point
             None => String::new(),
         })
     };
-    let source = move || match whole.with(Option::is_some) {
+    let source = move || match page.spending.whole_curve().is_some() {
         true => t!("By the whole privacy curve, from tight accounting."),
         false => t!("By ε and δ alone; while the run stands still, tight accounting knows the whole curve."),
     };

@@ -24,7 +24,7 @@ use crate::{
 
 /// What the run's ε says: an attacker's reach, both conversions, the assumptions.
 pub fn meaning(page: Page) -> impl IntoView {
-    let Guarantee { bound: privacy, whole, attack, .. } = page.guarantee;
+    let Guarantee { bound: privacy, attack, .. } = page.guarantee;
     let without = move || {
         Some(match privacy.get() {
             None => view! { <p>{t!("Nothing has been released yet.")}</p> }.into_any(),
@@ -55,7 +55,7 @@ pub fn meaning(page: Page) -> impl IntoView {
         <details class="meaning" data-testid="epsilon-meaning">
             <summary>{t!("What this ε says")}</summary>
             {view_fn(without)}
-            <div hidden=bool_fn(move || attack.get().is_none())>{attacker(attack, whole)}{curve}</div>
+            <div hidden=bool_fn(move || attack.get().is_none())>{attacker(page)}{curve}</div>
             {view_fn(details)}
         </details>
     }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::ui::{
     settings::{Family, Settings},
-    size::closures::{bool_fn, bool_memo, on_click, view_fn},
+    size::closures::{bool_fn, bool_memo, on_click, text_fn, text_memo, view_fn},
     state::{Page, SHEET_CLOSE},
     text::t,
 };
@@ -20,7 +20,7 @@ use crate::ui::{
 /// The whole panel.
 pub fn panel(page: Page) -> impl IntoView {
     let no_noise = bool_memo(move || page.settings.with(|settings| settings.family == Family::None));
-    let unprotected = Memo::new(move |_| page.settings.with(Settings::no_guarantee));
+    let unprotected = text_memo(move || page.settings.with(Settings::no_guarantee).unwrap_or_default());
     view! {
         <div class="sheet-head"><h2>{t!("Set-up")}</h2>
             <button type="button" id=SHEET_CLOSE data-testid=SHEET_CLOSE class="quiet" on:click=on_click(move |_| page.appearance.close_sheet())>{t!("Close")}</button></div>
@@ -36,8 +36,8 @@ pub fn panel(page: Page) -> impl IntoView {
             <div class="quiet-when-off" class:off=bool_fn(move || no_noise.get())>
                 {controls(page, DENOISER)}
             </div>
-            {view_fn(move || unprotected.get().map(|reason| view! { <p class="warning">{reason}</p> }.into_any()))}
-            {view_fn(move || unprotected.get().is_none().then(|| projection(page).into_any()))}
+            <p class="warning" hidden=bool_fn(move || unprotected.with(String::is_empty))>{text_fn(move || unprotected.get())}</p>
+            {view_fn(move || unprotected.with(String::is_empty).then(|| projection(page).into_any()))}
         </fieldset>
         <fieldset>
             <legend>{t!("Training")}</legend>

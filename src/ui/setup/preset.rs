@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use crate::ui::{
     settings::presets::{self, Preset},
-    size::closures::{bool_fn, on_event, text_fn},
+    size::closures::{bool_fn, on_event, text_fn, text_memo},
     state::Page,
     text::t,
     widgets::hint::hint,
@@ -12,12 +12,10 @@ use crate::ui::{
 
 /// The list of presets.
 pub fn preset_choice(page: Page) -> impl IntoView {
-    let preset =
-        Memo::new(move |_| page.settings.with(|settings| Preset::of(settings).map_or("", |preset| preset.key)));
-    let custom =
-        view! { <option value="" disabled selected=bool_fn(move || preset.get().is_empty())>{t!("Your own")}</option> };
+    let preset = text_memo(move || page.settings.with(Preset::of).map_or("", |preset| preset.key));
+    let custom = view! { <option value="" disabled selected=bool_fn(move || preset.with(String::is_empty))>{t!("Your own")}</option> };
     let presets = presets::all()
-        .map(|each| view! { <option value=each.key selected=bool_fn(move || preset.get() == each.key)>{each.label.get()}</option> })
+        .map(|each| view! { <option value=each.key selected=bool_fn(move || preset.with(|preset| preset == each.key))>{each.label.get()}</option> })
         .collect_view();
     let (button, sentence) = hint(
         "preset",

@@ -44,7 +44,7 @@ pub fn bool_memo(read: impl Fn() -> bool + Send + Sync + 'static) -> Memo<bool> 
 }
 
 /// A text: those who read it hear only of a change. What is typed into a field lasts until the field's own value changes.
-pub fn text_memo(read: impl Fn() -> String + Send + Sync + 'static) -> Memo<String> {
-    let read: Box<dyn Fn() -> String + Send + Sync> = Box::new(read);
+pub fn text_memo<T: Into<String>>(read: impl Fn() -> T + Send + Sync + 'static) -> Memo<String> {
+    let read: Box<dyn Fn() -> String + Send + Sync> = Box::new(move || read().into());
     Memo::new(move |_| read())
 }

@@ -10,7 +10,7 @@ use crate::{
     plot::format,
     ui::{
         browser,
-        size::closures::{bool_fn, effect, on_click, text_fn},
+        size::closures::{bool_fn, bool_memo, effect, on_click, text_fn},
         state::{Page, People},
         text::t,
     },
@@ -32,7 +32,7 @@ pub fn lot(page: Page, people: Memo<Option<People>>) -> AnyView {
     let ringed = Memo::new(move |_| people.with(|people| Some(people.as_ref()?.person.as_ref()?.place)));
     let labels = Memo::new(move |_| lot.with(|lot| lot.as_ref().map_or_else(Vec::new, |lot| lot.labels.clone())));
     // A recorded step is a picture: nothing in it can be asked.
-    let fixed = Memo::new(move |_| page.snapshots.people.with(Option::is_none));
+    let fixed = bool_memo(move || page.snapshots.people.with(Option::is_none));
     // Made once: a lot comes every second, and a button is dear.
     let one = |place: usize| {
         let here = move || ringed.get() == Some(place as u32);

@@ -10,7 +10,7 @@ use crate::{
     ui::{
         browser,
         settings::{cards::Card, presets::Preset},
-        size::closures::{effect, on_click, view_fn},
+        size::closures::{effect, on_click, text_memo, view_fn},
         state::Page,
         text::t,
     },
@@ -101,17 +101,17 @@ fn picture(page: Page, card: Arc<Card>) -> AnyView {
 
 /// At the end of one of the first runs: the two that come after it.
 pub fn next(page: Page) -> AnyView {
-    let done = Memo::new(move |_| {
+    let done = text_memo(move || {
         let complete = page.run.report.with(|report| report.as_ref().is_some_and(|report| report.complete));
-        complete.then(|| page.settings.with(Preset::of).map(|preset| preset.key)).flatten()
+        complete.then(|| page.settings.with(Preset::of)).flatten().map_or("", |preset| preset.key)
     });
     effect(move || {
-        if done.get().is_some_and(|key| NEXT.contains(&key)) {
+        if done.with(|key| NEXT.contains(&key.as_str())) {
             page.cards.load();
         }
     });
     let offer = move || {
-        let at = NEXT.iter().position(|key| done.get() == Some(key)).filter(|_| !page.is_fixed("preset"))?;
+        let at = NEXT.iter().position(|key| done.with(|done| done == key)).filter(|_| !page.is_fixed("preset"))?;
         let all = page.cards.all.get()?;
         let others = NEXT.iter().skip(at + 1).filter_map(|key| all.iter().find(|card| card.preset.key == *key));
         let button = |card: &Card| {

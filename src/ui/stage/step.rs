@@ -14,7 +14,7 @@ use crate::{
     plot::format,
     ui::{
         settings::Speed,
-        size::closures::{bool_fn, on_click, text_fn, view_fn},
+        size::closures::{bool_fn, on_click, text_fn, text_memo, view_fn},
         state::Page,
         text::t,
         widgets::{
@@ -32,20 +32,19 @@ pub fn panel(page: Page) -> impl IntoView {
         None => t!("What one training step does to the gradients of its examples.").to_owned(),
     };
     // Each step that is shown at leisure lights its tiles anew, which a class of the same name would not.
-    let lit = Memo::new(move |_| {
+    let class = text_memo(move || {
         let leisure = !page.run.playing.get_untracked() || page.run.speed.get_untracked() == Speed::Slow;
-        at().filter(|_| leisure).map(|step| step % 2)
+        match at().filter(|_| leisure).map(|step| step % 2) {
+            Some(0) => "tiles lit-0",
+            Some(_) => "tiles lit-1",
+            None => "tiles",
+        }
     });
-    let class = move || match lit.get() {
-        Some(0) => "tiles lit-0",
-        Some(_) => "tiles lit-1",
-        None => "tiles",
-    };
     view! {
         <h2>{t!("One step")}</h2>
         <p class="lead">{text_fn(head)}" "
             <button type="button" data-testid="look" hidden=bool_fn(move || page.snapshots.shown.with(Option::is_some)) on:click=on_click(move |_| page.run.step_once())>{t!("Take one apart")}</button></p>
-        <ol class=text_fn(class)>
+        <ol class=text_fn(move || class.get())>
             {tile(page, 0)}{tile(page, 1)}{tile(page, 2)}{tile(page, 3)}
         </ol>
         {scale(page)}

@@ -73,34 +73,34 @@ fn speed(page: Page) -> impl IntoView {
 }
 
 fn readouts(page: Page) -> impl IntoView {
-    let step = Memo::new(move |_| page.run.report.with(|report| report.as_ref().map_or(0, |report| report.step)));
+    let step = move || page.run.report.with(|report| report.as_ref().map_or(0, |report| report.step));
     let planned = move || page.run.info.with(|run| run.as_ref().and_then(|run| run.config.steps));
-    let step_text = move || format::integer(step.get());
+    let step_text = move || format::integer(step());
     let planned_text = move || planned().map_or_else(String::new, |steps| format!(" / {}", format::integer(steps)));
     let accuracy_value = move || page.run.accuracy.get().map_or_else(String::new, format::exact);
     let accuracy_text = move || page.run.accuracy.get().map_or_else(|| "–".to_owned(), format::percent);
     let tests_private =
         bool_memo(move || page.run.report.with(|report| report.as_ref().is_some_and(Report::tests_private_images)));
-    let epsilon = Memo::new(move |_| {
+    let epsilon = move || {
         page.run.report.with(|report| match report.as_ref().map(|report| &report.privacy) {
             Some(Privacy::Bounded(bound)) => Some(Ok((bound.improved.epsilon, bound.classic.epsilon))),
             Some(Privacy::NoGuarantee { .. }) => Some(Err(())),
             None => None,
         })
-    });
+    };
     let epsilon_value =
-        move || epsilon.get().and_then(Result::ok).map_or_else(String::new, |(improved, _)| format::exact(improved));
+        move || epsilon().and_then(Result::ok).map_or_else(String::new, |(improved, _)| format::exact(improved));
     let shown = move || page.guarantee.epsilon();
     // For whoever waits for tight accounting.
     let tight_value = move || page.spending.tight().and(shown()).map_or_else(String::new, format::exact);
-    let epsilon_text = move || match epsilon.get() {
+    let epsilon_text = move || match epsilon() {
         Some(Ok((improved, _))) => format!("≤ {}", format::epsilon(shown().unwrap_or(improved))),
         Some(Err(())) => t!("no guarantee").to_owned(),
         None => "–".to_owned(),
     };
     // What all of it may cost, or will.
     let end = move || {
-        epsilon.get()?.ok()?;
+        epsilon()?.ok()?;
         let (budget, planned) = page.settings.with(|settings| (settings.budget, settings.steps.is_some()));
         let projected = page.cost.end();
         // What was set is no bound.
@@ -110,7 +110,7 @@ fn readouts(page: Page) -> impl IntoView {
     let broken = bool_memo(move || page.run.info.with(|info| info.as_ref().is_some_and(|info| info.broken.is_some())));
     let canaries =
         bool_memo(move || page.run.info.with(|info| info.as_ref().is_some_and(|info| info.config.canaries > 0)));
-    let renyi_text = move || match epsilon.get() {
+    let renyi_text = move || match epsilon() {
         _ if broken.get() => t!("claimed, and not true").to_owned(),
         Some(Ok((improved, _))) if shown().is_some_and(|shown| shown < improved) => {
             t!("tight; Rényi {epsilon}", epsilon = format::epsilon(improved))
@@ -120,9 +120,9 @@ fn readouts(page: Page) -> impl IntoView {
     };
     view! {
         <dl class="readouts">
-            <div><dt>{t!("Step")}</dt><dd data-testid="step" data-value=text_fn(move || step.get().to_string())>{text_fn(step_text)}<span class="planned">{text_fn(planned_text)}</span></dd></div>
+            <div><dt>{t!("Step")}</dt><dd data-testid="step" data-value=text_fn(move || step().to_string())>{text_fn(step_text)}<span class="planned">{text_fn(planned_text)}</span></dd></div>
             <div class="accuracy"><dt>{t!("Test accuracy")}" "<span class="small" data-testid="with-canaries">{text_fn(move || if canaries.get() { t!("with canaries") } else { "" }.to_owned())}</span>{view_fn(move || tests_private.get().then(|| teaching().into_any()))}</dt><dd data-testid="accuracy" data-value=text_fn(accuracy_value)>{text_fn(accuracy_text)}</dd></div>
-            <div class="epsilon" class:none=bool_fn(move || broken.get() || matches!(epsilon.get(), Some(Err(()))))>
+            <div class="epsilon" class:none=bool_fn(move || broken.get() || matches!(epsilon(), Some(Err(()))))>
                 <dt>{t!("ε spent")} <span class="small">{text_fn(renyi_text)}</span></dt>
                 <dd><span data-testid="epsilon" data-value=text_fn(epsilon_value) data-tight=text_fn(tight_value)>{text_fn(epsilon_text)}</span>
                     <span class="end" data-testid="epsilon-end" title=t!("The budget, or what the planned steps will cost")>{text_fn(move || end().unwrap_or_default())}</span></dd>

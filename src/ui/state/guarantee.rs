@@ -52,8 +52,6 @@ pub struct Guarantee {
     /// By Rényi accounting, once there is a step that it is about: it changes when the third digit of a conversion or an assumption does.
     pub bound: Memo<Option<Privacy>>,
     epsilon: OfRun,
-    /// The whole privacy curve, where the run stands still and tight accounting knows it.
-    pub whole: Memo<Option<Vec<Point>>>,
     /// What any attacker can do at most.
     pub attack: Memo<Option<PrivacyCurve>>,
     found: OfRun,
@@ -90,19 +88,18 @@ impl Guarantee {
             let least = [spending.tight(), planned().map(|(epsilon, _)| epsilon)].into_iter().flatten();
             shown(before, least.fold(renyi, f64::min))
         });
-        let whole = Memo::new(move |_| spending.whole_curve());
         let attack = Memo::new(move |_| {
             let Some(Privacy::Bounded(bound)) = bound.get() else { return None };
             // What is shown is rounded up, and holds until something else is shown.
             let point = (format::shown(epsilon.get()?.1), bound.delta);
-            PrivacyCurve::new(whole.get().unwrap_or_default().into_iter().chain([point])).ok()
+            PrivacyCurve::new(spending.whole_curve().unwrap_or_default().into_iter().chain([point])).ok()
         });
         let found = Memo::new(move |before: Option<&Option<(u32, f64)>>| {
             let odds = of_a_hundred(found_at_most(&attack.get()?));
             let planned = planned().and_then(|(_, odds)| odds);
             shown(before, planned.map_or(odds, |planned| planned.min(odds)).into())
         });
-        Self { settings, run, cost, bound, epsilon, whole, attack, found }
+        Self { settings, run, cost, bound, epsilon, attack, found }
     }
 
     /// ε of what was released: the least bound that holds. It does not fall while the run plays, and is never above the plan that the run follows.

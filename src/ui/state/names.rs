@@ -129,7 +129,7 @@ impl Page {
 
     /// The same as a share, by the whole privacy curve.
     pub(super) fn found(self) -> Option<f64> {
-        self.guarantee.whole.with(Option::is_some).then_some(())?;
+        self.spending.whole_curve()?;
         Some(found_at_most(&self.guarantee.attack.get()?))
     }
 

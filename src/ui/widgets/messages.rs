@@ -4,24 +4,26 @@
 use leptos::prelude::*;
 
 use crate::ui::{
-    size::closures::{bool_fn, on_click, text_fn, view_fn},
+    size::closures::{bool_fn, on_click, text_fn, text_memo, view_fn},
     state::Page,
     text::t,
 };
 
 /// The error, which is always there to be filled, and what is worth knowing.
 pub fn messages(page: Page) -> impl IntoView {
-    let error = Memo::new(move |_| page.messages.problems.with(|problems| problems.last().cloned()));
+    let error = text_memo(move || {
+        page.messages.problems.with(|all| all.last().map_or_else(String::new, |(_, text)| text.clone()))
+    });
     let dismiss = move |_| {
-        if let Some((origin, _)) = error.get_untracked() {
+        if let Some(origin) = page.messages.problems.with_untracked(|all| all.last().map(|(origin, _)| *origin)) {
             page.messages.clear(origin);
         }
     };
     view! {
         <div class="messages">
-            <div class="error" class:shown=bool_fn(move || error.with(Option::is_some))>
-                <p role="alert" data-testid="error">{text_fn(move || error.get().map(|(_, sentence)| sentence).unwrap_or_default())}</p>
-                <button type="button" class="quiet" aria-label=t!("Dismiss the message") hidden=bool_fn(move || error.with(Option::is_none)) on:click=on_click(dismiss)>"×"</button>
+            <div class="error" class:shown=bool_fn(move || !error.with(String::is_empty))>
+                <p role="alert" data-testid="error">{text_fn(move || error.get())}</p>
+                <button type="button" class="quiet" aria-label=t!("Dismiss the message") hidden=bool_fn(move || error.with(String::is_empty)) on:click=on_click(dismiss)>"×"</button>
             </div>
             {view_fn(move || page.messages.notice.get().map(|notice| view! {
                 <div class="notice"><p role="status" data-testid="notice">{notice}</p>
