@@ -107,14 +107,20 @@ async function activate() {
   await report();
 }
 
-/** Tells the pages what was fetched for their next visit. */
-async function report() {
+/** What the host answered where what is kept stands in for the last page that was asked for: a status, or "page" for one that is none of the site's. */
+let host = "";
+
+/** Tells the pages what was fetched for their next visit, and the one that asks what the host did. */
+async function report(asking) {
   const asked = performance.getEntriesByType("resource").map(({ name, transferSize, startTime }) => ({
     url: name,
     bytes: transferSize,
     at: performance.timeOrigin + startTime,
   }));
-  for (const client of await self.clients.matchAll({ includeUncontrolled: true })) client.postMessage({ hushgrad: asked });
+  for (const client of await self.clients.matchAll({ includeUncontrolled: true })) {
+    client.postMessage({ hushgrad: asked, host: client.id === asking ? host : "" });
+  }
+  if (asking) host = "";
 }
 
 /** A file whose digest is known: what is kept, unless the page asks past all caches. */
@@ -138,17 +144,33 @@ async function ofAnother(request, name) {
   return fetch(request);
 }
 
-/** Whatever the host has now; what is kept where it fails, takes too long, or gives a page that is none of the site's. */
+/** Whether a text is a page of this site. */
+const isOurs = (html) => /name="hushgrad-(worker|qr)"/.test(html);
+
+/** Whether a redirection leads to a page of this site: one to log in is none. */
+async function leadsHome(request, signal) {
+  const response = await fetch(request.url, { cache: "no-cache", signal }).catch(() => null);
+  return response?.ok && response.url.startsWith(scope) && isOurs(await response.text());
+}
+
+/** Whatever the host has now; what is kept where it refuses, fails, takes too long, or gives or leads to a page that is none of the site's. */
 async function newest(request, name) {
   const found = await kept(name, digests.get(name));
   const signal = found && AbortSignal.timeout(PATIENCE);
+  const page = name.endsWith(".html");
+  if (page) host = "";
+  const instead = (answer) => {
+    if (page) host = answer;
+    return found;
+  };
   try {
     const response = await fetch(request, { cache: "no-cache", ...(signal && { signal }) });
+    if (!found) return response;
     // A redirection is the browser's to follow.
-    if (!found || response.type === "opaqueredirect") return response;
-    if (response.status >= 500 || [404, 408, 429].includes(response.status)) return found;
+    if (response.type === "opaqueredirect") return (await leadsHome(request, signal)) ? response : instead("page");
+    if (response.status >= 400) return instead(String(response.status));
     const body = await response.arrayBuffer();
-    if (response.ok && name.endsWith(".html") && !/name="hushgrad-(worker|qr)"/.test(new TextDecoder().decode(body))) return found;
+    if (page && response.ok && !isOurs(new TextDecoder().decode(body))) return instead("page");
     return new Response(body, response);
   } catch (error) {
     if (found) return found;
@@ -160,7 +182,7 @@ self.addEventListener("install", (event) => event.waitUntil(install()));
 self.addEventListener("activate", (event) => event.waitUntil(activate()));
 self.addEventListener("message", (event) => {
   // A visitor who tries a page that failed again wants the newest at once.
-  event.waitUntil(event.data === "hushgrad-now" ? self.skipWaiting() : report());
+  event.waitUntil(event.data === "hushgrad-now" ? self.skipWaiting() : report(event.source?.id));
 });
 self.addEventListener("fetch", (event) => {
   const { request } = event;

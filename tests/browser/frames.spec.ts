@@ -152,7 +152,7 @@ for (const path of [QUERY, `embed.html${QUERY}`]) {
         // An embed in a sandbox starts its threads from scripts of its own making, and from no others.
         made: throws(() => new Worker(URL.createObjectURL(new Blob(["1"], { type: "text/javascript" })))),
         beside: throws(() => new Worker(new URL("/elsewhere.js", location.href), { type: "module" })),
-        handler: throws(() => (box.innerHTML = "<img src=x onerror='1'>")),
+        handlers: ["<img src=x onerror='1'>", "<img/src=x/onerror=1>", "<svg/onload=1>", "<svg onload='1'></svg>"].every((html) => throws(() => (box.innerHTML = html))),
         frame: throws(() => (box.innerHTML = "<iframe srcdoc=x></iframe>")),
         // What charts are made of goes in.
         chart: throws(() => (box.innerHTML = "<text>on = 1 &lt;script&gt;</text>")),
@@ -160,7 +160,7 @@ for (const path of [QUERY, `embed.html${QUERY}`]) {
         policy: throws(() => (window as unknown as { trustedTypes: { createPolicy(name: string, rules: object): void } }).trustedTypes.createPolicy("mine", {})),
       };
     }, site.url);
-    expect(refused).toEqual({ script: true, text: true, worker: true, made: true, beside: true, handler: true, frame: true, chart: false, own: false, policy: true });
+    expect(refused).toEqual({ script: true, text: true, worker: true, made: true, beside: true, handlers: true, frame: true, chart: false, own: false, policy: true });
     await context.close();
   });
 }

@@ -217,13 +217,23 @@ async function settled(page: Page, site: Site, query: string) {
 test("a host that answers wrongly for everything is not needed on the second visit", async ({ browser }) => {
   await kept(browser, async (page, site) => {
     await settled(page, site, CPU);
-    for (const fault of [503, 404, "page", "hang"] as Fault[]) {
+    const notice = page.getByTestId("notice");
+    for (const fault of [503, 404, 401, 403, 410, "page", "sign-in", "hang"] as Fault[]) {
       site.fault = () => fault;
       await page.goto(site.url + CPU);
       await (fault === 503 ? works(page) : opens(page));
+      // A host that is not there is what the copy is for.
+      if (fault === "hang") await expect(notice).toBeHidden();
+      else await expect(notice).toContainText(typeof fault === "number" ? `answers ${fault}` : "gives another page");
       await page.goto(`${site.url}embed.html${CPU}`);
       await expect(page.getByTestId("noise-scale").or(page.getByTestId("step")).first()).toBeVisible();
     }
+    // A way to the site itself is the browser's to go.
+    site.fault = () => "folder";
+    await page.goto(`${site.url}index.html${CPU}`);
+    await opens(page);
+    await expect(notice).toBeHidden();
+    await expect(page).toHaveURL(site.url + CPU);
     await hook(page, "play").click();
     await expect.poll(() => value(page, "step")).toBeGreaterThan(0);
   });

@@ -13,8 +13,8 @@ export const TYPES: Record<string, string> = {
   ".png": "image/png",
 };
 
-/** What a bad host answers instead of a file: a status, a page of its own as if it were the file, the file as another type, other bytes of the right type, or nothing ever. */
-export type Fault = number | "page" | "type" | "bytes" | "hang";
+/** What a host answers instead of a file: a status, a page of its own as if it were the file, the file as another type, other bytes of the right type, nothing ever, the way to a page to sign in, or from the page's file to its folder. */
+export type Fault = number | "page" | "type" | "bytes" | "hang" | "sign-in" | "folder";
 
 export interface Site {
   /** Scheme, host and port. */
@@ -49,6 +49,11 @@ export async function serve(folder: string, path = "/some/path/", headers: Recor
     asked.push(inner);
     const file = join(folder, inner);
     const answer = () => {
+      const signIn = "<!doctype html><title>Sign in</title><p>Sign in";
+      if (target === "/sign-in") {
+        response.writeHead(200, { "content-type": "text/html" }).end(signIn);
+        return;
+      }
       if (inner.startsWith("..") || missing.has(inner) || !existsSync(file) || !statSync(file).isFile()) {
         response.writeHead(404, { "content-type": "text/plain" }).end("no such file\n");
         return;
@@ -57,7 +62,9 @@ export async function serve(folder: string, path = "/some/path/", headers: Recor
       const fault = site.fault(inner);
       if (fault === "hang") return;
       if (typeof fault === "number") response.writeHead(fault, { "content-type": "text/plain" }).end("a fault\n");
-      else if (fault === "page") response.writeHead(200, { "content-type": "text/html", ...site.headers(inner) }).end("<!doctype html><title>Sign in</title><p>Sign in");
+      else if (fault === "sign-in") response.writeHead(302, { location: "/sign-in" }).end();
+      else if (fault === "folder" && target.endsWith(inner)) response.writeHead(302, { location: `./${new URL(request.url!, "http://localhost").search}` }).end();
+      else if (fault === "page") response.writeHead(200, { "content-type": "text/html", ...site.headers(inner) }).end(signIn);
       else if (fault === "bytes") response.writeHead(200, { "content-type": type, ...site.headers(inner) }).end("// not it\n");
       else {
         response.writeHead(200, { "content-type": fault === "type" ? "text/plain" : type, ...site.headers(inner) });

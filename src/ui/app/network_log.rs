@@ -4,9 +4,12 @@ use js_sys::Reflect;
 use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue, closure::Closure};
 
-use crate::worker::{
-    asked::{asked, asked_of},
-    protocol::NetworkRequest,
+use crate::{
+    ui::{state::Page, text::t},
+    worker::{
+        asked::{asked, asked_of},
+        protocol::NetworkRequest,
+    },
 };
 
 /// The page's own requests, itself included.
@@ -16,8 +19,8 @@ pub fn own_requests() -> Vec<NetworkRequest> {
     itself.map(|entry| asked_of(&clock, entry.unchecked_ref())).chain(asked(&clock)).collect()
 }
 
-/// What the service worker says that it fetched (`www/sw.js`).
-pub fn listen(cached: RwSignal<Vec<NetworkRequest>>) {
+/// What the service worker says that it fetched (`www/sw.js`), and whether the host refused the page, so that the copy that is kept stands in its place.
+pub fn listen(page: Page, cached: RwSignal<Vec<NetworkRequest>>) {
     let Some(container) = service_workers() else { return };
     let heard = Closure::<dyn Fn(web_sys::MessageEvent)>::new(move |event: web_sys::MessageEvent| {
         let get = |value: &JsValue, key: &str| Reflect::get(value, &key.into()).unwrap_or_default();
@@ -28,10 +31,16 @@ pub fn listen(cached: RwSignal<Vec<NetworkRequest>>) {
             at: get(&each, "at").as_f64().unwrap_or_default(),
         };
         cached.set(list.iter().map(read).collect());
+        match get(&event.data(), "host").as_string().as_deref() {
+            None | Some("") => {}
+            Some("page") => page.messages.notify(t!("The host of this page gives another page in its place. What you see is the copy that your browser has kept.").to_owned()),
+            Some(status) => page.messages.notify(t!("The host of this page answers {status}. What you see is the copy that your browser has kept.", status = status)),
+        }
     });
     container.set_onmessage(Some(heard.as_ref().unchecked_ref()));
     // As long as the page lives.
     heard.forget();
+    ask_service_worker();
 }
 
 /// Asks the service worker for its list, which [`listen`] takes.

@@ -28,7 +28,7 @@ pub fn panel(page: Page) -> impl IntoView {
     let accountant = RwSignal::new(vec![]);
     let cached = RwSignal::new(vec![]);
     let look = StoredValue::new_local(None::<Interval>);
-    listen(cached);
+    listen(page, cached);
     let toggle = move |event: leptos::ev::Event| {
         let details: web_sys::HtmlDetailsElement = event_target(&event);
         open.set(details.open());

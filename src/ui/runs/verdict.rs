@@ -16,7 +16,7 @@ use crate::{
             slider::Spacing,
             verdict::{Outcome, verdict},
         },
-        size::closures::{bool_fn, text_fn},
+        size::closures::{bool_fn, text_fn, text_memo},
         state::Page,
         text::t,
         widgets::chart::{Frame, chart},
@@ -25,15 +25,16 @@ use crate::{
 
 /// The verdict, once two of its runs have ended.
 pub fn sweep_verdict(page: Page) -> AnyView {
-    let said = Memo::new(move |_| {
-        page.sweeps.outcomes.with(|known| known.as_ref().and_then(|(number, outcomes)| verdict(*number, outcomes)))
+    let said = text_memo(move || {
+        let verdict = |(number, outcomes): &(_, Vec<_>)| verdict(*number, outcomes);
+        page.sweeps.outcomes.with(|known| known.as_ref().and_then(verdict)).unwrap_or_default()
     });
     let accuracy =
         Frame { title: t!("Accuracy over what was swept"), file: "sweep-accuracy", height: 150.0, full: true };
     let epsilon = Frame { title: t!("ε over what was swept"), file: "sweep-epsilon", height: 150.0, full: true };
     view! {
-        <div class="sweep-verdict" hidden=bool_fn(move || said.with(Option::is_none))>
-            <p class="verdict-line" data-testid="sweep-verdict">{text_fn(move || said.get().unwrap_or_default())}</p>
+        <div class="sweep-verdict" hidden=bool_fn(move || said.with(String::is_empty))>
+            <p class="verdict-line" data-testid="sweep-verdict">{text_fn(move || said.get())}</p>
             <p class="small-label" data-testid="sweep-price">{text_fn(move || price(page))}</p>
             <div class="lab-charts">
                 {chart(page, accuracy, move || over(page, true))}

@@ -21,34 +21,36 @@ use crate::{
 const COLUMNS: usize = 8;
 
 /// The digits as one picture, under one button each. The arrow keys move the ring.
-pub fn lot(page: Page, people: Memo<Option<People>>) -> AnyView {
+pub fn lot(page: Page, people: impl Fn() -> Option<People> + Copy + Send + Sync + 'static) -> AnyView {
     let canvas = NodeRef::<html::Canvas>::new();
-    let lot = Memo::new(move |_| people.get().map(|people| people.lot));
+    let lot = Memo::new(move |_| people().map(|people| people.lot));
     effect(move || {
         let theme = page.appearance.theme.get();
         let Some(canvas) = canvas.get() else { return };
         lot.with(|lot| draw(&canvas, lot.as_deref(), browser::is_dark(theme)));
     });
-    let ringed = Memo::new(move |_| people.with(|people| Some(people.as_ref()?.person.as_ref()?.place)));
-    let labels = Memo::new(move |_| lot.with(|lot| lot.as_ref().map_or_else(Vec::new, |lot| lot.labels.clone())));
+    let ringed = Memo::new(move |_| Some(people()?.person?.place));
     // A recorded step is a picture: nothing in it can be asked.
     let fixed = bool_memo(move || page.snapshots.people.with(Option::is_none));
     // Made once: a lot comes every second, and a button is dear.
     let one = |place: usize| {
         let here = move || ringed.get() == Some(place as u32);
         let label = move || {
-            labels.with(|labels| match labels.get(place) {
-                Some(label) => t!(
-                    "A {digit}, {place} of the {shown} shown",
-                    digit = page.digits.class((*label).into()),
-                    place = place + 1,
-                    shown = labels.len()
-                ),
-                None => String::new(),
+            lot.with(|lot| {
+                let labels = lot.as_ref().map_or(&[][..], |lot| &lot.labels);
+                match labels.get(place) {
+                    Some(label) => t!(
+                        "A {digit}, {place} of the {shown} shown",
+                        digit = page.digits.class((*label).into()),
+                        place = place + 1,
+                        shown = labels.len()
+                    ),
+                    None => String::new(),
+                }
             })
         };
         view! {
-            <button type="button" aria-label=text_fn(label) hidden=bool_fn(move || labels.with(|labels| place >= labels.len()))
+            <button type="button" aria-label=text_fn(label) hidden=bool_fn(move || lot.with(|lot| lot.as_ref().is_none_or(|lot| place >= lot.labels.len())))
                 aria-pressed=text_fn(move || here().to_string()) class:ringed=bool_fn(here)
                 tabindex=text_fn(move || if ringed.get().unwrap_or(0) as usize == place { "0" } else { "-1" }) disabled=bool_fn(move || fixed.get())
                 on:click=on_click(move |_| page.snapshots.ring(place as u32))></button>

@@ -34,15 +34,15 @@ type Read = fn(&Person, bool, f64) -> (Vec<f32>, f64);
 /// The whole stage.
 pub fn stage(page: Page) -> impl IntoView {
     // A step of the visitor's own; before there is one, the recorded step, under its own settings alone.
-    let people = Memo::new(move |_| {
+    let people = move || {
         let own = page.snapshots.people.get();
         own.or_else(|| page.snapshots.recorded.get().filter(|_| page.shows_recorded()))
-    });
-    let person = Memo::new(move |_| people.with(|people| people.as_ref()?.person.clone()));
+    };
+    let person = Memo::new(move |_| people()?.person);
     let hidden = move || person.with(|person| Hidden::of(page, person.as_deref()));
     let own = move || page.snapshots.people.with(Option::is_some);
     let digits = move || page.digits.images().0 == Picture::DIGIT;
-    let title = move || match people.with(|people| people.as_ref().map(|people| people.step)) {
+    let title = move || match people().map(|people| people.step) {
         Some(step) if own() && digits() => {
             t!("Step {step}. Is this person's digit in it?", step = format::integer(step))
         }

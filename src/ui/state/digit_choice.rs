@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use super::{digits::LoadedDigits, messages::Origin, page::Page};
 use crate::{
+    plot::format,
     ui::{
         browser,
         settings::Digits,
@@ -96,6 +97,23 @@ impl Page {
         }
     }
 
+    /// A lot that is larger than the set becomes an eighth of it: a run starts on what was dropped last, and on nothing else. What is said of that.
+    fn fit_lot(self, train: u32) -> Option<String> {
+        let lot = self.settings.with_untracked(|settings| settings.lot);
+        let too_large = self.settings.with_untracked(|settings| settings.check_data(train)).is_err();
+        if !too_large || self.is_fixed("lot") {
+            return None;
+        }
+        let fits = (train / 8).max(1);
+        self.settings.update(|settings| settings.lot = fits);
+        Some(t!(
+            "A lot of {lot} is more than these {train} images: the lot size is {fits} now.",
+            lot = format::integer(lot.into()),
+            train = format::integer(train.into()),
+            fits = format::integer(fits.into())
+        ))
+    }
+
     /// Digits have come: a run starts on those that were awaited.
     pub(super) fn take_digits(self, load: u32, loaded: LoadedDigits, remarks: &[String]) {
         let (own, train, complete) = (loaded.choice(), loaded.train, loaded.complete);
@@ -109,7 +127,8 @@ impl Page {
         if before != now {
             self.settings.update(|settings| settings.model = now);
         }
-        let said: Vec<String> = remarks.iter().map(|remark| heard(remark)).collect();
+        let fitted = if complete { self.fit_lot(train) } else { None };
+        let said: Vec<String> = fitted.into_iter().chain(remarks.iter().map(|remark| heard(remark))).collect();
         if !said.is_empty() {
             self.messages.notify(said.join(" "));
         }

@@ -12,7 +12,7 @@ use crate::{
     },
     ui::{
         browser,
-        size::closures::{bool_fn, effect, on_event, text_fn, view_fn},
+        size::closures::{bool_fn, effect, on_event, text_fn, text_memo, view_fn},
         state::Page,
         text::t,
     },
@@ -109,7 +109,7 @@ fn draw(page: Page, frame: Frame, drawing: Box<dyn Fn() -> Drawing + Send + Sync
                 .into_any()
         })
     };
-    let read = Memo::new(move |_| reading().map(|reading| reading.text));
+    let read = text_memo(move || reading().map_or_else(String::new, |reading| reading.text));
     let plotted = view! {
         <svg class="plot" role="img" width=text_fn(move || format::exact(size().0)) height=text_fn(move || format::exact(size().1)) aria-label=text_fn(move || drawing.with(|d| d.summary.clone()))
             on:pointermove=hovered on:pointerleave=move |_| hover.set(None)>
@@ -123,8 +123,8 @@ fn draw(page: Page, frame: Frame, drawing: Box<dyn Fn() -> Drawing + Send + Sync
     view! {
         <figure class="chart" data-chart=frame.file>
             <figcaption><h3>{frame.title}</h3>{enlarge(frame.title)}
-                <span class="legend"><span class="line-names" class:away=bool_fn(move || read.with(Option::is_some))>{view_fn(move || Some(legend()))}</span>
-                    {view_fn(move || read.get().map(|text| view! { <span class="readout">{text}</span> }.into_any()))}</span>
+                <span class="legend"><span class="line-names" class:away=bool_fn(move || !read.with(String::is_empty))>{view_fn(move || Some(legend()))}</span>
+                    {view_fn(move || Some(read.get()).filter(|text| !text.is_empty()).map(|text| view! { <span class="readout">{text}</span> }.into_any()))}</span>
             </figcaption>
             <div node_ref=node>{plotted}</div>
             {table(frame.title, drawing)}

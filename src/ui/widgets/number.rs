@@ -9,7 +9,7 @@ use crate::{
     ui::{
         browser,
         settings::Number,
-        size::closures::{bool_fn, bool_memo, effect, on_click, on_event, text_fn},
+        size::closures::{bool_fn, bool_memo, effect, on_click, on_event, text_fn, text_memo},
         state::{Origin, Page},
         text::t,
     },
@@ -46,7 +46,7 @@ pub fn number(page: Page, number: Number) -> AnyView {
     let shown = move |value: Option<f64>| value.map(format::field).unwrap_or_default();
     let text = RwSignal::new(shown(set.get_untracked()));
     effect(move || text.set(shown(set.get())));
-    let problem = Memo::new(move |_| page.messages.of(Origin::Field(number)));
+    let problem = text_memo(move || page.messages.of(Origin::Field(number)).unwrap_or_default());
     let commit = move || page.commit(number, &format::neutral(&text.get_untracked()));
     let nudge = move |event: KeyboardEvent, up: bool| {
         event.prevent_default();
@@ -77,12 +77,12 @@ pub fn number(page: Page, number: Number) -> AnyView {
         }
     });
     view! {
-        <div class="control number" class:wrong=bool_fn(move || problem.with(Option::is_some))>
+        <div class="control number" class:wrong=bool_fn(move || !problem.with(String::is_empty))>
             <span class="label">{name(page, number, id.clone(), off)}{button}</span>
             <input type="text" inputmode="decimal" autocomplete="off" spellcheck="false" id=id data-testid=spec.hook aria-label=label
                 placeholder=if spec.optional { t!("open") } else { "" } disabled=bool_fn(move || off.get())
                 prop:value=text_fn(move || text.get())
-                aria-invalid=text_fn(move || problem.with(Option::is_some).to_string())
+                aria-invalid=text_fn(move || (!problem.with(String::is_empty)).to_string())
                 aria-describedby=error_id.clone()
                 on:input=on_event(move |event| text.set(event_target_value(&event)))
                 on:change=on_event(move |_| commit())
@@ -97,7 +97,7 @@ pub fn number(page: Page, number: Number) -> AnyView {
                     _ => {}
                 } />
             {slider}
-            <p class="field-error" id=error_id>{text_fn(move || problem.get().unwrap_or_default())}</p>
+            <p class="field-error" id=error_id>{text_fn(move || problem.get())}</p>
             {sentence}
         </div>
     }

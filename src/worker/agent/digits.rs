@@ -70,14 +70,16 @@ impl<H: Host> Agent<H> {
             classes: digits.train.classes.names(),
             remarks: if complete { digits.remarks().iter().map(ToString::to_string).collect() } else { vec![] },
         });
-        let (picture, classes) = (digits.train.picture, digits.train.classes.count());
+        let (train, picture, classes) = (digits.train.len(), digits.train.picture, digits.train.classes.count());
         // By the images as they came: a minority among them is the same people.
         self.opening = Some(digits.train.opening_digest());
         self.turned = None;
         self.digits = Some(digits);
         // A run that has released nothing starts anew on the fuller data. Any other keeps the data that its ε is about.
+        // One whose lot is larger than the set stays as well: the page asks for one that fits.
         if let Some(session) = &self.session
             && session.step_count() == 0
+            && session.plan().config.lot as usize <= train
             && (!self.playing || awaited)
         {
             let (config, broken) = (session.plan().config.clone(), session.broken());
