@@ -58,7 +58,8 @@ fn every_sampling_policy_is_drawn_from_and_accounted_for() {
         let set = hushgrad(&format!("train --data @ --lot 32 --steps 12 --sampling {policy} --print-config"), &files.0);
         std::fs::write(files.0.join("config.json"), set.stdout).unwrap();
         let run = "train --data @ --config @config.json --json --evaluate-every 12 --ledger @ledger.json --force";
-        let reports = reports(&hushgrad(run, &files.0));
+        let trained = hushgrad(run, &files.0);
+        let reports = reports(&trained);
         let last = reports.last().unwrap();
         let Privacy::Bounded(bound) = &last.privacy else { panic!("{:?}", last.privacy) };
         let phrase = format!("neighbours: {neighbours}");
@@ -75,6 +76,10 @@ fn every_sampling_policy_is_drawn_from_and_accounted_for() {
         let account: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
         let epsilon = account["improved"]["epsilon"].as_f64().unwrap();
         assert!((epsilon - bound.improved.epsilon).abs() <= 1e-9, "{policy}: {epsilon} {}", bound.improved.epsilon);
+        // The last line has the tight one, too.
+        let line: serde_json::Value = serde_json::from_slice(&trained.stdout).unwrap();
+        assert!(account["tight"]["value"].as_f64().is_some_and(|tight| tight <= epsilon), "{policy}: {account}");
+        assert_eq!(line["tight"], account["tight"], "{policy}");
         spent.push(epsilon);
     }
     // An exchange is a removal and an addition; two unsampled releases cost more than twelve sampled ones here.
@@ -122,7 +127,8 @@ fn ledger_of_one(files: &Files) {
 #[test]
 fn a_label_says_of_a_run_and_of_its_ledger_what_they_cost() {
     let files = Files::new("label");
-    let trained = hushgrad("train --data @ --lot 32 --steps 6 --ledger @ledger.json --out @run.json", &files.0);
+    let trained =
+        hushgrad("train --data @ --lot 32 --steps 6 --threads 1 --ledger @ledger.json --out @run.json", &files.0);
     assert!(trained.status.success(), "{}", text(&trained.stderr));
     let account: serde_json::Value =
         serde_json::from_slice(&hushgrad("account @ledger.json --json", &files.0).stdout).unwrap();
@@ -140,6 +146,9 @@ fn a_label_says_of_a_run_and_of_its_ledger_what_they_cost() {
             assert_eq!(written.contains("300 training examples"), file == "run", "{written}");
         }
     }
+    // The machine is what was asked for, not what there is.
+    let file = RunFile::from_json("run.json", &std::fs::read(files.0.join("run.json")).unwrap()).unwrap();
+    assert!(file.run.engine.device.ends_with(", 1 thread"), "{}", file.run.engine.device);
     // What tuning cost is that of all runs.
     let both = label("@run.json --with @ledger.json");
     assert!(both.contains("All 2 runs on these data together: ε ≤ ") && both.contains(&stated), "{both}");

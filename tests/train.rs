@@ -45,13 +45,13 @@ fn the_ledger_is_written_whatever_becomes_of_the_run() {
     assert!(train(&folder, &whole).stdout(Stdio::null()).status().unwrap().success());
     assert_eq!(steps(&whole), 3);
 
-    // Nobody takes the first report, so the run ends with an error after a step that was released.
+    // Nobody takes the first report, as after `| head`: the run ends in silence after a step that was released.
     let broken = folder.join("broken.json");
     let mut child = train(&folder, &broken).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     let ended = child.wait_with_output().unwrap();
-    assert!(!ended.status.success());
-    assert!(String::from_utf8_lossy(&ended.stderr).contains("hushgrad: "), "{ended:?}");
+    assert!(ended.status.success(), "{ended:?}");
+    assert!(!String::from_utf8_lossy(&ended.stderr).contains("hushgrad: "), "{ended:?}");
     assert_eq!(steps(&broken), 1);
     std::fs::remove_dir_all(folder).unwrap();
 }

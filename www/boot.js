@@ -179,7 +179,7 @@
   });
   function late() {
     if (release()) timer = setTimeout(late, SLOW);
-    else show("", "Nothing has come for " + SLOW / 1000 + " seconds; what is missing is " + boot.what + ". The page opens by itself if it still comes.", LATE);
+    else show("", "The page is not complete after " + SLOW / 1000 + " seconds: " + boot.what + " is on its way, or the host does not answer. It opens by itself once all of it is here.", LATE);
   }
   var timer = setTimeout(late, SLOW);
 

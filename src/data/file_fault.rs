@@ -13,6 +13,8 @@ pub(super) const MOST_OF_ONE: u64 = MOST_EXAMPLES as u64 * 784 + 16;
 pub(super) const MOST_OF_ALL: u64 = 512_000_000;
 /// Longest side of a coded picture, in pixels.
 pub(super) const LONGEST: u32 = 4096;
+/// Most pixels of all coded pictures together, by their headers: some minutes of decoding.
+pub(super) const MOST_PIXELS: u64 = 20_000_000_000;
 
 /// A file that was refused, by its name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,6 +45,8 @@ pub enum FileFault {
     EntryTooLarge { entry: String, bytes: u64, most: u64 },
     #[error("unpacked it comes to more than {most} bytes at “{entry}”; give fewer examples, or smaller ones")]
     TooMuch { entry: String, most: u64 },
+    #[error("the pictures come to more than {most} pixels at “{entry}”; make them smaller, or give fewer")]
+    Pixels { entry: String, most: u64 },
     #[error("“{entry}” is in it twice; keep one of the two")]
     Twice { entry: String },
     #[error("{found} examples; expected at most {MOST_EXAMPLES}: give fewer")]
@@ -101,6 +105,8 @@ pub enum FileFault {
     Zip,
     #[error("ZIP: an entry is in it twice; make the archive again")]
     ZipTwice,
+    #[error("ZIP: its entries take more bytes than it has, so some lie over each other; make the archive again")]
+    ZipOverlap,
     #[error("ZIP: {found} entries; expected at most {most}")]
     ZipEntries { found: usize, most: usize },
     #[error(

@@ -167,7 +167,7 @@ mod tests {
             pieces,
             assembled.and_then(|assembled| match assembled {
                 Assembled::Digits(digits) => Ok(digits),
-                Assembled::Pictures(pictures) => visitor::decoded(pictures),
+                Assembled::Pictures(pictures) => visitor::decoded(pictures, &mut |_, _| {}),
             }),
         )
     }

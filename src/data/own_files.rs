@@ -1,6 +1,9 @@
 //! A visitor's own files on this machine: a file that holds a set, or a folder of files. What they may be is what the page reads, too.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 
 use super::{
     Digits, Source, cifar, content,
@@ -22,11 +25,19 @@ const DEEPEST: usize = 6;
 /// # Errors
 /// [`FolderError`]; files follow the rules of [`visitor::assemble`].
 pub fn load(path: &Path) -> Result<Digits, FolderError> {
+    load_telling(path, &mut |_, _| {})
+}
+
+/// As [`load`]; `seen` hears how many pictures of how many are decoded.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_telling(path: &Path, seen: &mut dyn FnMut(u64, u64)) -> Result<Digits, FolderError> {
     let digits = if path.is_file() {
-        visitor::assemble(&[named(path)?])?
+        visitor::assemble_telling(&[named(path)?], seen)?
     } else {
         mnist::is_folder(path)?;
-        of_folder(path)?
+        of_folder(path, seen)?
     };
     let shown = path.display().to_string();
     Ok(titled(digits, &shown))
@@ -43,7 +54,7 @@ fn titled(mut digits: Digits, place: &str) -> Digits {
     digits
 }
 
-fn of_folder(folder: &Path) -> Result<Digits, FolderError> {
+fn of_folder(folder: &Path, seen: &mut dyn FnMut(u64, u64)) -> Result<Digits, FolderError> {
     let (mut idx, mut batches, mut texts, mut archives) = (vec![], vec![], vec![], vec![]);
     let (mut paths, mut has_folders) = (entries(folder)?, false);
     // A file that lies there plain and packed is one file.
@@ -71,11 +82,11 @@ fn of_folder(folder: &Path) -> Result<Digits, FolderError> {
         (true, true, [first, second, ..]) => {
             return Err(FolderError::Several { first: name(first), second: name(second) });
         }
-        (true, true, []) if has_folders => return pictures(folder),
+        (true, true, []) if has_folders => return pictures(folder, seen),
         (true, true, []) => return Err(FolderError::NoFiles),
     };
     let files = chosen.iter().map(|path| named(path)).collect::<Result<Vec<_>, _>>()?;
-    Ok(visitor::assemble(&files)?)
+    Ok(visitor::assemble_telling(&files, seen)?)
 }
 
 /// A file's name and contents.
@@ -97,22 +108,32 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, FolderError> {
 }
 
 /// The pictures in the folders of `root`.
-fn pictures(root: &Path) -> Result<Digits, FolderError> {
+fn pictures(root: &Path, seen: &mut dyn FnMut(u64, u64)) -> Result<Digits, FolderError> {
     let mut found = Vec::new();
-    collect(root, String::new(), DEEPEST, &mut found)?;
+    collect(root, String::new(), DEEPEST, &mut found, &mut HashSet::new())?;
     let (names, paths): (Vec<String>, Vec<PathBuf>) = found.into_iter().unzip();
     let opened = Undecoded::open(&name(root), &names, Box::new(Folder { paths }));
-    Ok(visitor::decoded(opened.map_err(VisitorError::from)?)?)
+    Ok(visitor::decoded(opened.map_err(VisitorError::from)?, seen)?)
 }
 
-/// Files below `folder`, by their names from the root on.
-fn collect(folder: &Path, before: String, deep: usize, found: &mut Vec<(String, PathBuf)>) -> Result<(), FolderError> {
+/// Files below `folder`, by their names from the root on; of a folder that links lead to again, once.
+fn collect(
+    folder: &Path,
+    before: String,
+    deep: usize,
+    found: &mut Vec<(String, PathBuf)>,
+    walked: &mut HashSet<PathBuf>,
+) -> Result<(), FolderError> {
+    let unreadable = |error| FolderError::Read { path: folder.to_owned(), error };
+    if !walked.insert(folder.canonicalize().map_err(unreadable)?) {
+        return Ok(());
+    }
     for path in entries(folder)? {
         let name = before.clone() + &name(&path);
         if path.is_dir() {
             // What lies deeper is no picture of a class, and says so by its name.
             if deep > 0 {
-                collect(&path, name + "/", deep - 1, found)?;
+                collect(&path, name + "/", deep - 1, found, walked)?;
             }
         } else {
             if found.len() > 2 * MOST_EXAMPLES {
@@ -162,6 +183,22 @@ mod tests {
             std::fs::write(path, bytes).unwrap();
         }
         root
+    }
+
+    /// Twenty links of a folder to itself would be 20⁶ folders.
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_is_walked_once_whatever_leads_to_it() {
+        let root = folder("links", &[]);
+        for class in ["a", "b"] {
+            std::fs::create_dir_all(root.join(class)).unwrap();
+            (0..9).for_each(|i| std::fs::write(root.join(format!("{class}/{i}.png")), png(4, 4, [i; 3])).unwrap());
+            (0..20).for_each(|i| std::os::unix::fs::symlink(&root, root.join(format!("{class}/{i}"))).unwrap());
+        }
+        let mut seen = vec![];
+        let found = load_telling(&root, &mut |taken, all| seen.push((taken, all))).unwrap();
+        assert_eq!(found.train.len() + found.test.len(), 18);
+        assert_eq!(seen.last(), Some(&(18, 18)));
     }
 
     fn npz(count: u8) -> Vec<u8> {

@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, fmt};
 
 use super::{
     Classes, Picture,
-    file_fault::{FileError, FileFault, MOST_EXAMPLES, MOST_OF_ALL, shown},
+    file_fault::{FileError, FileFault, MOST_EXAMPLES, MOST_OF_ALL, MOST_PIXELS, shown},
     picture::MOST_SIDE,
     raster::{self, DecodeError, Raster},
     sets::{Part, Sets},
@@ -86,7 +86,7 @@ impl Undecoded {
             return Err(FileFault::OnlyTested { entry: shown(&names[only.place]), class: shown(&only.class) });
         }
         let classes: Vec<&str> = classes.into_iter().collect();
-        let (mut entries, mut bytes) = (Vec::with_capacity(sorted.len()), 0);
+        let (mut entries, mut bytes, mut pixels) = (Vec::with_capacity(sorted.len()), 0, 0);
         let named = Classes::named(&classes)?;
         for Sorted { place, test, class } in &sorted {
             let name = shown(&names[*place]);
@@ -96,6 +96,10 @@ impl Undecoded {
                 return Err(FileFault::TooMuch { entry: name, most });
             }
             let size = raster::size(&name, &coded)?;
+            pixels += u64::from(size.0) * u64::from(size.1);
+            if pixels > MOST_PIXELS {
+                return Err(FileFault::Pixels { entry: name, most: MOST_PIXELS });
+            }
             // At most a hundred of them were named.
             let label = classes.binary_search(&class.as_str()).unwrap_or_default() as u8;
             entries.push(Entry { place: *place, name, test: *test, label, size });
@@ -387,5 +391,28 @@ mod tests {
         let mut pictures = opened(1_000_000, &pair("b/1.png", good())).unwrap();
         let other = pictures.take(decode(&png(3, 2, [1; 3]))).unwrap_err().to_string();
         assert_eq!(other, "mine.zip: “a/1.png” says 2×2 pixels and decodes to another size; save it again");
+    }
+
+    /// A small archive may hold years of decoding: 1,200 pictures that say 4096×4096 pixels, or many entries that are the same bytes.
+    #[test]
+    fn pixels_are_counted_before_anything_is_decoded_and_entries_share_no_bytes() {
+        let mut large = png(2, 2, [9; 3]);
+        large[16..24].copy_from_slice(&[0, 0, 16, 0, 0, 0, 16, 0]);
+        let names: Vec<String> = (0..1200).map(|i| format!("{}/{i}.png", i % 2)).collect();
+        let entries: Vec<(&str, Vec<u8>)> = names.iter().map(|name| (name.as_str(), large.clone())).collect();
+        let fault = opened(MOST_OF_ALL, &entries).unwrap_err();
+        assert!(matches!(fault, FileFault::Pixels { .. }), "{fault}");
+        assert!(opened(MOST_OF_ALL, &entries[..1100]).is_ok());
+
+        // The second entry's place in the directory becomes the first one's, whose bytes are most of the archive.
+        let mut zip = zipped(&[("a/1.png", vec![7; 5000]), ("b/1.png", vec![7; 5000])], false);
+        let second = zip.windows(7).position(|bytes| bytes == b"b/1.png").unwrap() - 30;
+        let directory = zip.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
+        let length = zip.windows(4).position(|bytes| bytes == b"PK\x05\x06").unwrap() - directory;
+        zip.drain(second..directory);
+        zip[second + length / 2 + 42..][..4].fill(0);
+        let end = zip.len() - 6;
+        zip[end..end + 4].copy_from_slice(&(second as u32).to_le_bytes());
+        assert_eq!(Zipped::open(zip).err(), Some(FileFault::ZipOverlap));
     }
 }

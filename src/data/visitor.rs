@@ -161,6 +161,18 @@ pub enum Assembled {
 /// [`VisitorError`]: the first file that is not what it says, or a set of files that does not fit together.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn assemble<N: AsRef<str>, B: AsRef<[u8]>>(files: &[(N, B)]) -> Result<Digits, VisitorError> {
+    assemble_telling(files, &mut |_, _| {})
+}
+
+/// As [`assemble`]; `seen` hears how many pictures of how many are decoded.
+///
+/// # Errors
+/// As [`assemble`].
+#[cfg(not(target_arch = "wasm32"))]
+pub fn assemble_telling<N: AsRef<str>, B: AsRef<[u8]>>(
+    files: &[(N, B)],
+    seen: &mut dyn FnMut(u64, u64),
+) -> Result<Digits, VisitorError> {
     check_count(files.len())?;
     let read = files.iter().map(|(name, bytes)| {
         let name = name.as_ref();
@@ -168,18 +180,20 @@ pub fn assemble<N: AsRef<str>, B: AsRef<[u8]>>(files: &[(N, B)]) -> Result<Digit
     });
     match assemble_read(read.collect::<Result<_, VisitorError>>()?)? {
         Assembled::Digits(digits) => Ok(digits),
-        Assembled::Pictures(pictures) => decoded(pictures),
+        Assembled::Pictures(pictures) => decoded(pictures, seen),
     }
 }
 
-/// Decodes pictures here and now.
+/// Decodes pictures here and now; `seen` hears how many of how many.
 ///
 /// # Errors
 /// The first picture that cannot be decoded, or too few to hold some out.
 #[cfg(not(target_arch = "wasm32"))]
-pub fn decoded(mut pictures: Undecoded) -> Result<Digits, VisitorError> {
+pub fn decoded(mut pictures: Undecoded, seen: &mut dyn FnMut(u64, u64)) -> Result<Digits, VisitorError> {
     while let Some(coded) = pictures.wanted()? {
         pictures.take(super::decode::decode(&coded))?;
+        let (taken, all) = pictures.progress();
+        seen(taken, all);
     }
     pictured(pictures)
 }

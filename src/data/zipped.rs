@@ -23,14 +23,22 @@ impl Zipped {
     /// Reads the directory.
     ///
     /// # Errors
-    /// It is damaged, too long, or names an entry twice.
+    /// It is damaged, too long, names an entry twice, or has entries that share bytes.
     pub fn open(bytes: Vec<u8>) -> Result<Self, FileFault> {
-        let archive = ZipArchive::new(Cursor::new(bytes)).map_err(|_| FileFault::Zip)?;
+        let most = bytes.len() as u64;
+        let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|_| FileFault::Zip)?;
         if archive.len() > MOST_ENTRIES {
             return Err(FileFault::ZipEntries { found: archive.len(), most: MOST_ENTRIES });
         }
         if archive.has_duplicate_names() {
             return Err(FileFault::ZipTwice);
+        }
+        let mut packed = 0;
+        for entry in 0..archive.len() {
+            packed += archive.by_index_raw(entry).map_err(|_| FileFault::Zip)?.compressed_size();
+            if packed > most {
+                return Err(FileFault::ZipOverlap);
+            }
         }
         Ok(Self { archive })
     }

@@ -577,6 +577,18 @@ fn runs_on_the_same_digits_add_up_also_those_that_are_deleted_until_they_are_for
     assert_eq!(kept(&visit(&browser).1).len(), listed);
     let (_, _, events) = step(&mut thread);
     assert_eq!(together(&events), "", "the run that stood then still counts, alone");
+    // A run that stands in another tab stays in its books, and counts here.
+    let (mut beside, _) = visit(&browser);
+    beside.ask_and_settle(Request::Start { config: Box::new(endless()), broken: None });
+    beside.ask_and_settle(Request::StepOnce);
+    thread.ask_and_settle(Request::StepOnce);
+    let events = thread.ask_and_settle(Request::Forget);
+    assert!(sentence(&events).contains("1 of the runs before still count, because another tab"), "{events:?}");
+    assert_eq!(ledgers(&events).len(), 2);
+    beside.ask_and_settle(Request::StepOnce);
+    assert!(together(&beside.ask_and_settle(Request::Reset)).contains("All 2 runs"));
+    drop(beside);
+    assert_eq!(ledgers(&thread.ask_and_settle(Request::Forget)).len(), 1, "its own");
     // One without a guarantee leaves all without.
     let mut open = endless();
     open.noise = None;

@@ -163,10 +163,24 @@ test("a training thread that falls silent is replaced, and the visitor's files a
   await expect(page.getByTestId("digits-in-use")).toContainText("400 to train on");
   await train(page, 3);
   await thread(page).evaluate(() => self.close());
-  for (let pulse = 0; pulse < 9; pulse++) await page.clock.fastForward(10_000);
+  for (let pulse = 0; pulse < 15; pulse++) await page.clock.fastForward(5_000);
   await expect(hook(page, "error")).toContainText(/has not answered for 60 seconds.*started.*kept/);
   await expect(page.getByTestId("digits-in-use")).toContainText("400 to train on");
   await expect(hook(page, "dataset")).toHaveValue("files");
+  await train(page, 2);
+  // Who plays is told after ten seconds, and need not wait for the other fifty.
+  const quiet = page.getByTestId("quiet");
+  await hook(page, "play").click();
+  await expect.poll(() => value(page, "step")).toBeGreaterThan(2);
+  await thread(page).evaluate(() => self.close());
+  for (let pulse = 0; pulse < 2; pulse++) await page.clock.fastForward(5_000);
+  await expect(quiet).toBeHidden();
+  for (let pulse = 0; pulse < 2; pulse++) await page.clock.fastForward(5_000);
+  await expect(quiet).toContainText("has not answered for 10 seconds");
+  await quiet.getByRole("button", { name: "Start again" }).click();
+  await expect(quiet).toBeHidden();
+  await expect(hook(page, "error")).toContainText(/it did not answer\. Another one has been started/);
+  await expect(page.getByTestId("digits-in-use")).toContainText("400 to train on");
   await train(page, 2);
 });
 

@@ -11,7 +11,7 @@ mod signals;
 
 use std::{
     error::Error,
-    io::IsTerminal as _,
+    io::{self, IsTerminal as _},
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -27,7 +27,7 @@ use hushgrad::{
         session::Session,
     },
 };
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::dataset;
 
@@ -186,12 +186,14 @@ async fn train(
             digits.train.len(),
             digits.test.len(),
             plan.config.model.parameters(),
-            factory.info().device,
+            engine.info().device,
         ));
         if let Some(caution) = digits.test_set.caution() {
             tell(caution);
         }
     }
+    // What computes, not what could: `--threads` may be fewer.
+    let info = engine.info().clone();
     let mut session = match &mut resumed {
         Some(resumed) => {
             resumed.compare_digits(digits);
@@ -201,7 +203,7 @@ async fn train(
         }
         None => Session::new(plan, engine)?,
     };
-    let mut keep = Keep::begin(files, &mut session, digits, factory.info(), resumed.as_ref()).await?;
+    let mut keep = Keep::begin(files, &mut session, digits, info, resumed.as_ref()).await?;
     let bar = if arguments.json || !std::io::stderr().is_terminal() {
         ProgressBar::hidden()
     } else {
@@ -260,7 +262,12 @@ impl Run<'_> {
                 keep.note(&report);
                 let ends = self.arguments.json && step == self.steps;
                 let all_runs = if ends { keep.all_runs(session.plan().config.delta)? } else { None };
-                said::announce(self.arguments.json, &self.bar, &report, session.plan(), all_runs.as_ref())?;
+                let account = if ends { session.account().and_then(Result::ok) } else { None };
+                let at_end = (account.and_then(|account| account.tight), all_runs.as_ref());
+                if !said::announce(self.arguments.json, &self.bar, &report, session.plan(), at_end)? {
+                    // Whoever reads has read enough.
+                    return Ok(End::Complete(None));
+                }
                 last = Some(report);
             }
         }
@@ -316,7 +323,18 @@ impl Run<'_> {
 /// A file or a folder that holds none.
 pub fn found(path: Option<&Path>, synthetic: bool) -> Result<Digits, Box<dyn Error>> {
     if let Some(path) = path {
-        let digits = data::own_files::load(path).map_err(|fault| format!("--data {}: {fault}", path.display()))?;
+        let bar = ProgressBar::hidden();
+        let mut seen = |taken, all| {
+            // Few pictures are there before anybody asks.
+            if bar.length() != Some(all) && all > 1000 && io::stderr().is_terminal() {
+                bar.set_length(all);
+                bar.set_draw_target(ProgressDrawTarget::stderr());
+            }
+            bar.set_position(taken);
+        };
+        let digits = data::own_files::load_telling(path, &mut seen);
+        bar.finish_and_clear();
+        let digits = digits.map_err(|fault| format!("--data {}: {fault}", path.display()))?;
         digits.remarks().into_iter().for_each(|remark| tell(&remark.to_string()));
         return Ok(digits);
     }

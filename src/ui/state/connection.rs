@@ -71,7 +71,7 @@ impl Page {
     }
 
     /// The training thread is gone, and its run with it; another is started, and says what is kept of the run.
-    fn lose_trainer(self, why: &str) {
+    pub fn lose_trainer(self, why: &str) {
         let again = self.trainer.end_failed();
         let kept = match (self.current(), self.runs.current.with_value(|current| current.in_memory_only)) {
             (None, _) => None,

@@ -14,9 +14,10 @@ use crate::{
     },
 };
 
-/// The client asks for a sign of life this often, and takes a thread that is silent for so many beats for dead.
-const HEARTBEAT_MS: u32 = 10_000;
-const SILENT_BEATS: u32 = 6;
+/// The client asks for a sign of life this often, tells of a thread that is silent for so many beats, and takes one that is silent for more of them for dead.
+const HEARTBEAT_MS: u32 = 5_000;
+const QUIET_BEATS: u32 = 2;
+const SILENT_BEATS: u32 = 12;
 /// A thread that fails this often without a step between is not started again.
 const MOST_FAILURES: u32 = 3;
 
@@ -34,23 +35,28 @@ struct State {
 
 /// The client. Copied freely.
 #[derive(Clone, Copy)]
-pub struct TrainingClient(StoredValue<State, LocalStorage>);
+pub struct TrainingClient {
+    state: StoredValue<State, LocalStorage>,
+    /// The thread has not answered for ten seconds.
+    pub quiet: RwSignal<bool>,
+}
 
 impl TrainingClient {
     /// A client without a thread.
     #[must_use]
     pub fn new() -> Self {
-        Self(StoredValue::new_local(State::default()))
+        Self { state: StoredValue::new_local(State::default()), quiet: RwSignal::new(false) }
     }
 
     /// Starts a thread. `take` hears its events; `lost` hears, once, why it failed.
     pub fn spawn(self, take: impl Fn(Event) + 'static, lost: impl Fn(&str) + 'static) {
         let address = browser::script_address("hushgrad-worker", "./worker_loader.js");
-        let number = self.0.with_value(|state| state.threads) + 1;
-        let current = move || self.0.with_value(|state| state.threads == number);
+        let number = self.state.with_value(|state| state.threads) + 1;
+        let current = move || self.state.with_value(|state| state.threads == number);
         let take = move |event| {
             if current() {
-                self.0.update_value(|state| state.silent = Some(0));
+                self.state.update_value(|state| state.silent = Some(0));
+                self.hear(0);
                 take(event);
             }
         };
@@ -61,7 +67,7 @@ impl TrainingClient {
             }
         };
         let thread = Thread::start(&address, take, failed);
-        self.0.update_value(|state| {
+        self.state.update_value(|state| {
             state.threads = number;
             state.silent = None;
             state.thread = Some(thread);
@@ -70,7 +76,7 @@ impl TrainingClient {
 
     /// Sends a request; without a thread the request is dropped.
     pub fn send(self, request: Request) {
-        self.0.with_value(|state| {
+        self.state.with_value(|state| {
             if let Some(thread) = &state.thread {
                 thread.send(request);
             }
@@ -80,15 +86,16 @@ impl TrainingClient {
     /// Asks for signs of life from now on; `lost` hears that there is none.
     pub fn watch(self, lost: impl Fn(&str) + 'static) {
         let heartbeat = Interval::new(HEARTBEAT_MS, move || self.beat(&lost));
-        self.0.update_value(|state| state.heartbeat = Some(heartbeat));
+        self.state.update_value(|state| state.heartbeat = Some(heartbeat));
     }
 
     /// A thread says something at least as often as it is asked; a page that sleeps does not ask.
     fn beat(self, lost: &dyn Fn(&str)) {
-        let silent = self.0.try_update_value(|state| {
+        let silent = self.state.try_update_value(|state| {
             state.silent = state.silent.map(|beats| if document().hidden() { 0 } else { beats + 1 });
             state.silent
         });
+        self.hear(silent.flatten().unwrap_or_default());
         match silent.flatten() {
             Some(beats) if beats > SILENT_BEATS => {
                 let seconds = HEARTBEAT_MS / 1000 * SILENT_BEATS;
@@ -98,14 +105,23 @@ impl TrainingClient {
         }
     }
 
+    /// Has it told where the thread is silent for so many beats, and no more where it is not.
+    fn hear(self, silent: u32) {
+        let quiet = silent > QUIET_BEATS;
+        if self.quiet.get_untracked() != quiet {
+            self.quiet.set(quiet);
+        }
+    }
+
     /// A step was taken: earlier failures no longer count.
     pub fn forgive(self) {
-        self.0.update_value(|state| state.failures = 0);
+        self.state.update_value(|state| state.failures = 0);
     }
 
     /// Ends a thread that failed. Whether another one may be started.
     pub fn end_failed(self) -> bool {
-        let ended = self.0.try_update_value(|state| {
+        self.hear(0);
+        let ended = self.state.try_update_value(|state| {
             state.failures += 1;
             state.threads += 1;
             state.silent = None;

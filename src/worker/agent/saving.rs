@@ -15,9 +15,9 @@ use crate::{
 };
 
 /// A playing run is saved at most this often,
-const SAVE_EVERY: Duration = Duration::from_secs(2);
+const SAVE_EVERY: Duration = Duration::from_secs(1);
 /// and so seldom that saving takes at most one part in so many of the time.
-const SAVE_SHARE: u32 = 100;
+const SAVE_SHARE: u32 = 20;
 /// Points of a saved curve.
 const POINTS: usize = 1000;
 

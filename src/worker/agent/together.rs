@@ -34,30 +34,53 @@ impl<H: Host> Agent<H> {
         });
     }
 
-    /// Stops counting earlier runs on these digits, because the visitor says that the digits are public. The current run still counts.
+    /// Stops counting earlier runs on these digits, because the visitor says that the digits are public. The current run still counts, and so do runs that stand in
+    /// other tabs: their books are those tabs' to change.
     pub(super) async fn forget(&mut self) {
         let Some(digits) = self.opening.clone() else { return };
         let begun = self.session.as_ref().is_some_and(|session| session.step_count() > 0);
         let own = self.ahead.as_ref().filter(|_| begun).map(|ahead| ahead.key.clone());
-        let of_these = |spent: Vec<Spent>| -> Vec<Change> {
+        let of_these = |spent: Vec<Spent>| -> Vec<String> {
             let theirs = |spent: &Spent| {
                 Some(&spent.key) != own.as_ref()
                     && RunLog::from_json(&spent.books).is_ok_and(|books| books.digits().is_none_or(|of| of == digits))
             };
-            spent.into_iter().filter(theirs).map(|spent| Change::Forget { key: spent.key }).collect()
+            spent.into_iter().filter(theirs).map(|spent| spent.key).collect()
         };
         // What was deleted before has books that still count.
         self.deleted = None;
         // Memory never refuses to forget a key.
-        drop(self.memory.write(of_these(self.memory.spent())));
+        let in_memory = of_these(self.memory.spent());
+        drop(self.memory.write(in_memory.into_iter().map(|key| Change::Forget { key }).collect()));
         let forgotten = match within(&*self.host, self.host.spent()).await {
-            Ok(spent) => write(&*self.host, of_these(spent)).await,
+            Ok(spent) => self.forget_free(of_these(spent)).await,
             Err(error) => Err(error),
         };
-        if let Err(error) = forgotten.or_else(|error| if error == StoreError::Refused { Ok(()) } else { Err(error) }) {
-            self.aside(&format!("the runs before are not forgotten, because {error}; try again later"));
+        match forgotten {
+            Ok(0) | Err(StoreError::Refused) => {}
+            Ok(held) => self.aside(&format!(
+                "{held} of the runs before still count, because another tab has them in hand; close it, and try again"
+            )),
+            Err(error) => self.aside(&format!("the runs before are not forgotten, because {error}; try again later")),
         }
         self.add_up();
+    }
+
+    /// Forgets the runs that no other tab has in hand. How many are left.
+    async fn forget_free(&self, keys: Vec<String>) -> Result<usize, StoreError> {
+        // Locks are held until the books are written: no tab goes on with one of them meanwhile.
+        let (mut locks, mut changes, mut held) = (vec![], vec![], 0);
+        for key in keys {
+            match within(&*self.host, self.host.lock(&key)).await {
+                Ok(lock) => {
+                    locks.push(lock);
+                    changes.push(Change::Forget { key });
+                }
+                Err(StoreError::Busy) => held += 1,
+                Err(error) => return Err(error),
+            }
+        }
+        write(&*self.host, changes).await.map(|()| held)
     }
 }
 

@@ -35,10 +35,9 @@ use crate::given;
 const POINTS: usize = 1000;
 /// Steps that are written ahead at first: few, as nobody knows how long one takes.
 const FIRST_BLOCK: u64 = 8;
-/// So long are the steps that are written ahead, at least.
+/// A second of steps is written ahead, or one step for so many that were taken: after a kill no more than that is counted in excess.
 const BLOCK: Duration = Duration::from_secs(1);
-/// Writing takes one part in so many of the time, at most.
-const SHARE: u32 = 100;
+const TAKEN: u64 = 10;
 
 /// The files of a run, each in its hands before anything is read or computed.
 pub struct Files {
@@ -192,8 +191,8 @@ pub struct Keep {
     /// Steps up to this one are written.
     until: u64,
     block: u64,
-    /// When the last were written, at which step, and how long it took.
-    since: Option<(Instant, u64, Duration)>,
+    /// When the last were written, and at which step.
+    since: Option<(Instant, u64)>,
 }
 
 impl Keep {
@@ -321,16 +320,15 @@ impl Keep {
         }
         // What a device still has to do is not the time that writing takes. One that is lost, the next step tells of.
         let _ = session.settle().await;
-        let now = Instant::now();
-        if let Some((since, from, writing)) = self.since.filter(|(_, from, _)| *from < step) {
-            let one = now.duration_since(since).as_secs_f64() / (step - from) as f64;
-            let wanted = BLOCK.max(writing * SHARE).as_secs_f64() / one.max(1e-9);
-            self.block = (wanted as u64).clamp(1, self.block.saturating_mul(4));
+        if let Some((since, from)) = self.since.filter(|(_, from)| *from < step) {
+            let one = since.elapsed().as_secs_f64() / (step - from) as f64;
+            let wanted = BLOCK.as_secs_f64() / one.max(1e-9);
+            self.block = (wanted as u64).max(step / TAKEN).clamp(1, self.block.saturating_mul(4));
         }
         let ahead = self.block.min(steps.saturating_sub(step)).max(1);
         self.write(session, ahead).await?;
         self.until = step + ahead;
-        self.since = Some((Instant::now(), step, now.elapsed()));
+        self.since = Some((Instant::now(), step));
         Ok(())
     }
 

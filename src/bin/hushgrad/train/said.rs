@@ -6,7 +6,7 @@ use std::{
 };
 
 use hushgrad::{
-    accounting::{decimal::upper, report::Account},
+    accounting::{decimal::upper, pld::Tight, report::Account},
     data::TestSet,
     engine::AnyEngine,
     train::{
@@ -41,30 +41,34 @@ struct Line<'a> {
     /// Of an auditor, where there are some.
     #[serde(skip_serializing_if = "Option::is_none")]
     canaries: Option<u32>,
+    /// At the end, where tight accounting has a price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tight: Option<Tight>,
     /// At the end, where books are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     all_runs: Option<&'a AllRuns>,
 }
 
-/// A report, as a line of JSON or of text.
+/// A report, as a line of JSON or of text. Whether somebody still listens.
 ///
 /// # Errors
-/// When standard output takes no JSON.
+/// When standard output takes no JSON, unless whoever read it has closed it.
 pub fn announce(
     json: bool,
     bar: &ProgressBar,
     report: &Report,
     plan: &Plan,
-    all_runs: Option<&AllRuns>,
-) -> Result<(), Box<dyn Error>> {
+    (tight, all_runs): (Option<Tight>, Option<&AllRuns>),
+) -> Result<bool, Box<dyn Error>> {
     let caution = report.test_set.and_then(TestSet::caution);
     let canaries = Some(plan.config.canaries).filter(|canaries| *canaries > 0);
     if json {
         let mut out = io::stdout().lock();
-        serde_json::to_writer(&mut out, &Line { report, caution, canaries, all_runs })?;
-        writeln!(out)?;
-        out.flush()?;
-        return Ok(());
+        let line = serde_json::to_string(&Line { report, caution, canaries, tight, all_runs })?;
+        return match writeln!(out, "{line}").and_then(|()| out.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+            written => Ok(written.map(|()| true)?),
+        };
     }
     // Of the examples that a step looks at on average: how many it drew is private.
     let speed = f64::from(plan.task.expected_lot) * report.step as f64 / report.training_seconds.max(1e-6);
@@ -82,7 +86,7 @@ pub fn announce(
     } else {
         bar.println(line)
     }
-    Ok(())
+    Ok(true)
 }
 
 /// ε, in short.

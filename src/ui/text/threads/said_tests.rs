@@ -160,6 +160,8 @@ fn what_is_wrong_with_files_is_german() {
         FileFault::NoMemory { entry: files(), bytes: 5 },
         FileFault::EntryTooLarge { entry: files(), bytes: 5, most: 4 },
         FileFault::TooMuch { entry: files(), most: 4 },
+        FileFault::Pixels { entry: files(), most: 4 },
+        FileFault::ZipOverlap,
         FileFault::Twice { entry: files() },
         FileFault::TooMany { found: 500_001 },
         FileFault::NoExamples,
@@ -535,7 +537,9 @@ fn what_an_engine_or_a_store_refuses_is_german() {
     for error in refusals {
         said.add(&error);
         said.add(format!("the run is not deleted: {error}; close the other tab, or try again later"));
+        said.add(format!("the runs before are not forgotten, because {error}; try again later"));
     }
+    said.add("2 of the runs before still count, because another tab has them in hand; close it, and try again");
     for error in [
         RunLogError::Unreadable("they do not say what was released".into()),
         RunLogError::Fewer { books: 3, file: 12 },
