@@ -173,9 +173,7 @@ test("a training thread that falls silent is replaced, and the visitor's files a
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBeGreaterThan(2);
   await thread(page).evaluate(() => self.close());
-  for (let pulse = 0; pulse < 2; pulse++) await page.clock.fastForward(5_000);
-  await expect(quiet).toBeHidden();
-  for (let pulse = 0; pulse < 2; pulse++) await page.clock.fastForward(5_000);
+  for (let pulse = 0; pulse < 4; pulse++) await page.clock.fastForward(5_000);
   await expect(quiet).toContainText("has not answered for 10 seconds");
   await quiet.getByRole("button", { name: "Start again" }).click();
   await expect(quiet).toBeHidden();
