@@ -13,8 +13,7 @@ const ALLOWED: &str = "--enable-bulk-memory --enable-nontrapping-float-to-int --
 /// and a quarter of an hour of its two programs' builds.
 const SMALL: &str = "--code-folding -O2 --shrink-level=2 --converge --reorder-functions --strip-producers";
 /// For the page: a large function with one caller stays by itself, which Brotli likes better; 1.5 kB less. Found by trial, and no more than that.
-const SMALLEST: &str =
-    "-ocimfs 60 -aimfs 6 --code-folding -O2 --shrink-level=2 --converge --reorder-functions --strip-producers";
+const LESS_INLINED: &str = "-ocimfs 60 -aimfs 6";
 const USUAL: &str = "-Os --code-folding --reorder-functions --strip-producers";
 
 /// wasm-opt on every program of a folder, or what it made of the very same one before. Those with "relaxed" in their path may use relaxed SIMD.
@@ -41,9 +40,9 @@ fn program(project: &Project, wasm_opt: &Path, cache: &Path, folder: &Path, wasm
     let step = project.step(&format!("wasm-opt {short}"));
     let bytes = fs::read(wasm)?;
     let level = match plain {
-        "app" => SMALLEST,
-        "accountant" => SMALL,
-        _ => USUAL,
+        "app" => format!("{LESS_INLINED} {SMALL}"),
+        "accountant" => SMALL.to_owned(),
+        _ => USUAL.to_owned(),
     };
     let flags = format!("{level} {ALLOWED}{}", if relaxed { " --enable-relaxed-simd" } else { "" });
     let key = digest(&[&bytes, flags.as_bytes(), wasm_opt.as_os_str().as_encoded_bytes()]);
