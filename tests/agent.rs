@@ -325,7 +325,22 @@ impl Thread {
         {
             self.key.clone_from(&info.key);
         }
+        Self::rests_at_its_last_step(&events);
         events
+    }
+
+    /// Nobody hears that a run rests before its last step is reported: the page takes what it knows then for final.
+    fn rests_at_its_last_step(events: &[Event]) {
+        let step = |event: &Event| if let Event::Report(report, _) = event { Some(report.step) } else { None };
+        for (at, _) in events.iter().enumerate().filter(|(_, event)| **event == Event::Playing(false)) {
+            let (before, after) = events.split_at(at);
+            let goes_on = |event: &&Event| !matches!(event, Event::Started(_) | Event::Playing(true));
+            let next = after.iter().take_while(goes_on).find_map(step);
+            assert!(
+                next.is_none() || next == before.iter().rev().find_map(step),
+                "a step after the run's rest: {events:?}"
+            );
+        }
     }
 
     /// A request to go on with a run of this file, which the browser keeps from now on.

@@ -82,7 +82,7 @@ impl<H: Host> Agent<H> {
         match message {
             Message::Arrival { load, arrival } => self.arrive(load, arrival).await,
             Message::Request(request) => self.answer(request).await,
-            Message::Reserved { run, upto, result } => self.take_reserved(run, upto, result),
+            Message::Reserved { run, upto, result } => self.take_reserved(run, upto, result).await,
             Message::Saved { run, step, result } => self.take_saved(run, step, result),
         }
     }

@@ -73,7 +73,9 @@ impl Guarantee {
             let number = run.info.with(|info| info.as_ref().map(|info| info.run))?;
             Some(match before.copied().flatten() {
                 Some((same, shown))
-                    if same == number && shown > now && (run.playing.get() || !spending.is_answered()) =>
+                    if same == number
+                        && shown > now
+                        && (run.playing.get() || run.is_moving() || !spending.is_answered()) =>
                 {
                     (number, shown)
                 }

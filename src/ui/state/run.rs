@@ -269,8 +269,8 @@ impl Run {
 
     /// The thread plays, or does not any more.
     pub fn follow(self, playing: bool) {
-        self.playing.set(playing);
         self.inner.update_value(|inner| (inner.pausing, inner.measuring) = (false, !playing));
+        self.playing.set(playing);
         if !playing && !self.is_awaited() {
             self.starting.set(false);
         }

@@ -98,7 +98,7 @@ impl<H: Host> Agent<H> {
     /// Takes one step, if its release is written; `traced`: the page is sent what happened in it.
     pub(super) async fn step(&mut self, traced: bool) {
         if self.session.as_ref().is_some_and(Session::complete) {
-            return self.set_playing(false);
+            return self.rest().await;
         }
         // No step runs whose release is not written.
         let may = self.may_release();
@@ -108,7 +108,7 @@ impl<H: Host> Agent<H> {
             return self.fail(error).await;
         }
         if self.session.as_ref().is_some_and(Session::complete) {
-            self.set_playing(false);
+            self.rest().await;
             self.put_down().await;
             self.evaluate_now();
         }
@@ -180,21 +180,32 @@ impl<H: Host> Agent<H> {
         }
     }
 
+    /// Plays no more. The page hears of the last step first: it takes what it knows of a run that rests for final. Where the engine fails
+    /// meanwhile, the evaluation that follows says so.
+    pub(super) async fn rest(&mut self) {
+        if self.playing {
+            let _ = self.tell(None).await;
+            self.set_playing(false);
+        }
+    }
+
     /// Tells the page where the run stands, after the ledger's events.
     pub(super) async fn report(&mut self, accuracy: Option<f64>) {
-        let Some(session) = &mut self.session else { return };
-        match session.report(accuracy).await {
-            Ok(report) => {
-                let report = Report { test_set: self.run_test_set, ..report };
-                self.saving.note(&report);
-                if let Some(ledger) = session.ledger() {
-                    self.host.send(Event::Released(ledger.events().to_vec()));
-                }
-                self.host.send(Event::Report(report, session.teaching()));
-                self.tell_audit();
-            }
-            Err(error) => return self.fail(error).await,
+        if let Err(error) = self.tell(accuracy).await {
+            self.fail(error).await;
         }
+    }
+
+    async fn tell(&mut self, accuracy: Option<f64>) -> Result<(), SessionError> {
+        let Some(session) = &mut self.session else { return Ok(()) };
+        let report = Report { test_set: self.run_test_set, ..session.report(accuracy).await? };
+        self.saving.note(&report);
+        if let Some(ledger) = session.ledger() {
+            self.host.send(Event::Released(ledger.events().to_vec()));
+        }
+        self.host.send(Event::Report(report, session.teaching()));
+        self.tell_audit();
         self.last_report = Some(Instant::now());
+        Ok(())
     }
 }

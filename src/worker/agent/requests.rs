@@ -54,13 +54,13 @@ impl<H: Host> Agent<H> {
             Request::Pause => {
                 self.step_awaits_digits = false;
                 if self.playing {
-                    self.set_playing(false);
+                    self.rest().await;
                     self.put_down().await;
                     self.evaluate_now();
                 }
             }
             Request::StepOnce => {
-                self.set_playing(false);
+                self.rest().await;
                 self.step_awaits_digits = self.awaits_digits();
                 if !self.step_awaits_digits {
                     self.step_once().await;

@@ -64,23 +64,23 @@ impl<H: Host> Agent<H> {
         }
         let (Some(session), Some(ahead)) = (&self.session, &mut self.ahead) else { return };
         if ahead.place == Place::Gone {
-            return self.lose_books(StoreError::Gone);
+            return self.lose_books(StoreError::Gone).await;
         }
         let upto = ahead.released(session) + 1;
         let change = ahead.reserve(upto, false);
         match write(&*self.host, vec![change]).await {
             // A block that was asked for before may be written later: the books then count too much until they are closed.
             Ok(()) => ahead.blocks.close(upto),
-            Err(error) => self.lose_books(error),
+            Err(error) => self.lose_books(error).await,
         }
     }
 
     /// Takes the store's answer to a block.
-    pub(super) fn take_reserved(&mut self, run: u32, upto: u64, result: Result<(), StoreError>) {
+    pub(super) async fn take_reserved(&mut self, run: u32, upto: u64, result: Result<(), StoreError>) {
         let Some(ahead) = self.ahead.as_mut().filter(|_| run == self.runs) else { return };
         match result {
             Ok(()) => ahead.blocks.wrote(upto),
-            Err(error) if ahead.blocks.is_asked() => self.lose_books(error),
+            Err(error) if ahead.blocks.is_asked() => self.lose_books(error).await,
             // The run stands still, and its books are closed.
             Err(_) => {}
         }
@@ -131,7 +131,7 @@ impl<H: Host> Agent<H> {
     }
 
     /// Stops the run, whose books cannot be written. What is written counts all steps that ran.
-    pub(super) fn lose_books(&mut self, error: StoreError) {
+    pub(super) async fn lose_books(&mut self, error: StoreError) {
         let Some(ahead) = &mut self.ahead else { return };
         ahead.blocks.refused();
         // This message matters more than one on parameters that are not saved, which would hide it.
@@ -140,8 +140,8 @@ impl<H: Host> Agent<H> {
             ahead.place = Place::Gone;
         }
         let then = self.books_lost();
-        if std::mem::take(&mut self.playing) {
-            self.host.send(Event::Playing(false));
+        if self.playing {
+            self.rest().await;
             self.evaluate_now();
         }
         self.problem(None, &format!("the run's books could not be written, because {error}; {then}"));

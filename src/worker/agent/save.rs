@@ -147,7 +147,7 @@ impl<H: Host> Agent<H> {
                 }
                 self.add_up();
             }
-            Err(StoreError::Gone) => self.lose_books(StoreError::Gone),
+            Err(StoreError::Gone) => self.lose_books(StoreError::Gone).await,
             Err(error) => self.tell_unsaved(error),
         }
     }
