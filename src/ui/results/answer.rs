@@ -34,7 +34,7 @@ pub fn answer(page: Page) -> impl IntoView {
         if count > SHOWN {
             page.pad.prediction.with(|classes| {
                 let of = |class: usize| classes.as_ref().and_then(|it| it.get(class).copied()).unwrap_or_default();
-                shown.sort_by(|a, b| of(*b).total_cmp(&of(*a)));
+                shown.sort_unstable_by(|a, b| of(*b).total_cmp(&of(*a)).then(a.cmp(b)));
             });
             shown.truncate(SHOWN);
             shown.sort_unstable();

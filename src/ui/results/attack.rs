@@ -253,7 +253,7 @@ fn scores(found: Option<&Audited>) -> Drawing {
 /// Shares of the canaries that are in and that are out whose scores are above each score.
 fn roc(found: &Audited) -> Vec<Point> {
     let mut scores = found.evidence.scores.clone();
-    scores.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    scores.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let is_in = scores.iter().filter(|(_, is_in)| *is_in).count();
     let all = [scores.len() - is_in, is_in].map(|count| count.max(1) as f64);
     let mut counts = [0.0_f64; 2];

@@ -43,7 +43,7 @@ fn mistakes(counts: &Confusion) -> Vec<(usize, usize, u32)> {
     };
     let mut all: Vec<_> = counts.iter().enumerate().flat_map(row).collect();
     all.retain(|(drawn, read, count)| drawn != read && *count > 0);
-    all.sort_by_key(|(.., count)| std::cmp::Reverse(*count));
+    all.sort_unstable_by_key(|&(drawn, read, count)| (std::cmp::Reverse(count), drawn, read));
     all
 }
 

@@ -115,7 +115,6 @@ impl Table {
                 None => english = Some(line),
             }
         }
-        let mut english = None;
         for line in texts.lines() {
             if let Some(told) = line.strip_prefix('@') {
                 let (name, value) = told.split_once(' ').unwrap_or((told, " "));
@@ -125,24 +124,21 @@ impl Table {
                     "group" => table.group = sign,
                     _ => {}
                 }
-            } else if let (Some(own), Some(digest)) = (line.strip_prefix("= "), english.take()) {
-                table.texts.push((digest, own));
+            } else if let Some(own) = line.strip_prefix("= ") {
+                // The last text's translation.
+                if let Some((_, shown)) = table.texts.last_mut() {
+                    *shown = own;
+                }
             } else if !line.is_empty() && !line.starts_with("# ") {
-                // Its own translation, which the next line may better.
-                let Text(digest) = Text::of(line);
-                table.texts.push((digest, line));
-                english = Some(digest);
+                table.texts.push((Text::of(line).0, line));
             }
         }
-        // Of two with one digest the later stands behind, and is found.
-        table.texts.sort_by_key(|(digest, _)| *digest);
+        table.texts.sort_unstable_by_key(|(digest, _)| *digest);
         table
     }
 
     fn find(&self, text: Text) -> &'static str {
-        let end = self.texts.partition_point(|(digest, _)| *digest <= text.0);
-        let found = end.checked_sub(1).map(|at| self.texts[at]).filter(|(digest, _)| *digest == text.0);
-        found.map_or("", |(_, found)| found)
+        self.texts.binary_search_by_key(&text.0, |(digest, _)| *digest).map_or("", |at| self.texts[at].1)
     }
 }
 
