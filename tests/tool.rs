@@ -34,7 +34,8 @@ fn a_run_reports_in_json_and_its_ledger_gives_the_same_epsilon() {
     let files = Files::new("run");
     let run =
         "train --data @ --json --lot 32 --steps 6 --evaluate-every 2 --noise student-t --sigma 2 --ledger @ledger.json";
-    let reports = reports(&hushgrad(run, &files.0));
+    let trained = hushgrad(run, &files.0);
+    let reports = reports(&trained);
     assert_eq!(reports.iter().map(|r| r.step).collect::<Vec<_>>(), [2, 4, 6]);
     let last = reports.last().unwrap();
     assert!(last.complete && last.test_accuracy.is_some_and(|a| (0.0..=1.0).contains(&a)));
@@ -45,6 +46,12 @@ fn a_run_reports_in_json_and_its_ledger_gives_the_same_epsilon() {
     let epsilon = account["improved"]["epsilon"].as_f64().unwrap();
     assert!((epsilon - bound.improved.epsilon).abs() <= 1e-9, "{epsilon} {}", bound.improved.epsilon);
     assert_eq!(account["steps"], 6);
+    // From the first line on, what all of them cost.
+    let first: serde_json::Value = serde_json::from_str(text(&trained.stdout).lines().next().unwrap()).unwrap();
+    assert_eq!((&first["planned"]["steps"], &first["step"]), (&6.into(), &2.into()));
+    let planned = first["planned"]["epsilon"].as_f64().unwrap();
+    // This noise has no tight price.
+    assert!(account["tight"].is_null() && (planned - epsilon).abs() <= 1e-9, "{planned} {epsilon}");
 }
 
 /// 300 digits in lots of 32: ten batches, so that twelve steps begin a second epoch.
@@ -537,6 +544,25 @@ fn what_is_wrong_gets_a_sentence_and_a_failure() {
         let out = hushgrad(words, &files.0);
         let said = text(&out.stderr);
         assert!(!out.status.success() && said.contains(sentence) && !said.contains("panicked"), "{words}: {said}");
+    }
+    let listed = command("train --data @ --steps 1", &files.0).args(["--layers", "dense 11"]).output().unwrap();
+    let said = text(&listed.stderr);
+    assert!(!listed.status.success() && said.contains("for 11 classes, and the images are of 10"), "{said}");
+}
+
+/// `hushgrad … > /dev/full`.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_output_that_takes_nothing_is_named() {
+    let files = Files::new("full");
+    ledger_of_one(&files);
+    for words in
+        ["account @ledger.json", "train --data @ --lot 30 --steps 1 --json", "train --print-config --synthetic"]
+    {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let out = command(words, &files.0).stdout(full).output().unwrap();
+        let said = text(&out.stderr);
+        assert!(!out.status.success() && said.contains("cannot write to standard output"), "{words}: {said}");
     }
 }
 

@@ -11,7 +11,7 @@ use std::fs;
 use files::{Files, hushgrad, reports, text};
 use hushgrad::{
     accounting::{books::account, ledger::Ledger, sampling::Sampling},
-    train::books::{AllRuns, Cost, DatasetBooks},
+    train::books::{AllRuns, Cost, DatasetBooks, SetName},
 };
 
 /// What the last line of a run says of all runs.
@@ -77,6 +77,9 @@ fn a_run_that_goes_on_is_counted_once_and_one_that_nobody_entered_in_full() {
     let files = Files::new("once");
     all_runs(&files, "--data @ --books @books --steps 4 --out @run.json");
     fs::copy(files.0.join("run.json"), files.0.join("copy.json")).unwrap();
+    // Without its books it does not go on.
+    let alone = hushgrad("train --data @ --resume @run.json --steps 10", &files.0);
+    assert!(!alone.status.success() && text(&alone.stderr).contains("counted in books"), "{}", text(&alone.stderr));
     let on = all_runs(&files, "--data @ --books @books --resume @run.json --steps 10 --ledger @l.json");
     assert!(same(epsilon(&on), cost(&ledger(&files, "l.json"))), "{on:?}");
     // Twice from one file: what both have in common is counted once, and what each added by itself.
@@ -152,8 +155,8 @@ fn several_programs_share_books() {
         assert!(child.wait().unwrap().success());
     }
     let books = DatasetBooks::from_json("books", &fs::read(files.0.join("books")).unwrap()).unwrap();
-    let digits = hushgrad::data::own_files::load(&files.0).unwrap().train.digest();
-    let steps: Vec<u64> = books.runs(&digits).iter().map(|entry| entry.released.as_ref().unwrap().steps()).collect();
+    let digits = SetName::of(&hushgrad::data::own_files::load(&files.0).unwrap().train);
+    let steps: Vec<u64> = books.runs(&digits).map(|entry| entry.released.as_ref().unwrap().steps()).collect();
     assert_eq!(steps, [30; 4]);
     #[cfg(unix)]
     {

@@ -240,7 +240,7 @@ mod signals {
     use hushgrad::{
         accounting::{books::account, pld::TOLERANCE},
         rng::NotPrivateReplay,
-        train::books::{Cost, DatasetBooks},
+        train::books::{Cost, DatasetBooks, SetName},
     };
 
     use super::*;
@@ -393,8 +393,8 @@ mod signals {
             assert!(in_run >= shown && in_ledger >= shown, "{place}: {shown} shown, {in_run} {in_ledger} written");
             assert!(in_run >= step && standing.is_none_or(|standing| step >= standing), "{place}: {step} {standing:?}");
             let books = DatasetBooks::from_json("books", &fs::read(files.0.join("books.json")).unwrap()).unwrap();
-            let digits = hushgrad::data::own_files::load(&files.0).unwrap().train.digest();
-            let in_books: u64 = books.runs(&digits).iter().map(|entry| entry.released.as_ref().unwrap().steps()).sum();
+            let digits = SetName::of(&hushgrad::data::own_files::load(&files.0).unwrap().train);
+            let in_books: u64 = books.runs(&digits).map(|entry| entry.released.as_ref().unwrap().steps()).sum();
             assert!(in_books >= in_run.min(in_ledger) && in_books >= shown, "{place}: {in_books} {in_run} {shown}");
             let Cost::Bounded { epsilon: all, .. } = books.all_runs(&digits, 1e-5).cost else { panic!("{place}") };
             let own = account(&released, 1e-5).unwrap().tight.unwrap().value;

@@ -117,7 +117,7 @@ function build(say) {
   const tick = make("label", { className: "tick" }, poster, say("Load nothing before the reader clicks"));
   const title = make("h2", { id: "embed-title", textContent: say("In a page of yours") });
   dialog = make("dialog", { className: "embed-dialog" }, title,
-    make("p", { textContent: say("A frame in which all is set as it is here. It trains on the reader's machine, and sends nothing anywhere.") }),
+    make("p", { textContent: say("A frame in which all is set as it is here. It trains on the reader's machine. Your page hears settings and results, no images and no model.") }),
     make("div", { className: "choices" }, sizeLabel, viewLabel, controlsLabel, themeLabel, tick), preview,
     snippet("frame", say("A frame"), say("Works wherever HTML is let through."), say("Copied: a frame.")),
     snippet("element", say("The element"), say("Fits its height to what is in it, follows the page's theme, has methods and events."), say("Copied: the element.")),

@@ -18,15 +18,18 @@ const fn is_right_to_left(letter: char) -> bool {
 pub fn quoted(name: &str, most: usize) -> String {
     let plain = name.chars().take(most).map(|letter| if is_hidden(letter) { '\u{fffd}' } else { letter });
     let cut = if name.chars().nth(most).is_some() { "…" } else { "" };
-    let quoted: String = plain.chain(cut.chars()).collect();
-    if quoted.chars().any(is_right_to_left) { format!("\u{2068}{quoted}\u{2069}") } else { quoted }
+    isolated(plain.chain(cut.chars()).collect())
 }
 
-/// A name as it is kept: at most `most` letters, none of them hidden.
+fn isolated(name: String) -> String {
+    if name.chars().any(is_right_to_left) { format!("\u{2068}{name}\u{2069}") } else { name }
+}
+
+/// A name as it is kept: at most `most` letters, none of them hidden; isolated, as [`quoted`] ones are, where it has letters from right to left.
 #[must_use]
 pub fn kept(name: &str, most: usize) -> String {
     let kept: String = name.trim().chars().filter(|letter| !is_hidden(*letter)).take(most).collect();
-    kept.trim_end().to_owned()
+    isolated(kept.trim_end().to_owned())
 }
 
 #[cfg(test)]
@@ -39,7 +42,9 @@ mod tests {
         assert_eq!(quoted(turned, 80), "evil\u{fffd}gnp.exe\u{fffd}\u{fffd}");
         assert_eq!(kept(turned, 80), "evilgnp.exe");
         assert_eq!((quoted("abcdef", 3).as_str(), quoted("abc", 3).as_str()), ("abc…", "abc"));
-        assert_eq!(quoted("שלום", 80), "\u{2068}שלום\u{2069}");
+        for name in [quoted("שלום", 80), kept("שלום", 80), kept(&kept("שלום", 80), 4)] {
+            assert_eq!(name, "\u{2068}שלום\u{2069}");
+        }
         // Joiners belong to letters.
         assert_eq!(kept(" 👩\u{200d}🔬 ", 9), "👩\u{200d}🔬");
     }

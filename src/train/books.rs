@@ -1,20 +1,25 @@
-//! What all runs on the same digits released: a small file of entries under the digits' digest ([`Dataset::digest`](crate::data::Dataset::digest)).
+//! What all runs on the same digits released: a small file of entries under the digits' digest ([`Dataset::digest`](crate::data::Dataset::digest)). Sets with
+//! the same first thousand examples count as one ([`Dataset::opening_digest`](crate::data::Dataset::opening_digest)), as they do on the page: a set with one example less holds the others all the same.
 //!
 //! An entry holds what *one program's run* released, each release once: a run that continues a file whose releases are in these books enters only
 //! what it adds. Releases that are not known to be in the books are counted again, so the sum may be too large and is never too small.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::accounting::{
-    composition::{self, Total},
-    ledger::Ledger,
-    sampling::NeighbouringRelation,
+use crate::{
+    accounting::{
+        composition::{self, Total},
+        ledger::Ledger,
+        sampling::NeighbouringRelation,
+    },
+    data::Dataset,
 };
 
 const FORMAT: &str = "hushgrad-books";
-const VERSION: u32 = 1;
+/// Version 1 had no openings.
+const VERSION: u32 = 2;
 /// A larger file is not read: a thousand runs take a megabyte, and sixteen with the widest envelopes there are take as much.
 pub const LARGEST: usize = 256 << 20;
 
@@ -26,6 +31,23 @@ pub struct DatasetBooks {
     version: u32,
     /// For each digest the runs on these digits, in the order in which they began.
     digits: BTreeMap<String, Vec<Entry>>,
+    /// For each beginning of a set the digests of the sets that begin so.
+    #[serde(default)]
+    openings: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// How books know a set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetName {
+    digest: String,
+    opening: String,
+}
+
+impl SetName {
+    #[must_use]
+    pub fn of(set: &Dataset) -> Self {
+        Self { digest: set.digest(), opening: set.opening_digest() }
+    }
 }
 
 /// What one run released on the digits.
@@ -75,7 +97,7 @@ pub enum Cost {
 
 impl Default for DatasetBooks {
     fn default() -> Self {
-        Self { format: FORMAT.to_owned(), version: VERSION, digits: BTreeMap::new() }
+        Self { format: FORMAT.to_owned(), version: VERSION, digits: BTreeMap::new(), openings: BTreeMap::new() }
     }
 }
 
@@ -119,32 +141,34 @@ impl DatasetBooks {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// The runs on `digits`.
-    #[must_use]
-    pub fn runs(&self, digits: &str) -> &[Entry] {
-        self.digits.get(digits).map_or(&[], Vec::as_slice)
+    /// The runs on `set`, and on sets that begin as it does.
+    pub fn runs<'a>(&'a self, set: &'a SetName) -> impl Iterator<Item = &'a Entry> {
+        let alike = self.openings.get(&set.opening).into_iter().flatten().filter(|digest| **digest != set.digest);
+        alike.chain([&set.digest]).filter_map(|digest| self.digits.get(digest)).flatten()
     }
 
     /// Enters `entry`, which replaces the same run's earlier entry.
-    pub fn enter(&mut self, digits: &str, entry: Entry) {
-        let runs = self.digits.entry(digits.to_owned()).or_default();
+    pub fn enter(&mut self, set: &SetName, entry: Entry) {
+        self.openings.entry(set.opening.clone()).or_default().insert(set.digest.clone());
+        self.version = VERSION;
+        let runs = self.digits.entry(set.digest.clone()).or_default();
         match runs.iter_mut().find(|earlier| earlier.run == entry.run) {
             Some(earlier) => *earlier = entry,
             None => runs.push(entry),
         }
     }
 
-    /// Whether these books hold all releases on `digits` of the run file with this SHA-256.
+    /// Whether these books hold all releases on `set` of the run file with this SHA-256.
     #[must_use]
-    pub fn counts(&self, digits: &str, file: &str) -> bool {
-        self.runs(digits).iter().any(|entry| entry.files.iter().any(|known| known == file))
+    pub fn counts(&self, set: &SetName, file: &str) -> bool {
+        self.runs(set).any(|entry| entry.files.iter().any(|known| known == file))
     }
 
-    /// What the runs on `digits` cost one example together at `delta`, for somebody who sees all of them. Each is priced as it happened; if one has no
+    /// What the runs on `set` cost one example together at `delta`, for somebody who sees all of them. Each is priced as it happened; if one has no
     /// guarantee, all together have none.
     #[must_use]
-    pub fn all_runs(&self, digits: &str, delta: f64) -> AllRuns {
-        let runs = self.runs(digits);
+    pub fn all_runs(&self, set: &SetName, delta: f64) -> AllRuns {
+        let runs: Vec<&Entry> = self.runs(set).collect();
         let released: Option<Vec<&Ledger>> = runs.iter().map(|entry| entry.released.as_ref()).collect();
         let cost = match released.map(|ledgers| composition::total_per_example(&ledgers, delta)) {
             Some(Ok(Total { epsilon, delta, neighbours })) => Cost::Bounded { epsilon, delta, neighbours },
@@ -186,8 +210,13 @@ mod tests {
         Entry { run: run.into(), name: run.into(), released: steps.map(ledger), files: vec![format!("file of {run}")] }
     }
 
-    fn epsilon(books: &DatasetBooks, digits: &str) -> Option<f64> {
-        match books.all_runs(digits, 1e-5).cost {
+    /// A set that begins as no other does.
+    fn set(name: &str) -> SetName {
+        SetName { digest: name.to_owned(), opening: format!("{name}…") }
+    }
+
+    fn epsilon(books: &DatasetBooks, name: &str) -> Option<f64> {
+        match books.all_runs(&set(name), 1e-5).cost {
             Cost::Bounded { epsilon, .. } => Some(epsilon),
             Cost::NoGuarantee { .. } => None,
         }
@@ -196,34 +225,60 @@ mod tests {
     #[test]
     fn runs_on_the_same_digits_add_up_and_others_do_not() {
         let mut books = DatasetBooks::default();
-        assert_eq!((books.runs("a").len(), epsilon(&books, "a")), (0, Some(0.0)));
-        books.enter("a", entry("1", Some(3)));
-        books.enter("a", entry("2", Some(4)));
-        books.enter("b", entry("3", Some(1)));
+        assert_eq!((books.runs(&set("a")).count(), epsilon(&books, "a")), (0, Some(0.0)));
+        books.enter(&set("a"), entry("1", Some(3)));
+        books.enter(&set("a"), entry("2", Some(4)));
+        books.enter(&set("b"), entry("3", Some(1)));
         // The same run, later.
-        books.enter("a", entry("1", Some(6)));
+        books.enter(&set("a"), entry("1", Some(6)));
         let cost = |steps| account(&ledger(steps), 1e-5).unwrap().tight.unwrap().value;
-        assert_eq!((books.runs("a").len(), epsilon(&books, "a")), (2, Some(cost(10))));
+        assert_eq!((books.runs(&set("a")).count(), epsilon(&books, "a")), (2, Some(cost(10))));
         assert_eq!(epsilon(&books, "b"), Some(cost(1)));
-        assert!(books.counts("a", "file of 2") && !books.counts("b", "file of 2") && !books.counts("a", "another"));
+        assert!(
+            books.counts(&set("a"), "file of 2")
+                && !books.counts(&set("b"), "file of 2")
+                && !books.counts(&set("a"), "another")
+        );
         assert_eq!(DatasetBooks::from_json("books", books.to_json().as_bytes()), Ok(books.clone()));
-        books.enter("a", entry("4", None));
+        books.enter(&set("a"), entry("4", None));
         assert_eq!((epsilon(&books, "a"), epsilon(&books, "b")), (None, Some(cost(1))));
-        let AllRuns { runs: 3, cost: Cost::NoGuarantee { reason } } = books.all_runs("a", 1e-5) else { panic!() };
+        let AllRuns { runs: 3, cost: Cost::NoGuarantee { reason } } = books.all_runs(&set("a"), 1e-5) else { panic!() };
         assert_eq!(reason, "one of them has none");
+    }
+
+    /// Of the two neither digest is the other's, and 1999 of 2000 examples are in both.
+    #[test]
+    fn a_set_with_an_example_less_has_the_same_books_and_so_has_one_in_another_order() {
+        let all = crate::data::synthetic::dataset(1, 0, 2000);
+        let part = |keep: &dyn Fn(usize) -> bool| {
+            let kept: Vec<usize> = (0..all.len()).filter(|i| keep(*i)).collect();
+            let images: Vec<u8> = kept.iter().flat_map(|&i| all.image(i).to_vec()).collect();
+            let labels: Vec<u8> = kept.iter().map(|&i| all.labels[i]).collect();
+            SetName::of(&Dataset::new("a part", images, labels))
+        };
+        let mut books = DatasetBooks::default();
+        books.enter(&SetName::of(&all), entry("1", Some(3)));
+        for (set, known) in [(part(&|_| true), 1), (part(&|i| i != 1500), 1), (part(&|i| i >= 1000), 0)] {
+            assert_eq!(books.runs(&set).count(), known, "{set:?}");
+        }
+        // Of before, where nothing was known of beginnings.
+        let of_before = books.to_json().replacen("\"version\":2", "\"version\":1", 1);
+        let of_before = format!("{}}}", of_before.split_once(",\"openings\"").unwrap().0);
+        let read = DatasetBooks::from_json("books", of_before.as_bytes()).unwrap();
+        assert_eq!(read.runs(&SetName::of(&all)).count(), 1);
     }
 
     #[test]
     fn what_is_no_books_is_refused_by_name() {
         let read = |text: &str| DatasetBooks::from_json("my books", text.as_bytes()).unwrap_err().to_string();
         let mut books = DatasetBooks::default();
-        books.enter("a", entry("1", Some(3)));
+        books.enter(&set("a"), entry("1", Some(3)));
         let json = books.to_json();
         for (text, sentence) in [
             (String::new(), "EOF"),
             (json[..json.len() / 2].to_owned(), "EOF"),
             (json.replace("hushgrad-books", "hushgrad-run"), "its format is “hushgrad-run”"),
-            (json.replacen("\"version\":1", "\"version\":2", 1), "later version"),
+            (json.replacen("\"version\":2", "\"version\":3", 1), "later version"),
             (json.replace("\"count\":3", "\"count\":0"), "cannot have happened"),
             (json.replace("\"files\"", "\"filez\""), "filez"),
         ] {

@@ -28,6 +28,9 @@ pub struct RunFile {
     /// The clip of each step, where it follows the gradients' norms: public, as it follows from what was released.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clips: Vec<f32>,
+    /// Whether the tool's books count it: without books it does not go on, as they would miss what it adds.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_books: bool,
 }
 
 impl RunFile {
@@ -45,6 +48,7 @@ impl RunFile {
             momentum,
             average,
             clips: Vec::new(),
+            in_books: false,
         }
     }
 

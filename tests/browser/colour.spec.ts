@@ -43,7 +43,7 @@ test("one image is followed through the network, by hand and in slow motion", as
   await hook(page, "step-once").click();
   const says = page.getByTestId("follow-says");
   // The end of the way is shown first: what the noise did.
-  await expect(says).toContainText("There it is lost.");
+  await expect(says).toContainText("the stage shows.");
   await expect(follow.locator(".follow-way li")).toHaveCount(6);
   const at = page.getByTestId("follow-at");
   await at.fill("0");
@@ -62,7 +62,7 @@ test("one image is followed through the network, by hand and in slow motion", as
   });
   const seen = () => page.evaluate(() => (window as unknown as { seen: string[] }).seen.join(" | "));
   await page.getByTestId("follow-play").click();
-  await expect.poll(seen, { timeout: 60_000 }).toMatch(/Pixels: 784[^]*Max-pooling[^]*And back[^]*There it is lost\./);
+  await expect.poll(seen, { timeout: 60_000 }).toMatch(/Pixels: 784[^]*Max-pooling[^]*And back[^]*the stage shows\./);
   // Another image has another way.
   const ringed = page.locator("button[aria-pressed=true]").and(page.getByRole("button", { name: /, \d+ of the / }));
   const others = page.locator("button[aria-pressed=false]").and(page.getByRole("button", { name: /, \d+ of the / }));

@@ -61,7 +61,7 @@ test("who pays for privacy: bars, sentence and pictures are those of the counts"
     lost.push(bare - run);
   }
   const most = Math.max(...lost);
-  const said = /^The (\d) pays most: ([\d.]+)% of them are read right, and ([\d.]+)% without privacy\./.exec((await page.getByTestId("pays-most").textContent())!)!;
+  const said = /^In these counts the (\d) pays most: ([\d.]+)% of them are read right, and ([\d.]+)% without privacy\./.exec((await page.getByTestId("pays-most").textContent())!)!;
   expect(lost[Number(said[1])]).toBeGreaterThan(most - 0.11);
   expect(Math.abs(Number(said[3]) - Number(said[2]) - most)).toBeLessThan(0.21);
   await expect(rows.nth(Number(said[1]))).toHaveClass(/most/);

@@ -177,7 +177,7 @@ async function shown(page: Page, step: Step, name: string, known: Known): Promis
     case "turned-open":
       return (await group(4))!;
     case "pays-most":
-      return /The (\d) pays most/.exec(await text("pays-most"))![1];
+      return /the (\d) pays most/.exec(await text("pays-most"))![1];
     case "norm-0":
     case "norm-1":
       return text(name);

@@ -142,7 +142,8 @@
 //! - The bound on each example's contribution really holds for the sums that ran. A ledger is its author's word.
 //! - Noise is as of real numbers, unless the release names a [`rounding::Grid`].
 //! - Elementary and distribution functions are as accurate as their libraries say; truncation and discretisation are bounded and added. Rényi
-//!   accounting of Student-t, variance gamma and generalised Gaussian noise adds an *estimate* of its quadrature's error.
+//!   accounting of Student-t, variance gamma and generalised Gaussian noise, of envelopes of more than 96 entries, and of other noise than Gaussian under a
+//!   clip (but of a table) adds an *estimate* of what quadrature and series leave out.
 //!
 //! # What is refused
 //!

@@ -1,6 +1,6 @@
 //! `hushgrad account`: ε of a ledger, and what it leaves to an attacker.
 
-use std::{error::Error, io::Write as _, path::PathBuf};
+use std::{error::Error, path::PathBuf};
 
 use hushgrad::accounting::{
     books::{Books, of_one_example},
@@ -14,7 +14,7 @@ use hushgrad::accounting::{
 };
 use serde_json::json;
 
-use super::given;
+use super::{given, out::say};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -98,15 +98,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         format!("{account}{gaussian}{attack}{choice}")
     };
     say(&said)
-}
-
-/// To standard output.
-pub fn say(text: &str) -> Result<(), Box<dyn Error>> {
-    match writeln!(std::io::stdout(), "{text}") {
-        // Whoever reads has read enough.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        written => Ok(written?),
-    }
 }
 
 /// Points of the privacy curve, all of which hold at once: ε at δ, and where tight accounting has a price, δ at other ε.

@@ -18,6 +18,7 @@ use hushgrad::{
 
 use crate::{
     measured::{loss, moments, trained},
+    out::{is_read, say},
     train::settings,
 };
 
@@ -83,12 +84,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let trial = Trial { arguments, config, train: drawn.train, held_out: drawn.test, factory };
 
     let start = trial.of(&vec![1.0; arguments.phases as usize], arguments.seed)?;
-    println!(
+    say(&format!(
         "constant noise: scale {}, held-out loss {:.4}, accuracy {:.2} %",
         start.scale,
         start.loss,
         100.0 * start.accuracy
-    );
+    ))?;
     let mut annealing = Annealing::new(arguments.phases as usize, start.loss, 0.01 * start.loss);
     let mut rng = NotPrivateReplay::new(arguments.seed);
     for proposal in 1..=arguments.proposals {
@@ -96,15 +97,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         let found = trial.of(&factors, arguments.seed)?;
         let (temperature, _) = annealing.now();
         let taken = annealing.judge(&factors, found.loss, &mut rng);
-        println!(
+        let line = format!(
             "{proposal:>4}  temperature {temperature:.5}  loss {:.4}  {}  {}",
             found.loss,
             if taken { "taken" } else { "left " },
             words(&factors)
         );
+        if !is_read(&line)? {
+            return Ok(());
+        }
     }
     let (best, loss) = annealing.best();
-    println!("least loss {loss:.4} with factors {}", words(&best));
+    say(&format!("least loss {loss:.4} with factors {}", words(&best)))?;
     // By seeds that the search has not seen: it has picked the luckiest of many runs.
     for (name, factors) in [("constant", vec![1.0; best.len()]), ("annealed", best)] {
         let runs = (1..=JUDGES)
@@ -112,12 +116,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             .collect::<Result<Vec<_>, _>>()?;
         let (mean, deviation) = moments(&runs.iter().map(|run| 100.0 * run.accuracy).collect::<Vec<_>>());
         let (loss, spread) = moments(&runs.iter().map(|run| run.loss).collect::<Vec<_>>());
-        println!(
+        say(&format!(
             "{name}: held-out accuracy {mean:.2} ± {deviation:.2} %, loss {loss:.4} ± {spread:.4}, {JUDGES} other seeds"
-        );
+        ))?;
     }
-    trial.say_optimum(start.scale);
-    Ok(())
+    say(&trial.optimum(start.scale))
 }
 
 /// A recipe whose noise is to be found.
@@ -161,22 +164,23 @@ impl Trial<'_> {
         })
     }
 
-    /// What a quadratic model would have, by the configuration's rates, for some curvatures.
-    fn say_optimum(&self, scale: f64) {
-        println!(
+    /// What a quadratic model would have, by the configuration's rates, for some curvatures, in words.
+    fn optimum(&self, scale: f64) -> String {
+        let mut text =
             "what is best for gradient descent on a quadratic, by these rates, as multiples of the constant noise:"
-        );
+                .to_owned();
         let mut config = self.with(&vec![1.0; self.arguments.phases as usize]);
         config.noise = config.noise.map(|noise| noise.with_scale(scale));
         match Planned::of(&config) {
             Some(planned) => {
                 for curvature in [0.0, 0.001, 0.01] {
                     let factors: Vec<f64> = planned.best(curvature).iter().map(|sigma| sigma / scale).collect();
-                    println!("  curvature {curvature}: {}", words(&factors));
+                    text += &format!("\n  curvature {curvature}: {}", words(&factors));
                 }
             }
-            None => println!("  (known for Gaussian noise, and runs of a million steps at most)"),
+            None => text += "\n  (known for Gaussian noise, and runs of a million steps at most)",
         }
+        text
     }
 }
 

@@ -25,9 +25,9 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{
-    account::say,
     dataset::fitted,
     measured::moments,
+    out::say,
     train::{
         Machine,
         flags::Flags,
@@ -116,7 +116,7 @@ struct Found {
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let digits = arguments.flags.images.found()?;
     let examples = digits.train.len();
-    let config = fitted(config(&arguments.flags, examples)?, &digits)?;
+    let config = fitted(config(&arguments.flags, examples)?, &digits, arguments.flags.layers)?;
     let plan = Plan::new(config, examples as u32)?;
     let steps = plan.config.steps.ok_or("a configuration of the tool has an end")?;
     if let Some(refused) = arguments.mutate.and_then(|mutation| mutation.refused(&plan)) {

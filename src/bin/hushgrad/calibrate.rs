@@ -16,7 +16,7 @@ use hushgrad::accounting::{
 };
 use serde_json::{Value, json};
 
-use super::{account, density, given};
+use super::{density, given, out};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -101,7 +101,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     };
     let target = Target { epsilon: arguments.epsilon, delta: arguments.delta, method, orders: Orders::All };
     let (text, json) = found(arguments, &release, steps, &target)?;
-    account::say(if arguments.json { &json } else { &text })
+    out::say(if arguments.json { &json } else { &text })
 }
 
 /// In words, and as JSON.

@@ -4,6 +4,7 @@ use std::{error::Error, path::PathBuf};
 
 use hushgrad::{
     data::{Digits, Picture, synthetic::colour},
+    model::layers::LayerList,
     train::config::RunConfig,
 };
 
@@ -46,6 +47,8 @@ enum ImagesError {
     Drawn { name: &'static str },
     #[error("--data has {picture} images of {classes} classes, and {name} has {expected}")]
     Other { name: &'static str, picture: Picture, classes: usize, expected: &'static str },
+    #[error("--layers has numbers for {named} classes, and the images are of {classes}: end it in dense {classes}")]
+    Classes { named: usize, classes: usize },
 }
 
 impl Images {
@@ -89,12 +92,15 @@ impl Images {
     }
 }
 
-/// The same run with its model on these images: its layers stay, and their shapes follow.
+/// The same run with its model on these images: its layers stay, and their shapes follow. `listed`: the layers that were listed for these very images.
 ///
 /// # Errors
-/// Where its windows do not fit such images.
-pub fn fitted(config: RunConfig, digits: &Digits) -> Result<RunConfig, Box<dyn Error>> {
+/// Where its windows do not fit such images, or what was listed is for another number of classes.
+pub fn fitted(config: RunConfig, digits: &Digits, listed: Option<LayerList>) -> Result<RunConfig, Box<dyn Error>> {
     let (picture, classes) = (digits.train.picture, digits.train.classes.count());
+    if let Some(named) = listed.map(|layers| layers.classes()).filter(|named| *named != classes) {
+        return Err(ImagesError::Classes { named, classes }.into());
+    }
     let (before, fitted) = (config.model, config.fitted(picture, classes)?);
     if fitted.model != before {
         tell(&format!("on {picture} images of {classes} classes the model is {}", fitted.model));

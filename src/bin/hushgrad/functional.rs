@@ -6,19 +6,22 @@ use clap::ValueEnum;
 use hushgrad::{
     accounting::{books::account, decimal::upper, ledger::Ledger},
     data::{Dataset, Digits},
-    train::functional::{
-        features::{Features, Map},
-        head::{Head, Trial},
-        price::{Budget, Price},
-        release::Released,
-        sums::Sums,
+    train::{
+        books::SetName,
+        functional::{
+            features::{Features, Map},
+            head::{Head, Trial},
+            price::{Budget, Price},
+            release::Released,
+            sums::Sums,
+        },
     },
 };
 use serde_json::json;
 
 use crate::{
-    account::say,
     measured::moments,
+    out::say,
     train::{
         found,
         kept_books::KeptBooks,
@@ -108,7 +111,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     }
     let Digits { train, test, .. } = found(arguments.data.as_deref(), arguments.synthetic)?;
     let name = format!("paid once: {}", features.key());
-    let mut books = books.map(|file| KeptBooks::new(file, train.digest(), name)).transpose()?;
+    let mut books = books.map(|file| KeptBooks::new(file, SetName::of(&train), name)).transpose()?;
     let enter = |released: Option<&Ledger>| -> Result<(), Box<dyn Error>> {
         if let (Some(file), Some(released)) = (&ledger, released) {
             file.write(released.to_json().as_bytes())?;

@@ -8,8 +8,8 @@ use hushgrad::{
 };
 
 use super::{
-    account::say,
     given::{self, Given},
+    out::say,
 };
 
 #[derive(clap::Args)]

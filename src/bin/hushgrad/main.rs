@@ -25,6 +25,8 @@ mod label;
 #[cfg(not(target_arch = "wasm32"))]
 mod measured;
 #[cfg(not(target_arch = "wasm32"))]
+mod out;
+#[cfg(not(target_arch = "wasm32"))]
 mod pretrain;
 #[cfg(not(target_arch = "wasm32"))]
 mod reproduce;

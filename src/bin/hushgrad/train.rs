@@ -14,10 +14,12 @@ use std::{
     io::{self, IsTerminal as _},
     path::{Path, PathBuf},
     process::ExitCode,
+    time::Instant,
 };
 
 use clap::ValueEnum;
 use hushgrad::{
+    accounting::pld::Tight,
     data::{self, Digits},
     engine::{AnyEngine, Engine as _, EngineFactory},
     train::{
@@ -34,7 +36,7 @@ use super::dataset;
 use self::{
     flags::Flags,
     keep::{Files, Keep, Resumed},
-    said::{count, tell},
+    said::{Promise, count, tell},
     signals::{Signal, Signals},
 };
 
@@ -129,7 +131,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     let config =
         settings::configuration(&arguments.flags, digits.train.len(), resumed.as_ref().map(|resumed| &resumed.file))?;
     // A run that goes on stays on the images that it began with.
-    let config = if resumed.is_some() { config } else { dataset::fitted(config, &digits)? };
+    let config = if resumed.is_some() { config } else { dataset::fitted(config, &digits, arguments.flags.layers)? };
     pollster::block_on(train(arguments, config, &digits, files, resumed))
 }
 
@@ -141,10 +143,14 @@ fn print_config(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         Some(examples) => settings::configuration(&arguments.flags, examples, file)?,
         None => {
             let digits = arguments.flags.images.found()?;
-            dataset::fitted(settings::configuration(&arguments.flags, digits.train.len(), file)?, &digits)?
+            dataset::fitted(
+                settings::configuration(&arguments.flags, digits.train.len(), file)?,
+                &digits,
+                arguments.flags.layers,
+            )?
         }
     };
-    super::account::say(&serde_json::to_string_pretty(&config)?)
+    super::out::say(&serde_json::to_string_pretty(&config)?)
 }
 
 fn resumed(arguments: &Arguments) -> Result<Option<Resumed>, Box<dyn Error>> {
@@ -162,7 +168,7 @@ pub fn list_adapters() -> Result<(), Box<dyn Error>> {
     }
     let lines: Vec<String> =
         adapters.iter().enumerate().map(|(number, adapter)| format!("{number}  {adapter}")).collect();
-    super::account::say(&lines.join("\n"))
+    super::out::say(&lines.join("\n"))
 }
 
 async fn train(
@@ -210,7 +216,8 @@ async fn train(
         ProgressBar::new(steps).with_position(session.step_count())
     };
     bar.set_style(ProgressStyle::with_template("{bar:40} {pos}/{len} {elapsed}/{duration} {msg}")?);
-    let mut run = Run { arguments, digits, signals: Signals::listen()?, steps, every, bar };
+    let planned = Promise::of(&session, steps);
+    let mut run = Run { arguments, digits, signals: Signals::listen()?, steps, planned, rest_until: None, every, bar };
     let trained = run.take_steps(&mut session, &mut keep).await;
     run.bar.finish_and_clear();
     // Whatever became of the run, what it released stays released.
@@ -238,6 +245,9 @@ struct Run<'a> {
     signals: Signals,
     /// Of the whole run.
     steps: u64,
+    planned: Option<Promise>,
+    /// No tight ε before this, but at the end.
+    rest_until: Option<Instant>,
     every: u64,
     bar: ProgressBar,
 }
@@ -260,11 +270,11 @@ impl Run<'_> {
                 let report = session.report(Some(accuracy)).await?;
                 let report = Report { test_set: Some(self.digits.test_set), ..report };
                 keep.note(&report);
-                let ends = self.arguments.json && step == self.steps;
-                let all_runs = if ends { keep.all_runs(session.plan().config.delta)? } else { None };
-                let account = if ends { session.account().and_then(Result::ok) } else { None };
-                let at_end = (account.and_then(|account| account.tight), all_runs.as_ref());
-                if !said::announce(self.arguments.json, &self.bar, &report, session.plan(), at_end)? {
+                let ends = step == self.steps;
+                let together = ends && self.arguments.json;
+                let all_runs = if together { keep.all_runs(session.plan().config.delta)? } else { None };
+                let bounds = said::Bounds { planned: self.planned, tight: self.tight(session, ends), all_runs };
+                if !said::announce(self.arguments.json, &self.bar, &report, session.plan(), &bounds)? {
                     // Whoever reads has read enough.
                     return Ok(End::Complete(None));
                 }
@@ -277,6 +287,17 @@ impl Run<'_> {
                 .suspend(|| tell(&format!("of the test images turned a quarter it reads {:.2} %", 100.0 * accuracy)));
         }
         Ok(End::Complete(last.map(Box::new)))
+    }
+
+    /// Tight ε of what ran, where there is one: at the end, and before it as often as that takes a twentieth of the time.
+    fn tight(&mut self, session: &Session<AnyEngine>, ends: bool) -> Option<Tight> {
+        let start = Instant::now();
+        if !ends && self.rest_until.is_some_and(|until| start < until) {
+            return None;
+        }
+        let account = session.account().and_then(Result::ok);
+        self.rest_until = Some(Instant::now() + 19 * start.elapsed());
+        account.and_then(|account| account.tight)
     }
 
     /// Features of all training images, where the model takes some; the signal that ended it, if one did.
@@ -302,7 +323,9 @@ impl Run<'_> {
                 let (name, step) = (signal.name(), session.step_count());
                 let kept = if keep.keeps() { "all that was released is written" } else { "nothing is kept of the run" };
                 let spent = said::spent(&session.privacy()?);
-                tell(&format!("ended by {name} after {step} of {}: {spent}; {kept}", count(self.steps, "step")));
+                let planned = self.planned.map(|planned| planned.in_words(step)).unwrap_or_default();
+                let of = count(self.steps, "step");
+                tell(&format!("ended by {name} after {step} of {of}: {spent}{planned}; {kept}"));
             }
         }
         if let Some(all) = keep.all_runs(session.plan().config.delta)?

@@ -15,11 +15,11 @@ pub enum Mutation {
     DoubleSampling,
     /// Batches are the same in every epoch, one after the other, and priced as lots that are drawn anew (shuffled once; Chua et al. 2024).
     FixedBatches,
-    /// The sum is divided by the lot that was drawn (opacus #819: a divisor that depends on the data).
+    /// The sum is divided by the lot that was drawn (as discussed in opacus #819: a divisor that depends on the data).
     DrawnLot,
-    /// The noise that the mean needs is added to the sum (jax_privacy #383).
+    /// The noise that the mean needs is added to the sum (sum and mean confused, as in jax_privacy #383).
     NoiseOfMean,
-    /// Norms within the clip are counted and released with each step, and the gradient's noise is what the books say of both (opacus #807).
+    /// Norms within the clip are counted and released with each step, and the gradient's noise is what the books say of both.
     CountUnpaid,
 }
 

@@ -14,6 +14,7 @@ use crate::{
     engine::Backend,
     train::{
         config::Start,
+        projection,
         report::{OrderedEpsilon, Privacy},
         run_file::RunCard,
     },
@@ -53,6 +54,15 @@ impl Bounds {
     }
 }
 
+/// What the bounds of a label count.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Counted {
+    /// All planned steps: whenever the training stopped, this holds. `ran` of them did, which by themselves cost ε `so_far`.
+    Planned { ran: u64, so_far: f64 },
+    /// What ran: it is not known that so many steps were planned, and no more.
+    Ran,
+}
+
 /// The label of a training.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PrivacyLabel {
@@ -60,8 +70,9 @@ pub struct PrivacyLabel {
     /// What the training was of: names and values.
     pub about: Vec<(&'static str, String)>,
     pub delta: f64,
-    /// Noisy sums that were released.
+    /// Noisy sums that [`PrivacyLabel::bounds`] count.
     pub releases: u64,
+    pub counted: Counted,
     pub unit: String,
     pub neighbours: String,
     pub sampling: String,
@@ -76,11 +87,21 @@ pub struct PrivacyLabel {
 }
 
 impl PrivacyLabel {
-    /// The label of what `books` hold, at `delta`. Without books it says that there is no guarantee.
+    /// The label of what `books` hold, at `delta`, and of the planned steps that are left, where the run follows its plan. Without books it says that
+    /// there is no guarantee.
     ///
     /// # Errors
     /// What the accountant refuses for another reason than that there is no bound.
     pub fn new(books: Option<&Books>, delta: f64, subject: Subject) -> Result<Self, PrivacyError> {
+        let plan = books.zip(subject.card).and_then(|(books, card)| planned(books, card));
+        let counted = match (books, &plan) {
+            (Some(ran), Some(_)) => {
+                let so_far = bounds(ran, delta)?.map_or(f64::INFINITY, |bounds| bounds.epsilon());
+                Counted::Planned { ran: ran.ledger().steps(), so_far }
+            }
+            _ => Counted::Ran,
+        };
+        let books = plan.as_ref().or(books);
         let ledger = books.map(Books::ledger);
         let refused = subject.card.and_then(|card| match &card.report.privacy {
             Privacy::NoGuarantee { reason } => Some(reason.clone()),
@@ -106,6 +127,7 @@ impl PrivacyLabel {
             about: subject.card.map(about).unwrap_or_default(),
             delta,
             releases: ledger.map_or(0, Ledger::steps),
+            counted,
             unit: each(|release| release.unit.to_string()),
             neighbours: each(|release| release.sampling.neighbours().to_string()),
             sampling: each(|release| release.sampling.to_string()),
@@ -115,6 +137,15 @@ impl PrivacyLabel {
             uncovered: uncovered(subject.card),
         })
     }
+}
+
+/// The books of all planned steps, where what ran is their beginning.
+fn planned(ran: &Books, card: &RunCard) -> Option<Books> {
+    let plan = projection::planned(&card.config, card.train, card.config.steps?).ok()?;
+    let (whole, ran) = (plan.ledger(), ran.ledger());
+    let begins = whole.releases().starts_with(ran.releases())
+        && Event::followed(&[], whole.events(), ran.steps()) == ran.events();
+    begins.then_some(plan)
 }
 
 /// The releases of a ledger that happened.

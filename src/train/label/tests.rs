@@ -1,5 +1,5 @@
 use super::{
-    facts::{ACCUSED, PrivacyLabel, Subject, of_a_hundred},
+    facts::{ACCUSED, Counted, PrivacyLabel, Subject, of_a_hundred},
     *,
 };
 use crate::{
@@ -10,7 +10,13 @@ use crate::{
         risk::{AttackBound, EpsilonDelta, GaussianPrivacy, PrivacyCurve},
         sampling::Sampling,
     },
-    train::{config::RunConfig, projection},
+    engine::{Backend, EngineInfo},
+    train::{
+        config::RunConfig,
+        projection,
+        report::{Privacy, PrivacyBound, Report},
+        run_file::RunCard,
+    },
 };
 
 const DELTA: f64 = 1e-5;
@@ -54,6 +60,62 @@ fn numbers_are_the_accountant_s() {
     let found = f64::from(bounds.found);
     assert!((-0.1..1.1).contains(&(found - finer)) && found <= (100.0 * alone).ceil(), "{found} {finer} {alone}");
     assert!(bounds.found > ACCUSED);
+}
+
+fn card(config: &RunConfig, books: &Books) -> RunCard {
+    let report = Report {
+        step: books.ledger().steps(),
+        epoch: 0.0,
+        training_seconds: 0.1,
+        learning_rate: 0.5,
+        test_accuracy: None,
+        test_set: None,
+        denoise_factor: 1.0,
+        privacy: Privacy::Bounded(PrivacyBound::new(DELTA, &books.renyi(DELTA).unwrap(), books.ledger())),
+        complete: false,
+        counted: Default::default(),
+    };
+    RunCard {
+        name: "a run".to_owned(),
+        note: String::new(),
+        config: config.clone(),
+        engine: EngineInfo { backend: Backend::Cpu, device: "test".into() },
+        data: "MNIST".to_owned(),
+        train: 60_000,
+        test: 10_000,
+        report,
+        accuracy: None,
+        accuracy_curve: vec![],
+        improved_curve: vec![],
+        classic_curve: vec![],
+    }
+}
+
+/// Whoever stops early has seen what was released: the plan is what holds, and comes first.
+#[test]
+fn a_run_that_stopped_early_is_told_by_its_plan() {
+    let config = RunConfig { steps: Some(400), ..RunConfig::default() };
+    let after = |steps| projection::planned(&config, 60_000, steps).unwrap();
+    let card = card(&config, &after(100));
+    let subject = Subject { card: Some(&card), ..Subject::default() };
+    let (label, whole) = (of(&after(100), subject), of(&after(400), subject));
+    assert_eq!((label.releases, &label.bounds), (400, &whole.bounds));
+    let so_far = after(100).tight(DELTA).unwrap().value;
+    assert_eq!(label.counted, Counted::Planned { ran: 100, so_far });
+    assert!(so_far < 0.8 * label.bounds.as_ref().unwrap().epsilon());
+    for format in [Format::Html, Format::Markdown] {
+        let says = |label: &PrivacyLabel, what: &str| write(label, format).contains(what);
+        assert!(
+            says(&label, "All 400 planned steps: it holds whenever")
+                && says(&label, "The 100 steps that ran, if nobody")
+        );
+        assert!(!says(&whole, "so far"));
+        // Of other releases than were planned, and of a ledger alone, no plan is known.
+        let other = gaussian(Sampling::Poisson { rate: 0.01 }, 1.1, 100);
+        for subject in [subject, Subject::default()] {
+            assert!(says(&of(&other, subject), "The 100 steps that ran: it holds if nobody"));
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A label as headed lines.
 
-use super::facts::{ACCUSED, Bounds, PrivacyLabel};
+use super::facts::{ACCUSED, Bounds, Counted, PrivacyLabel};
 use crate::accounting::decimal::upper;
 
 /// Decimals of an ε.
@@ -50,17 +50,28 @@ pub fn sections(label: &PrivacyLabel) -> Vec<Section> {
         ]),
     ));
     if let Ok(bounds) = &label.bounds {
-        all.push(("How much", how_much(bounds, label.delta)));
+        all.push(("How much", how_much(label, bounds)));
     }
     all.push(("Tuning, and other runs", vec![("Together".to_owned(), label.tuning.clone())]));
     all
 }
 
-fn how_much(bounds: &Bounds, delta: f64) -> Vec<(String, String)> {
+fn how_much(label: &PrivacyLabel, bounds: &Bounds) -> Vec<(String, String)> {
     let renyi = |name: &str, found: crate::train::report::OrderedEpsilon| {
         (format!("ε ≤ {}", upper(found.epsilon, DECIMALS)), format!("Rényi accounting, order {}, {name}", found.order))
     };
-    let mut rows = vec![("δ".to_owned(), format!("{delta:e}"))];
+    let steps = label.releases;
+    let holds = match label.counted {
+        Counted::Planned { .. } => {
+            format!(
+                "All {steps} planned steps: it holds whenever the training stopped, if they were planned before it began."
+            )
+        }
+        Counted::Ran => format!(
+            "The {steps} steps that ran: it holds if nobody decided when to stop by what the releases showed. It is not known how many were planned."
+        ),
+    };
+    let mut rows = vec![("Counted".to_owned(), holds), ("δ".to_owned(), format!("{:e}", label.delta))];
     rows.extend(bounds.tight.as_ref().map(|(epsilon, rigor)| {
         (
             format!("ε ≤ {}", upper(*epsilon, DECIMALS)),
@@ -73,6 +84,12 @@ fn how_much(bounds: &Bounds, delta: f64) -> Vec<(String, String)> {
         let what = format!("Gaussian differential privacy (Dong, Roth and Su 2022): {}", fit.in_words(DECIMALS));
         (format!("μ ≤ {}", upper(fit.mu, DECIMALS)), what)
     }));
+    if let Counted::Planned { ran, so_far } = label.counted
+        && ran < steps
+    {
+        let what = format!("The {ran} steps that ran, if nobody decided when to stop by what the releases showed.");
+        rows.push((format!("ε ≤ {} so far", upper(so_far, DECIMALS)), what));
+    }
     rows
 }
 

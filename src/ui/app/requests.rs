@@ -113,7 +113,7 @@ fn list(page: Page, of: [RwSignal<Vec<NetworkRequest>>; 3], cached: RwSignal<Vec
     let policy = browser::content_policy();
     view! {
         <p data-testid="requests-count">{text_fn(count)}</p>
-        <p>{t!("They only fetch files; none carries anything of yours. The browser itself sees to it: this page came with the rule below, by which it may connect to its own address and to nothing else. Your browser's developer tools show the same under Network.")}</p>
+        <p>{t!("They only fetch files; the program sends nothing of yours. A part of that the browser enforces: this page came with the rule below, by which it may connect to its own address and to nothing else. Your browser's developer tools show the same under Network.")}</p>
         <p><code>{policy}</code></p>
         <div class="scroll" tabindex="0" role="region" aria-label=t!("Requests")>
             <table><thead><tr><th scope="col">{t!("File")}</th><th scope="col">{t!("Size")}</th><th scope="col">{t!("When")}</th><th scope="col">{t!("What for")}</th></tr></thead>

@@ -1,4 +1,5 @@
-//! What a run that was handed in is said to have reached: `handed-in=400,0.9063,0.536&by=Ada`. The settings stand beside it, as in any
+//! What a run that was handed in is said to have reached: `handed-in=400,0.9063,0.536,1000&by=Ada`: after 400 of 1000 planned steps, which cost 0.536; links of
+//! before end after ε. The settings stand beside it, as in any
 //! link. All of it is its author's word, as whoever can write a link can write any.
 
 use super::encoding::{encode, pairs};
@@ -25,8 +26,10 @@ pub struct HandedIn {
     pub steps: u64,
     /// Share of the test digits.
     pub accuracy: f64,
-    /// `None`: no guarantee.
+    /// Of all planned steps; `None`: no guarantee.
     pub epsilon: Option<f64>,
+    /// How many are planned, where that is known.
+    pub planned: Option<u64>,
 }
 
 /// Reads it, where the link says it, or says in a sentence what was wrong.
@@ -36,10 +39,7 @@ pub fn read(query: &str) -> (Option<HandedIn>, Vec<String>) {
     let value = |name: &str| pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
     let Some(said) = value(KEY) else { return (None, vec![]) };
     match numbers(said) {
-        Some((steps, accuracy, epsilon)) => (
-            Some(HandedIn { name: kept(value(BY).unwrap_or_default(), LONGEST_NAME), steps, accuracy, epsilon }),
-            vec![],
-        ),
+        Some(said) => (Some(HandedIn { name: kept(value(BY).unwrap_or_default(), LONGEST_NAME), ..said }), vec![]),
         None => {
             let problem = t!(
                 "In the link, {key} must be steps, accuracy and ε, such as 400,0.906,0.536, with {none} for no ε; “{said}” is not, and is left aside.",
@@ -52,16 +52,20 @@ pub fn read(query: &str) -> (Option<HandedIn>, Vec<String>) {
     }
 }
 
-fn numbers(said: &str) -> Option<(u64, f64, Option<f64>)> {
+fn numbers(said: &str) -> Option<HandedIn> {
+    let whole = |said: &str| decimal(said).filter(|n| (1.0..=MOST_STEPS).contains(n) && n.fract() == 0.0);
     let mut parts = said.split(',');
-    let mut part = |most: f64| decimal(parts.next()?).filter(|value| (0.0..=most).contains(value));
-    let (steps, accuracy) = (part(MOST_STEPS)?, part(1.0)?);
+    let steps = whole(parts.next()?)? as u64;
+    let accuracy = decimal(parts.next()?).filter(|share| (0.0..=1.0).contains(share))?;
     let epsilon = match parts.next()? {
         NONE => None,
         epsilon => Some(decimal(epsilon).filter(|epsilon| *epsilon >= 0.0 && epsilon.is_finite())?),
     };
-    let whole = steps >= 1.0 && steps.fract() == 0.0 && parts.next().is_none();
-    whole.then_some((steps as u64, accuracy, epsilon))
+    let planned = match parts.next() {
+        Some(planned) => Some(whole(planned).map(|planned| planned as u64).filter(|planned| *planned >= steps)?),
+        None => None,
+    };
+    parts.next().is_none().then_some(HandedIn { name: String::new(), steps, accuracy, epsilon, planned })
 }
 
 impl HandedIn {
@@ -70,7 +74,8 @@ impl HandedIn {
     pub fn write(&self) -> String {
         let epsilon = self.epsilon.map_or_else(|| NONE.to_owned(), format::exact);
         let by = if self.name.is_empty() { String::new() } else { format!("&{BY}={}", encode(&self.name)) };
-        format!("{KEY}={},{},{epsilon}{by}", self.steps, format::exact(self.accuracy))
+        let planned = self.planned.map_or_else(String::new, |planned| format!(",{planned}"));
+        format!("{KEY}={},{},{epsilon}{planned}{by}", self.steps, format::exact(self.accuracy))
     }
 
     /// What it says, in words.
@@ -78,14 +83,22 @@ impl HandedIn {
     pub fn claim(&self) -> String {
         let (share, n) = (format::percent(self.accuracy), format::integer(self.steps));
         // What is said is no bound of this page's.
-        match self.epsilon.map(format::budget) {
-            Some(epsilon) => t!(
+        let more = self.planned.filter(|planned| *planned > self.steps);
+        match (self.epsilon.map(format::budget), more) {
+            (Some(epsilon), Some(all)) => t!(
+                "{share} after {n} of {all} planned steps, which cost ε ≤ {epsilon}",
+                share = share,
+                n = n,
+                all = format::integer(all),
+                epsilon = epsilon
+            ),
+            (Some(epsilon), None) => t!(
                 "{share} after {n} step at ε ≤ {epsilon} | {share} after {n} steps at ε ≤ {epsilon}",
                 share = share,
                 n = n,
                 epsilon = epsilon
             ),
-            None => t!(
+            (None, _) => t!(
                 "{share} after {n} step without a guarantee | {share} after {n} steps without a guarantee",
                 share = share,
                 n = n
@@ -100,8 +113,17 @@ mod tests {
 
     #[test]
     fn what_was_handed_in_is_read_as_it_was_written() {
-        let said = |name: &str, epsilon| HandedIn { name: name.to_owned(), steps: 400, accuracy: 0.9063, epsilon };
-        for each in [said("", Some(0.536)), said("Ada & Lovelace = 1/2", None), said("Zoë <b>", Some(12.0))] {
+        let said = |name: &str, epsilon| HandedIn {
+            name: name.to_owned(),
+            steps: 400,
+            accuracy: 0.9063,
+            epsilon,
+            planned: None,
+        };
+        let early = HandedIn { planned: Some(1000), ..said("Ada", Some(0.9)) };
+        assert_eq!(early.write(), "handed-in=400,0.9063,0.9,1000&by=Ada");
+        assert_eq!(early.claim(), "90.6% after 400 of 1,000 planned steps, which cost ε ≤ 0.900");
+        for each in [early, said("", Some(0.536)), said("Ada & Lovelace = 1/2", None), said("Zoë <b>", Some(12.0))] {
             assert_eq!(read(&each.write()), (Some(each.clone()), vec![]), "{}", each.write());
         }
         assert_eq!(said("", Some(0.536)).claim(), "90.6% after 400 steps at ε ≤ 0.536");
@@ -123,6 +145,8 @@ mod tests {
             "1.5,0.9,1",
             "400,0.9,-1",
             "400,0.9,1,2",
+            "400,0.9,1,400.5",
+            "400,0.9,1,500,1",
             "1e10,0.9,1",
             "400,NaN,1",
         ] {

@@ -66,7 +66,7 @@ pub fn panel(page: Page) -> AnyView {
     view! {
         <details class=class data-testid="attack" open=bool_fn(move || open.get()) on:toggle=on_event(toggled)>
             <summary>{t!("Attack your own run")}</summary>
-            <p>{t!("An attacker puts records of their own among your digits, canaries: each is in or out by a coin. They see every step, know all other digits, and guess the coins. What they guess right proves that ε is at least so large: a lower bound, which may climb towards ε and never pass it.")}</p>
+            <p>{t!("An attacker puts records of their own among your digits, canaries: each is in or out by a coin. They see every step, know all other digits, and guess the coins. What they guess right proves that ε is at least so large: a lower bound. It may climb towards ε, and passes it only by bad luck.")}</p>
             <div class="once-buttons"><button type="button" data-testid="attack-begin" on:click=on_click(begin)>{text_fn(name)}</button></div>
             <div hidden=bool_fn(move || !attacked.get())>{controls(page, ATTACK)}</div>
             <p class="attack-verdict" data-testid="attack-verdict" role="status">{text_fn(move || verdict(page, broken()))}</p>
@@ -94,8 +94,10 @@ fn verdict(page: Page, broken: Option<Mutation>) -> String {
             page.settings.with(|settings| settings.canaries > 0),
             page.run.report.with(|report| report.as_ref().is_some_and(|report| report.step > 0)),
         );
+        let attacked = page.run.info.with(|info| info.as_ref().is_some_and(|info| info.config.canaries > 0));
         return match (asked, runs) {
             (false, _) => String::new(),
+            (true, true) if !attacked => t!("The attack begins with a new run.").to_owned(),
             (true, false) => t!("Press Play, and watch the lower bounds climb.").to_owned(),
             (true, true) => {
                 t!("The attack has ended: coins are in no file, so of a run that was continued nothing is proved.")
@@ -119,7 +121,7 @@ fn verdict(page: Page, broken: Option<Mutation>) -> String {
             promise = heard(mutation.promise())
         ),
         (true, None) => t!(
-            "A lower bound is above ε. Each is wrong in one run of twenty at most: start anew, and if it comes again, tell us."
+            "A lower bound is above ε. With five bounds and many looks that happens to honest runs, too: start anew, and if it comes again and again, tell us."
         )
         .to_owned(),
         (false, Some(mutation)) => t!(
@@ -127,7 +129,7 @@ fn verdict(page: Page, broken: Option<Mutation>) -> String {
             promise = heard(mutation.promise()),
             steps = steps
         ),
-        (false, None) => t!("After {steps} steps all lower bounds are below ε, as they must be.", steps = steps),
+        (false, None) => t!("After {steps} steps no lower bound is above ε.", steps = steps),
     }
 }
 
@@ -196,7 +198,7 @@ fn gauge(page: Page) -> AnyView {
                 t!("ε of the books"),
                 claim,
                 at_most(claim),
-                t!("tight; nobody can prove more of an honest run"),
+                t!("the smallest bound that is known"),
             ),
             lower(
                 "gauge-steps",

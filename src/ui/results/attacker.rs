@@ -53,7 +53,9 @@ pub fn attacker(page: Page) -> AnyView {
     };
     let source = move || match page.spending.whole_curve().is_some() {
         true => t!("By the whole privacy curve, from tight accounting."),
-        false => t!("By ε and δ alone; while the run stands still, tight accounting knows the whole curve."),
+        false => t!(
+            "By ε and δ alone; while the run stands still, tight accounting knows the whole curve, where it has a price for this noise."
+        ),
     };
     let found = view! { <strong data-testid="attack-found">{share(|attack, _, alarms| attack.best_true_positive_rate(alarms))}</strong> };
     let sure = view! { <strong data-testid="attack-sure">{share(|attack, prior, alarms| attack.posterior_if_flagged(prior, alarms))}</strong> };
@@ -61,9 +63,9 @@ pub fn attacker(page: Page) -> AnyView {
         view! { <strong data-testid="attack-advantage">{share(|attack, _, _| attack.advantage())}</strong> };
     let guessed = text_fn(move || percents(ALARMS[alarms.get()]));
     view! {
-        <p>{t!("Suppose somebody sees everything that this training released, and guesses whether a certain image was in the data.")}" "
+        <p>{t!("Suppose somebody sees everything that this training released, and guesses whether a certain image, or user where ε is of users, was in the data.")}" "
             {sentence(
-                t!("If they accept being wrong about {alarms} of the images that were not, they find at most {found} of those that were; blind guessing finds {guessed}."),
+                t!("If they accept being wrong about {alarms} of those that were not, they find at most {found} of those that were; blind guessing finds {guessed}."),
                 vec![
                     ("alarms", chosen(t!("False alarms"), &ALARMS, alarms)),
                     ("found", found.into_any()),

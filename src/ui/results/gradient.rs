@@ -69,7 +69,7 @@ pub fn gradient(page: Page) -> AnyView {
     view! {
         <section data-testid="gradient">
             <h3>{t!("An image from one gradient")}</h3>
-            <p>{t!("Whoever sees the gradient of one image sees the image: a row of it is the image times one number. Clipping does not hide it. Noise does; move the slider.")}</p>
+            <p>{t!("On a simple network, whoever sees the gradient of one image sees the image: a row of it is the image times one number. Clipping does not hide it. Enough noise does; move the slider.")}</p>
             <p hidden=bool_fn(move || !empty())>{t!("Draw a digit below, and it is read off its gradient.")}</p>
             <div hidden=bool_fn(empty)>
                 <ul class="pictures shared-noise two">
@@ -99,7 +99,7 @@ fn says(picture: Result<Arc<Picture>, String>, sigma: f64) -> AnyView {
     let cost = match sigma > 0.0 {
         false => t!("Without noise nothing is private.").to_owned(),
         true if picture.cosine < 0.3 && picture.epsilon > 8.0 => t!(
-            "No picture is not privacy: this one step costs ε = {epsilon}, and who has a few images to choose from still knows which it was.",
+            "No picture is not privacy: this one step costs ε = {epsilon}, and who has a few images to choose from can often still tell which it was.",
             epsilon = format::epsilon(picture.epsilon)
         ),
         true => t!("This one step costs ε = {epsilon}.", epsilon = format::epsilon(picture.epsilon)),

@@ -64,15 +64,23 @@ pub fn meaning(page: Page) -> impl IntoView {
 
 /// What holds of a stop that was decided on the way.
 fn promise(page: Page) -> String {
-    let planned =
-        page.settings.with(|settings| settings.steps).zip(page.cost.end().filter(|_| page.cost.of_now().is_some()));
-    match planned {
-        Some((n, epsilon)) => t!(
+    let run = page.run.info.with(|info| info.clone());
+    // What is set may be of other digits than the run that stands.
+    let known = match run {
+        Some(run) => page.cost.is_of(&run.config, run.train),
+        None => page.cost.of_now().is_some(),
+    };
+    match (page.settings.with(|settings| settings.steps), page.cost.end().filter(|_| known)) {
+        (Some(n), Some(epsilon)) => t!(
             "The promise is that of all {n} planned step: ε ≤ {epsilon} holds whenever you stop. | The promise is that of all {n} planned steps: ε ≤ {epsilon} holds whenever you stop.",
             n = format::integer(n),
             epsilon = format::epsilon(epsilon)
         ),
-        None => {
+        (Some(_), None) => {
+            t!("What all planned steps cost is not known yet. If you stop because of what you have seen, this ε promises too much.")
+                .to_owned()
+        }
+        (None, _) => {
             t!("No number of steps is planned: if you stop because of what you have seen, this ε promises too much.")
                 .to_owned()
         }

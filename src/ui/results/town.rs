@@ -162,12 +162,9 @@ fn says(town: &Town) -> AnyView {
         None => String::new(),
     };
     let auc = t!("Area under the curve: {auc}, where guessing has 0.5.", auc = share(mislabelled.auc.value));
-    let right = labelled.as_ref().map(|labelled| {
-        t!(
-            "Of candidates with their right label it has {auc}: what any model reads gives little away.",
-            auc = share(labelled.auc.value)
-        )
-    });
+    let right = labelled
+        .as_ref()
+        .map(|labelled| t!("Of candidates with their right label it has {auc}.", auc = share(labelled.auc.value)));
     view! {
         <p class="verdict-line" data-testid="town-found">{found}" "{most}</p>
         <p class="small-label">{auc}" "{right}</p>

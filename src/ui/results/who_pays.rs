@@ -58,12 +58,12 @@ pub fn panel(page: Page) -> impl IntoView {
 fn sentences(page: Page, counted: &Counted) -> Option<AnyView> {
     let mut says = match (counted.pays_most(), &counted.open) {
         (Some((digit, run, open)), _) => t!(
-            "The {digit} pays most: {run} of them are read right, and {open} without privacy.",
+            "In these counts the {digit} pays most: {run} of them are read right, and {open} without privacy.",
             digit = page.digits.class(digit),
             run = format::percent(run),
             open = format::percent(open)
         ),
-        (None, Some(_)) => t!("No digit is read worse than without privacy.").to_owned(),
+        (None, Some(_)) => t!("In these counts no digit is read worse than without privacy.").to_owned(),
         (None, None) => String::new(),
     };
     let steps = |counts: &Counts| [("step", format::integer(counts.step))];

@@ -7,7 +7,7 @@ use crate::{
     train::{label::Format, run_file::RunCard},
     ui::{
         browser,
-        state::{Page, as_sentence},
+        state::{Page, as_sentence, broken_promise},
     },
     worker::accounts::{Answer, Question},
 };
@@ -15,6 +15,9 @@ use crate::{
 /// Saves the label.
 pub fn save(page: Page, format: Format) {
     let Some(past) = page.current() else { return page.messages.notify(NOTHING_YET.get().to_owned()) };
+    if untrack(|| page.run.is_broken()) {
+        return page.messages.notify(broken_promise().to_owned());
+    }
     let info = past.info;
     // What was added up is of when the run stood still last.
     let together = if page.run.playing.get_untracked() { String::new() } else { page.runs.together.get_untracked() };

@@ -30,8 +30,8 @@ impl Card {
         let seconds = self.seconds?;
         let whole = |count: f64| format::integer(count.round().max(1.0) as u64);
         Some(match seconds < 99.5 {
-            true => t!("about {n} s on a laptop’s CPU", n = whole(seconds)),
-            false => t!("about {n} minutes on a laptop’s CPU", n = whole(seconds / 60.0)),
+            true => t!("about {n} s on our test machine", n = whole(seconds)),
+            false => t!("about {n} minutes on our test machine", n = whole(seconds / 60.0)),
         })
     }
 
@@ -103,7 +103,7 @@ mod tests {
         for (seconds, text) in
             [(0.2, "about 1 s"), (4.4, "about 4 s"), (99.0, "about 99 s"), (150.0, "about 3 minutes")]
         {
-            assert_eq!(card(Some(seconds)).unwrap(), format!("{text} on a laptop’s CPU"));
+            assert_eq!(card(Some(seconds)).unwrap(), format!("{text} on our test machine"));
         }
     }
 

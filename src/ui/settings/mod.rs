@@ -23,6 +23,8 @@ pub mod choice;
 pub mod config;
 pub mod keys;
 pub mod meaning;
+#[cfg(test)]
+mod measured_tests;
 pub mod number;
 pub mod numbers;
 pub mod presets;

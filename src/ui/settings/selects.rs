@@ -133,7 +133,7 @@ selects! {
         key: "layer-noise",
         id: "layer-noise",
         label: text!("A layer's noise"),
-        hint: text!("One budget, shared out: every layer the same privacy, or less noise on each number where a layer has many. The noise scale is that of all together, so ε is the same."),
+        hint: text!("One budget, shared out: every layer the same privacy, or less noise on each number where a layer has many. The noise scale is that of all together, so ε is the same. The second costs accuracy: at ε ≤ 1 the tanh CNN reads 0.5 points less than by DP-SGD, the perceptron 3.5."),
         applies: Some(|s| s.encoder == Encoder::Layers),
         change: Some(text!("layers' noise {option}")),
         ..PLAIN
@@ -163,7 +163,7 @@ selects! {
         key: "denoiser",
         id: "denoiser",
         label: text!("Denoiser"),
-        hint: text!("What is done to the noisy sum before it moves the model: it is shrunk, smoothed along the pixels, or averaged over the steps. Working on what is already released costs no privacy."),
+        hint: text!("What is done to the noisy sum before it moves the model: it is shrunk, smoothed along the pixels, or averaged over the steps. Working on what is already released costs no privacy, but it may cost accuracy: at ε ≤ 1 and its best rate the tanh CNN reads 2.1 points less with Kolmogorov–Smirnov, 5.0 with James–Stein and 82.4 with a soft threshold; smoothing costs it 0.3, and gives the perceptron 1.1."),
         framed: true,
         change: Some(text!("denoiser: {option}")),
         ..PLAIN
@@ -199,7 +199,7 @@ selects! {
         key: "phases",
         id: "phases",
         label: text!("Noise over the run"),
-        hint: text!("Phases of equal length, whose noise goes by a rule from its scale to another; or phases as you list them. All of it is set before the first step and looks at no digit, so ε is that of the phases together."),
+        hint: text!("Phases of equal length, whose noise goes by a rule from its scale to another; or phases as you list them. All of it is set before the first step and looks at no digit, so ε is that of the phases together. At ε ≤ 1 the tanh CNN reads 0.9 points less where the noise falls to half, and 0.2 less where it doubles."),
         applies: Some(|s| s.family != Family::None),
         change: Some(text!("noise {option}")),
         ..PLAIN
@@ -220,7 +220,7 @@ selects! {
         key: "break",
         id: "break",
         label: text!("Break behind ε's back"),
-        hint: text!("The run no longer does what its books say: a mistake that real libraries have made. ε on the page stays as it was, and is no longer true; an attack finds out. Such a run is marked, and no file is made of it."),
+        hint: text!("The run no longer does what its books say: a mistake that programs have had. ε on the page stays as it was, and is no longer true; an attack finds out. Such a run is marked; it has no run file, no ledger and no label, and is not handed in."),
         applies: Some(|s| s.canaries > 0),
         change: Some(text!("broken: {option}")),
         ..PLAIN

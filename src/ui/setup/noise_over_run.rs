@@ -29,7 +29,7 @@ pub fn noise_over_run(page: Page) -> AnyView {
                 <div class="noise-over-run" data-testid="noise-over-run">
                     {chart(page, frame, move || with_annealed(page, page.settings.with(drawing)))}
                     <p class="small-label"><span class="key line-noisy">{t!("noise of each phase")}</span>" "
-                        <span class="key line-noise">{t!("best at this price, where each step stays")}</span>" "
+                        <span class="key line-noise">{t!("best by a simple calculation, where each step stays")}</span>" "
                         <span class="key ghost">{t!("where early steps wear off")}</span>" "
                         <span class="key line-n3" hidden=bool_fn(move || page.annealed().is_none())>{t!("annealed")}</span></p>
                 </div>

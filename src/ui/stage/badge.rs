@@ -45,7 +45,7 @@ pub fn badge(page: Page) -> impl IntoView {
                 Some(t!("The CPU trains here because the address says backend=cpu.").to_owned())
             }
             Some((info, None)) if info.backend == Backend::Gpu => {
-                Some(t!("WebGPU was checked: known steps gave the CPU's numbers.").to_owned())
+                Some(t!("WebGPU was checked: known steps gave the CPU's numbers, to four digits.").to_owned())
             }
             None if page.device.stopped.get() => Some(
                 t!("The training thread failed several times, and no other is started. Reload the page.").to_owned(),

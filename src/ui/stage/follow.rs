@@ -215,14 +215,13 @@ fn says(page: Page) -> String {
             "All parameters' changes together are this image's gradient. It is {norm} long: the longer, the more the image sticks out.",
             norm = short(followed.norm)
         ),
-        Place::Bounded if followed.bounded < followed.norm * 0.999 => t!(
-            "The bound cuts it to {bounded}. So much may any one image add, and no more.",
-            bounded = short(followed.bounded)
-        ),
-        Place::Bounded => t!("It is within the bound, and is added as it is.").to_owned(),
+        Place::Bounded if followed.bounded < followed.norm * 0.999 => {
+            t!("The bound leaves {bounded} of it.", bounded = short(followed.bounded))
+        }
+        Place::Bounded => t!("Nothing of it is cut off: it is added as it is.").to_owned(),
         Place::Noise => match followed.noise {
             Some(noise) => t!(
-                "It is added to the sum, and the noise on that is {noise} long, {times} times as long as what this image added. There it is lost.",
+                "It is added to the sum, and the noise on that is {noise} long, {times} times as long as what this image added. Whether that hides it, the stage shows.",
                 noise = short(noise),
                 times = format::number(format::significant(noise / followed.bounded.max(f64::MIN_POSITIVE), 2))
             ),

@@ -276,7 +276,7 @@ impl Hidden {
         if page.settings.with(|settings| settings.no_guarantee().is_some()) {
             return Self::NoGuarantee;
         }
-        if page.run.info.with(|info| info.as_ref().is_some_and(|info| info.broken.is_some())) {
+        if page.run.is_broken() {
             return Self::Broken;
         }
         let Some(person) = person else { return Self::Unseen };
@@ -314,7 +314,7 @@ impl Hidden {
         };
         let odds = |found: Option<u32>| match found {
             None => String::new(),
-            Some(found) if found > HIDDEN => format!(" {}", number(found)),
+            Some(found) if found > HIDDEN || !drawn_rarely(page) => format!(" {}", number(found)),
             Some(_) => {
                 format!(" {}", t!("Only chance keeps the odds low: few images are drawn into a lot."))
             }
@@ -328,7 +328,7 @@ impl Hidden {
             }
             Self::Unseen => t!("The noise is to hide what one image adds. Take a step, and see whether it does.").to_owned(),
             Self::Visible(found) => {
-                t!("The noise is weaker than what this image adds: you can see it in what is released.").to_owned() + &odds(found)
+                t!("The noise is too weak to hide this image: you can see it in what is released.").to_owned() + &odds(found)
             }
             Self::FromTheEye(found) => {
                 t!("Your eye finds nothing of this image in what is released. An attacker who computes may.").to_owned()
@@ -369,6 +369,12 @@ impl Hidden {
     }
 }
 
+/// Whether an image takes part in fewer than half of the steps.
+fn drawn_rarely(page: Page) -> bool {
+    let lot = page.settings.with(|settings| settings.lot);
+    page.digits.train().is_some_and(|train| lot < train / 2)
+}
+
 fn says(page: Page, there: bool, hidden: Hidden) -> String {
     if !there && page.settings.with(|settings| settings.sharing().is_shared()) {
         return t!(
@@ -382,11 +388,15 @@ fn says(page: Page, there: bool, hidden: Hidden) -> String {
     // Station by station, while the step is walked through.
     let noisy = noisy(page);
     match page.snapshots.lit.get() {
-        Some(0) => return t!("1. A lot is drawn by chance. Nobody outside knows which images are in it.").to_owned(),
+        Some(0) => return t!("1. A lot is drawn by chance. Which images are in it is not told.").to_owned(),
         Some(1) => {
-            return t!(
-                "2. Each image says how it would change the model. None may say it louder than the bound allows."
-            )
+            let bounded = page.settings.with(|settings| settings.encoder != Encoder::None);
+            return match bounded {
+                true => t!(
+                    "2. Each image says how it would change the model. A bound keeps every one of them from being too loud."
+                ),
+                false => t!("2. Each image says how it would change the model, as loud as it likes: nothing bounds it."),
+            }
             .to_owned();
         }
         Some(2) => {
@@ -395,7 +405,7 @@ fn says(page: Page, there: bool, hidden: Hidden) -> String {
             )
             .to_owned();
         }
-        Some(_) if noisy => return t!("4. Noise falls on every number of the sum. Only this is released.").to_owned(),
+        Some(_) if noisy => return t!("4. Noise falls on every number of the sum. This is released.").to_owned(),
         Some(_) => return t!("4. No noise falls: the sum itself is released.").to_owned(),
         None => {}
     }

@@ -79,7 +79,7 @@ fn sentence(page: Page, which: usize) -> String {
             },
             2 => match config.map(|config| &config.noise) {
                 Some(None) => t!("No noise is added: what is released is the sum itself."),
-                _ => t!("Noise as large as one example could matter is added to every coordinate. From here on it is private."),
+                _ => t!("Noise is added to every number of the sum. Only the sum with its noise is released."),
             },
             _ => match config.map(|config| config.denoiser) {
                 Some(Denoiser::KolmogorovSmirnov) => {

@@ -107,7 +107,7 @@ fn readouts(page: Page) -> impl IntoView {
         let end = budget.map(format::budget).or(projected.filter(|_| planned).map(format::epsilon))?;
         Some(format!(" / {end}"))
     };
-    let broken = bool_memo(move || page.run.info.with(|info| info.as_ref().is_some_and(|info| info.broken.is_some())));
+    let broken = bool_memo(move || page.run.is_broken());
     let canaries =
         bool_memo(move || page.run.info.with(|info| info.as_ref().is_some_and(|info| info.config.canaries > 0)));
     let renyi_text = move || match epsilon() {

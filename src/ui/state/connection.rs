@@ -75,7 +75,9 @@ impl Page {
         let again = self.trainer.end_failed();
         let kept = match (self.current(), self.runs.current.with_value(|current| current.in_memory_only)) {
             (None, _) => None,
-            (_, true) => Some(t!("Nothing of its run is kept.")),
+            (_, in_memory_only) if in_memory_only || browser::is_embedded() || untrack(|| self.run.is_broken()) => {
+                Some(t!("Nothing of its run is kept."))
+            }
             _ => Some(t!(
                 "What is kept of its run stands below: every step is counted, and parameters are those of the last save."
             )),

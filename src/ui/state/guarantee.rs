@@ -91,7 +91,7 @@ impl Guarantee {
             shown(before, least.fold(renyi, f64::min))
         });
         let attack = Memo::new(move |_| {
-            let Some(Privacy::Bounded(bound)) = bound.get() else { return None };
+            let Some(Privacy::Bounded(bound)) = bound.get().filter(|_| !run.is_broken()) else { return None };
             // What is shown is rounded up, and holds until something else is shown.
             let point = (format::shown(epsilon.get()?.1), bound.delta);
             PrivacyCurve::new(spending.whole_curve().unwrap_or_default().into_iter().chain([point])).ok()
@@ -114,8 +114,7 @@ impl Guarantee {
     #[must_use]
     pub fn odds(self) -> Odds {
         // Of a run that breaks its promise, what is claimed bounds nothing.
-        let broken = self.run.info.with(|info| info.as_ref().is_some_and(|info| info.broken.is_some()));
-        if broken || self.settings.with(Settings::no_guarantee).is_some() {
+        if self.run.is_broken() || self.settings.with(Settings::no_guarantee).is_some() {
             return Odds::Unbounded;
         }
         match self.run.report.with(|report| report.as_ref().is_some_and(|report| report.step > 0)) {

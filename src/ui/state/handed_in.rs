@@ -8,7 +8,7 @@ use crate::{
     plot::format,
     ui::{
         link::HandedIn,
-        settings::{Decay, Digits, Settings},
+        settings::{Decay, Digits, PhaseKind, Settings},
         text::{t, text},
     },
     worker::accounts::{Answer, Question},
@@ -22,6 +22,11 @@ const ALIKE: f64 = 0.05;
 /// ε as it is shown, and no digit more.
 fn as_said(epsilon: f64) -> f64 {
     format::significant(format::shown(epsilon), 4)
+}
+
+/// Why nothing is made of a run whose books are not true.
+pub fn broken_promise() -> &'static str {
+    t!("This run breaks its promise, so its ε is not true: it has no label, and is not handed in.")
 }
 
 impl Page {
@@ -43,7 +48,7 @@ impl Page {
             return;
         }
         self.submission.asked.set_value(asked.clone());
-        let steps = said.steps;
+        let steps = said.planned.unwrap_or(said.steps);
         let take = move |found: Result<f64, String>| {
             if self.submission.asked.with_value(|now| *now == asked) {
                 self.submission.found.set(Some(found));
@@ -134,7 +139,7 @@ impl Page {
             }
             _ if own => t!("Accuracy: nobody has checked it here, and it was reached on files of their own.").to_owned(),
             _ => match self.settings.with(|settings| settings.replay) {
-                Some(_) => t!("Accuracy: nobody has checked it here. Trained again, it comes out the same, as its noise has a seed.").to_owned(),
+                Some(_) => t!("Accuracy: nobody has checked it here. Trained again, it comes out nearly the same, as its noise has a seed.").to_owned(),
                 None => t!("Accuracy: nobody has checked it here. Trained again, it comes out about the same, as the noise is drawn anew.").to_owned(),
             },
         }
@@ -160,6 +165,9 @@ impl Page {
         if self.run.is_moving() {
             return Err(t!("Pause the run first: what is handed in stands still."));
         }
+        if untrack(|| self.run.is_broken()) {
+            return Err(broken_promise());
+        }
         let (report, settings) = (self.run.report.get_untracked(), self.run.settings());
         let (Some(report), Some(settings)) = (report.filter(|report| report.step > 0), settings) else {
             return Err(t!("There is nothing to hand in yet: train some steps first."));
@@ -173,12 +181,21 @@ impl Page {
         if bounded && !untrack(|| self.spending.is_answered()) {
             return Err(t!("The ε of these steps is being computed: hand in again in a moment."));
         }
-        let epsilon = untrack(|| self.headline()).map(as_said).filter(|_| bounded);
-        // The noise is the one that was used. Without a rate that falls over the planned steps nothing depends on their number: as many as were done.
-        let planned = if settings.decay == Decay::Constant { Some(steps) } else { settings.steps };
+        // Of a run that stopped early the plan is what holds.
+        let follows = self
+            .run
+            .info
+            .with_untracked(|run| run.clone())
+            .is_some_and(|run| untrack(|| self.cost.is_of(&run.config, run.train)));
+        let all = settings.steps.filter(|all| *all > steps && follows);
+        let epsilon = untrack(|| all.map_or_else(|| self.headline(), |_| self.cost.end()));
+        let epsilon = epsilon.map(as_said).filter(|_| bounded);
+        // The noise is the one that was used. Without a rate that falls, or phases, nothing depends on the number of planned steps: as many as were done.
+        let same = settings.decay == Decay::Constant && settings.phases == PhaseKind::None;
+        let planned = if same { Some(steps) } else { settings.steps };
         Ok((
             Settings { budget: None, steps: planned, ..settings },
-            HandedIn { name: String::new(), steps, accuracy, epsilon },
+            HandedIn { name: String::new(), steps, accuracy, epsilon, planned: all },
         ))
     }
 }

@@ -140,6 +140,7 @@ pub(super) use self::{
     charts::{COLOURS, Curves},
     following::Place,
     guarantee::{Guarantee, Odds},
+    handed_in::broken_promise,
     lesson_runs::Standing,
     messages::{Origin, as_sentence},
     pad::OtherModel,

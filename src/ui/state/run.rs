@@ -93,6 +93,12 @@ impl Run {
         }
     }
 
+    /// Whether it breaks its promise on purpose: what its books say is not true.
+    #[must_use]
+    pub fn is_broken(self) -> bool {
+        self.info.with(|info| info.as_ref().is_some_and(|info| info.broken.is_some()))
+    }
+
     // What is asked of it.
 
     /// Plays; a run that is complete plays from its start.

@@ -6,7 +6,7 @@ use hushgrad::{accounting::decimal::upper, attack::game::Game};
 use serde_json::json;
 
 use super::{bar, setup::Run, show, told};
-use crate::{account::say, given};
+use crate::{given, out::say};
 
 #[derive(clap::Args)]
 pub struct Arguments {

@@ -18,7 +18,7 @@ use rand::rand_core::Rng as _;
 use serde_json::json;
 
 use super::{bar, setup::Data};
-use crate::account::say;
+use crate::out::say;
 
 #[derive(clap::Args)]
 pub struct Arguments {

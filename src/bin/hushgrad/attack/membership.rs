@@ -13,7 +13,7 @@ use super::{
     setup::{Data, Run},
     show, told,
 };
-use crate::account::say;
+use crate::out::say;
 
 #[derive(clap::Args)]
 pub struct Arguments {

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::results_log::{Finished, ResultsLog, hex};
-use crate::{measured::moments, pretrain, sections};
+use crate::{measured::moments, out::say, pretrain, sections};
 
 /// Name of the row that no MNIST image had a part in.
 const PRETRAINING: &str = "synthetic digits only";
@@ -27,7 +27,7 @@ pub struct Arguments {
     /// Runs of each recipe
     #[arg(long, default_value_t = 5)]
     seeds: u64,
-    /// Only this recipe: a preset with a budget, or usual, or usual-algorithm-1
+    /// Only this recipe: a preset with a budget, or usual or usual-algorithm-1, which are not presets
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
     /// Where finished runs are kept, a line each
@@ -91,7 +91,7 @@ fn recipes() -> Vec<Recipe> {
     let published = presets::Preset::by_key("algorithm-1").map(presets::Preset::config).unwrap_or_default();
     all.push(Recipe {
         key: "usual",
-        label: "DP-SGD as tutorials have it: tanh CNN, lot 256, σ 1.1, C 1, 15 epochs",
+        label: "DP-SGD as tutorials have it (`hushgrad train --model cnn-tanh --epochs 15`): lot 256, σ 1.1, C 1",
         config: usual,
     });
     let config = RunConfig { model: Architecture::CnnTanh, steps, ..published };
@@ -143,9 +143,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         }
         let table = table(&log, &order);
         write_section(&arguments.table, &table)?;
-        println!("{table}");
+        say(&table)?;
     } else {
-        println!("{}", table(&log, &order));
+        say(&table(&log, &order))?;
     }
     Ok(())
 }
@@ -254,7 +254,7 @@ fn table(log: &ResultsLog<Run>, order: &[(&str, String)]) -> String {
         "Written by `hushgrad reproduce accuracy`. Accuracy on MNIST's 10,000 test images, each run's last parameters; δ = 1e-5, \
          Poisson sampling or random allocation of 60,000 images, one image more or less. Hyperparameters were chosen on held-out training images, \
          which ε does not cover. Runs are replayed from their seeds; ε is what they cost with the system's randomness.\n\n\
-         | preset | what | ε, tight | ε, Rényi | accuracy, mean ± sd | lowest to highest | runs | s a run |\n\
+         | recipe | what | ε, tight | ε, Rényi | accuracy, mean ± sd | lowest to highest | runs | s a run |\n\
          | --- | --- | --- | --- | --- | --- | --- | --- |\n",
     );
     for name in names {

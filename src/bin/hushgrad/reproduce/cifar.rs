@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{
     dataset::{Images, Named},
+    out::say,
     sections,
 };
 
@@ -169,7 +170,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         );
         text += &table(&heading, cells, outcomes);
     }
-    println!("{text}");
+    say(&text)?;
     let Some(path) = &arguments.table else { return Ok(()) };
     let old = std::fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let new =

@@ -15,7 +15,7 @@ use hushgrad::{
     model,
     plot::series::decimate,
     train::{
-        books::AllRuns,
+        books::{AllRuns, SetName},
         report::{Privacy, Report},
         run_file::{self, RunCard, RunFile, clipped},
         session::{Progress, Session},
@@ -144,9 +144,13 @@ impl Resumed {
     /// Where it stood, and with what.
     ///
     /// # Errors
-    /// When a ledger that was to be kept beside it is another run's.
+    /// When a ledger that was to be kept beside it is another run's, or books count the run and none are kept.
     pub fn stood(&mut self, files: &Files) -> Result<(Progress, State), Box<dyn Error>> {
-        let RunFile { run, ledger, parameters, momentum, average, clips, .. } = &self.file;
+        let RunFile { run, ledger, parameters, momentum, average, clips, in_books, .. } = &self.file;
+        if *in_books && files.books.is_none() {
+            return Err("the run to go on with is counted in books, which would miss what it adds: name them by --books, or a new file, where all that it released is entered"
+                .into());
+        }
         let Report { step, training_seconds, counted, .. } = run.report;
         let training = Duration::try_from_secs_f64(training_seconds).unwrap_or_default();
         let (ledger, clips) = (ledger.clone(), clips.clone());
@@ -237,7 +241,7 @@ impl Keep {
         name: &str,
         resumed: Option<&Resumed>,
     ) -> Result<KeptBooks, Box<dyn Error>> {
-        let mut books = KeptBooks::new(file, digits.train.digest(), name.to_owned())?;
+        let mut books = KeptBooks::new(file, SetName::of(&digits.train), name.to_owned())?;
         if let (Some(resumed), Some(ledger)) = (resumed, session.ledger())
             && books.counts(&resumed.sha256)?
         {
@@ -389,6 +393,7 @@ impl Keep {
         let Some((card, state)) = self.saved.clone() else { return Ok(None) };
         let report = Report { privacy: session.privacy_ahead(ahead)?, ..card.report };
         let file = RunFile::new(RunCard { report, ..card }, ledger.cloned(), state).with_clips(session.clips());
+        let file = RunFile { in_books: self.books.is_some(), ..file };
         Ok(Some(file.to_json().into_bytes()))
     }
 }

@@ -5,7 +5,7 @@ use std::error::Error;
 use hushgrad::{
     accounting::ledger::Ledger,
     rng::SystemRng,
-    train::books::{self, AllRuns, BooksError, DatasetBooks, Entry},
+    train::books::{self, AllRuns, BooksError, DatasetBooks, Entry, SetName},
 };
 use rand::rand_core::Rng as _;
 
@@ -14,8 +14,7 @@ use super::kept_file::{KeptFile, KeptFileError};
 /// This run's place in them.
 pub struct KeptBooks {
     file: KeptFile,
-    /// The digits' name.
-    digits: String,
+    digits: SetName,
     /// As it was entered last.
     entry: Entry,
     /// What was released before this run began and is in the books already: the start of its ledger.
@@ -28,7 +27,7 @@ pub struct KeptBooks {
 impl KeptBooks {
     /// # Errors
     /// When the system gives no entropy for the entry's name.
-    pub fn new(file: KeptFile, digits: String, name: String) -> Result<Self, Box<dyn Error>> {
+    pub fn new(file: KeptFile, digits: SetName, name: String) -> Result<Self, Box<dyn Error>> {
         let mut rng = SystemRng::new()?;
         let run = (0..4).map(|_| format!("{:08x}", rng.next_u32())).collect();
         let entry = Entry { run, name, released: None, files: Vec::new() };

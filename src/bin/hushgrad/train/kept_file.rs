@@ -259,6 +259,31 @@ mod tests {
         assert!(folder.list().is_empty());
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn what_a_killed_run_left_is_removed_and_nothing_else_is() {
+        let folder = Folder::new("killed");
+        let held = claim(&folder.0.join("held"), false).unwrap();
+        fs::copy(folder.0.join(".held.lock"), folder.0.join(".gone.lock")).unwrap();
+        for (name, says) in [(".gone.part", "half"), (".theirs.lock", ""), (".theirs.part", ""), ("gone", "")] {
+            fs::write(folder.0.join(name), says).unwrap();
+        }
+        drop(claim(&folder.0.join("new"), false).unwrap());
+        assert_eq!(folder.list(), [".held.lock", ".theirs.lock", ".theirs.part", "gone"]);
+        drop(held);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn names_that_are_no_text_are_as_different_as_others() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let folder = Folder::new("bytes");
+        let [one, other] = [b"a\xfe", b"a\xff"].map(|name| folder.0.join(std::ffi::OsStr::from_bytes(name)));
+        let _held = claim(&one, false).unwrap();
+        claim(&other, false).unwrap();
+        assert!(claim(&one, false).err().unwrap().contains("by another run"));
+    }
+
     #[test]
     fn what_cannot_be_written_is_found_out_at_once() {
         let folder = Folder::new("cannot");

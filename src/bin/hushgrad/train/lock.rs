@@ -1,10 +1,14 @@
 //! One writer a file: a lock on a small file beside it, which the system lets go of when its holder ends, however it ends.
 
 use std::{
-    fs::{File, OpenOptions, TryLockError},
-    io,
+    ffi::OsString,
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
 };
+
+/// What the file says, to whoever finds it and to a later run, which takes no other file for one of these.
+const SAYS: &str = "A run of hushgrad that writes the file of this name has this open. If it was killed, the next run in this folder removes this.\n";
 
 /// Held until it is dropped.
 pub struct Lock {
@@ -15,6 +19,7 @@ pub struct Lock {
 impl Lock {
     /// The lock of `target`; `None`: another process has it.
     pub fn try_take(target: &Path) -> io::Result<Option<Self>> {
+        remove_left(target);
         Self::taken(target, |file| match file.try_lock() {
             Ok(()) => Ok(true),
             Err(TryLockError::WouldBlock) => Ok(false),
@@ -31,12 +36,14 @@ impl Lock {
     fn taken(target: &Path, lock: impl Fn(&File) -> io::Result<bool>) -> io::Result<Option<Self>> {
         let path = beside(target, "lock");
         loop {
-            let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path)?;
+            let mut file = OpenOptions::new().write(true).create(true).truncate(false).open(&path)?;
             if !lock(&file)? {
                 return Ok(None);
             }
             // Its last holder may have removed it while this one waited.
             if is_named(&file, &path) {
+                // On a full disk it says nothing, and is a lock all the same.
+                let _ = file.write_all(SAYS.as_bytes());
                 return Ok(Some(Self { file, path }));
             }
         }
@@ -47,9 +54,25 @@ impl Drop for Lock {
     fn drop(&mut self) {
         // Elsewhere nobody can see whether a file was removed while it waited; there it stays.
         if cfg!(unix) {
-            let _ = std::fs::remove_file(&self.path);
+            let _ = fs::remove_file(&self.path);
         }
         let _ = self.file.unlock();
+    }
+}
+
+/// Removes what killed runs left in the folder of `target`: locks that nobody holds, and the halves of files beside them.
+fn remove_left(target: &Path) {
+    let Some(entries) = target.parent().and_then(|folder| fs::read_dir(folder).ok()) else { return };
+    let locks =
+        entries.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|it| it == "lock"));
+    for path in locks.filter(|_| cfg!(unix)) {
+        let is_one = path.symlink_metadata().is_ok_and(|it| it.is_file() && it.len() == SAYS.len() as u64);
+        let Some(mut file) = is_one.then(|| File::open(&path).ok()).flatten() else { continue };
+        let mut says = String::new();
+        if file.read_to_string(&mut says).is_ok() && says == SAYS && file.try_lock().is_ok() && is_named(&file, &path) {
+            let _ = fs::remove_file(path.with_extension("part"));
+            let _ = fs::remove_file(&path);
+        }
     }
 }
 
@@ -69,6 +92,8 @@ fn is_named(_: &File, _: &Path) -> bool {
 
 /// A file of this program's own beside `target`.
 pub fn beside(target: &Path, kind: &str) -> PathBuf {
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
-    target.with_file_name(format!(".{name}.{kind}"))
+    let mut name = OsString::from(".");
+    name.push(target.file_name().unwrap_or_default());
+    name.push(format!(".{kind}"));
+    target.with_file_name(name)
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use hushgrad::{
-    accounting::{decimal::upper, pld::Tight, report::Account},
+    accounting::{books::account, decimal::upper, pld::Tight, report::Account},
     data::TestSet,
     engine::AnyEngine,
     train::{
@@ -19,6 +19,8 @@ use hushgrad::{
 use indicatif::ProgressBar;
 use serde::Serialize;
 
+use crate::out::is_read;
+
 /// A line on standard error. Whoever does not listen any more, as a terminal that was closed, must not end the run.
 pub fn tell(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
@@ -29,10 +31,39 @@ pub fn count(n: u64, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
+/// What all planned steps of a run cost: the smallest bound.
+#[derive(Clone, Copy, Serialize)]
+pub struct Promise {
+    steps: u64,
+    epsilon: f64,
+}
+
+impl Promise {
+    /// Of a run that ends after `steps` steps in all; `None` where nothing bounds it.
+    pub fn of(session: &Session<AnyEngine>, steps: u64) -> Option<Self> {
+        let ledger = session.ledger_ahead(steps.saturating_sub(session.step_count()))?;
+        let Account { improved, tight, .. } = account(&ledger, session.plan().config.delta).ok()?;
+        Some(Self { steps, epsilon: tight.map_or(improved.epsilon, |tight| tight.value) })
+    }
+
+    /// In words; empty where all of them ran.
+    pub fn in_words(self, ran: u64) -> String {
+        match self.steps {
+            steps if steps <= ran => String::new(),
+            steps => format!(
+                "; all {steps} planned steps cost ε ≤ {}, which holds whenever one stops",
+                upper(self.epsilon, 4)
+            ),
+        }
+    }
+}
+
 /// A report as `--json` writes it.
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
 struct Line<'a> {
+    #[serde(flatten)]
+    bounds: &'a Bounds,
     #[serde(flatten)]
     report: &'a Report,
     /// Where the test images are private.
@@ -41,12 +72,32 @@ struct Line<'a> {
     /// Of an auditor, where there are some.
     #[serde(skip_serializing_if = "Option::is_none")]
     canaries: Option<u32>,
-    /// At the end, where tight accounting has a price.
+}
+
+/// What is known of a run beside its report.
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Bounds {
+    /// ε of all planned steps, which holds whenever the run stops.
     #[serde(skip_serializing_if = "Option::is_none")]
-    tight: Option<Tight>,
+    pub planned: Option<Promise>,
+    /// Of what ran, where tight accounting has a price and there was time for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tight: Option<Tight>,
     /// At the end, where books are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
-    all_runs: Option<&'a AllRuns>,
+    pub all_runs: Option<AllRuns>,
+}
+
+impl Bounds {
+    /// The smallest ε that is known, in short. That of the plan is never below that of what ran.
+    fn spent(&self, privacy: &Privacy) -> String {
+        let Privacy::Bounded(bound) = privacy else { return spent(privacy) };
+        let renyi = bound.improved.epsilon;
+        let others = self.tight.map(|tight| tight.value).into_iter().chain(self.planned.map(|planned| planned.epsilon));
+        let [least, renyi] = [others.fold(renyi, f64::min), renyi].map(|epsilon| upper(epsilon, 4));
+        format!("ε ≤ {least} (Rényi {renyi}) at δ = {:e}", bound.delta)
+    }
 }
 
 /// A report, as a line of JSON or of text. Whether somebody still listens.
@@ -58,17 +109,12 @@ pub fn announce(
     bar: &ProgressBar,
     report: &Report,
     plan: &Plan,
-    (tight, all_runs): (Option<Tight>, Option<&AllRuns>),
+    bounds: &Bounds,
 ) -> Result<bool, Box<dyn Error>> {
     let caution = report.test_set.and_then(TestSet::caution);
     let canaries = Some(plan.config.canaries).filter(|canaries| *canaries > 0);
     if json {
-        let mut out = io::stdout().lock();
-        let line = serde_json::to_string(&Line { report, caution, canaries, tight, all_runs })?;
-        return match writeln!(out, "{line}").and_then(|()| out.flush()) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-            written => Ok(written.map(|()| true)?),
-        };
+        return is_read(&serde_json::to_string(&Line { bounds, report, caution, canaries })?);
     }
     // Of the examples that a step looks at on average: how many it drew is private.
     let speed = f64::from(plan.task.expected_lot) * report.step as f64 / report.training_seconds.max(1e-6);
@@ -79,7 +125,7 @@ pub fn announce(
         if caution.is_some() { " (not covered by ε)" } else { "" },
         canaries.map_or_else(String::new, |canaries| format!(" (with {canaries} canaries)")),
         100.0 * report.test_accuracy.unwrap_or(f64::NAN),
-        spent(&report.privacy),
+        bounds.spent(&report.privacy),
     );
     if bar.is_hidden() {
         tell(&line)

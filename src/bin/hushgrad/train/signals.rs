@@ -9,7 +9,7 @@ use std::{
 };
 
 #[cfg(unix)]
-use signal_hook::consts::SIGHUP;
+use signal_hook::consts::{SIGHUP, SIGXFSZ};
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
     flag,
@@ -32,6 +32,9 @@ impl Signals {
     /// When the system takes no handler.
     pub fn listen() -> io::Result<Self> {
         let (came, which) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        // A file that may not grow is an error of its writer, who names it, and no end.
+        #[cfg(unix)]
+        flag::register(SIGXFSZ, Arc::default())?;
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         for (signal, _) in ALL.iter().filter(|(signal, _)| !is_ignored(&status, *signal)) {
             // In this order: the first one arms what ends the program, and does not meet it.

@@ -87,12 +87,22 @@ impl<S: Simd> Kernel<S> for DenseDot<'_, S> {
     }
 }
 
-/// Σab, in runs of 32: the rounding error stays far below the margin of the clip.
+/// Σab, in runs of 32 terms, of 32 runs, and of 32 of those. Of [`MOST_PARAMETERS`](crate::model::layers::MOST_PARAMETERS) terms each passes through 128
+/// roundings at most: a relative error of 2^−17 of a squared norm, 2^−18 of the norm, a sixteenth of the clip's margin.
 #[inline(always)]
 fn dot<S: Simd>(s: S, [a, b]: [&[S::F]; 2]) -> S::F {
-    a.chunks(32).zip(b.chunks(32)).fold(s.splat(0.0), |sum, (a, b)| {
-        s.add(sum, a.iter().zip(b).fold(s.splat(0.0), |sum, (&a, &b)| s.mul_add(a, b, sum)))
-    })
+    let zero = s.splat(0.0);
+    let [mut runs, mut thousands, mut sum] = [zero; 3];
+    for (run, (a, b)) in a.chunks(32).zip(b.chunks(32)).enumerate() {
+        runs = s.add(runs, a.iter().zip(b).fold(zero, |sum, (&a, &b)| s.mul_add(a, b, sum)));
+        if run % 32 == 31 {
+            (thousands, runs) = (s.add(thousands, runs), zero);
+        }
+        if run % 1024 == 1023 {
+            (sum, thousands) = (s.add(sum, thousands), zero);
+        }
+    }
+    s.add(sum, s.add(thousands, runs))
 }
 
 /// Softmax, in place.
@@ -261,5 +271,41 @@ impl<S: Simd> Kernel<S> for NormOfSum<'_, S> {
         let doubt = s.sub(s.mul(each, s.mul(s.splat(CANCELLED), terms)), s.mul(dense, s.splat(COVERED)));
         // The second argument is returned for NaN.
         s.add(stored, s.add(dense, s.max(s.splat(0.0), doubt)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        engine::cpu::simd::{Dispatch, for_each},
+        model::layers::MOST_PARAMETERS,
+    };
+
+    #[derive(Clone, Copy)]
+    struct EqualTerms;
+
+    impl Dispatch for EqualTerms {
+        type Output = ();
+        fn with<S: Simd>(self, simd: S) {
+            for (length, values) in [(1, 40_u8), (33, 40), (1025, 40), (65_537, 40), (MOST_PARAMETERS, 4)] {
+                for k in 0..values {
+                    let value = 0.7 + f32::from(k) / 90.0;
+                    let mut terms = vec![simd.splat(value); length];
+                    let square = simd.run(AddGradient { values: &[], sum: &mut terms });
+                    let mut lanes = [0.0; MOST_LANES];
+                    simd.store(square, &mut lanes);
+                    let exact = length as f64 * f64::from(value).powi(2);
+                    let error = (f64::from(lanes[0]) / exact - 1.0).abs();
+                    assert!(error <= 2f64.powi(-17), "{}: {length} times {value}: off by {error:e}", S::NAME);
+                }
+            }
+        }
+    }
+
+    /// Equal terms round in one direction for as long as the sum keeps its exponent: the worst case of a sum.
+    #[test]
+    fn a_norm_is_within_its_bound_of_as_many_equal_terms_as_there_may_be() {
+        for_each(EqualTerms);
     }
 }

@@ -104,7 +104,8 @@ impl<S: Simd> LaneWorker<S> {
             sum.iter_mut().zip(encoded).for_each(|(sum, v)| *sum += f64::from(v) - f64::from(base));
             return;
         }
-        let square = |part: &[f32]| part.iter().map(|v| v * v).sum::<f32>();
+        // In f64: in f32 a million roundings in a row are more than the clip's margin.
+        let square = |part: &[f32]| part.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>() as f32;
         let (mut squares, mut rest) = ([0.0; MOST_LAYERS], vector);
         let lengths = self.model.lengths();
         for (own, &length) in squares.iter_mut().zip(&lengths) {

@@ -1,0 +1,23 @@
+//! Any bytes under any of the names that images come by: read as a visitor's files, refused by name or a set of its shape, never a panic.
+#![no_main]
+
+use hushgrad::data::visitor::{self, VisitorError};
+use libfuzzer_sys::fuzz_target;
+
+const NAMES: [&str; 8] =
+    ["train-images-idx3-ubyte", "mine.npy", "mine.npz", "mine.zip", "mine.tar", "mine.tar.gz", "data_batch_1.bin", "1.png"];
+
+fuzz_target!(|files: Vec<(u8, &[u8])>| {
+    let named: Vec<(&str, &[u8])> =
+        files.iter().map(|(name, bytes)| (NAMES[usize::from(*name) % NAMES.len()], *bytes)).collect();
+    match visitor::assemble(&named) {
+        Ok(digits) => {
+            for set in [&digits.train, &digits.test] {
+                assert_eq!(set.images.len(), set.len() * set.pixels());
+                assert!(set.labels.iter().all(|&label| usize::from(label) < set.classes.count()));
+            }
+        }
+        Err(VisitorError::Nothing) => assert!(named.is_empty()),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+});

@@ -1,0 +1,53 @@
+//! What hints say of accuracy is what `hushgrad reproduce methods` has measured.
+
+use super::{numbers::Number, selects::Select};
+
+/// What a method gains over DP-SGD, in points, and whether that is more than chance: of a model ("CNN", "perceptron") at an ε.
+fn gained(model: &str, epsilon: u32, method: &str) -> (f64, bool) {
+    let table = include_str!("../../../docs/methods.md").split_once("<!-- methods -->").unwrap().1;
+    let of_model = |section: &&str| {
+        section.starts_with(&format!("The {model} ("))
+            && section.lines().next().unwrap().ends_with(&format!("ε ≤ {epsilon}"))
+    };
+    let section = table.split("\n### ").find(of_model).unwrap_or_else(|| panic!("no table of {model} at {epsilon}"));
+    let row = section
+        .lines()
+        .find(|line| line.starts_with(&format!("| {method} |")))
+        .unwrap_or_else(|| panic!("no {method}"));
+    let cell = row.split('|').nth_back(1).unwrap().trim();
+    let gain = cell.split(" ± ").next().unwrap();
+    (gain.trim_matches('*').parse().unwrap(), gain.starts_with("**"))
+}
+
+#[test]
+fn hints_say_of_accuracy_what_was_measured() {
+    let (denoiser, phases, noise) =
+        (Select::Denoiser.spec().hint, Select::Phases.spec().hint, Select::LayerNoise.spec().hint);
+    let (clip, bands, momentum) =
+        (Number::ClipQuantile.spec().hint, Number::Bands.spec().hint, Number::Momentum.spec().hint);
+    for (hint, says, model, epsilon, method) in [
+        (denoiser, "reads {} points less with Kolmogorov", "CNN", 1, "Kolmogorov–Smirnov distance"),
+        (denoiser, "{} with James–Stein", "CNN", 1, "James–Stein"),
+        (denoiser, "{} with a soft threshold", "CNN", 1, "soft threshold"),
+        (denoiser, "smoothing costs it {},", "CNN", 1, "Laplacian smoothing, s = 1"),
+        (denoiser, "gives the perceptron {}.", "perceptron", 1, "Laplacian smoothing, s = 1"),
+        (phases, "{} points less where the noise falls to half", "CNN", 1, "noise falls to half over 6 phases"),
+        (phases, "{} less where it doubles", "CNN", 1, "noise doubles over 6 phases"),
+        (noise, "{} points less than by DP-SGD", "CNN", 1, "clip layer by layer, noise by dimension"),
+        (noise, "the perceptron {}.", "perceptron", 1, "clip layer by layer, noise by dimension"),
+        (clip, "{} points less at 0.5", "CNN", 1, "adaptive clip, half within"),
+        (clip, "{} less at 0.8", "CNN", 1, "adaptive clip, four fifths within"),
+        (bands, "{} points more at ε ≤ 3", "CNN", 3, "correlated noise, 8 bands"),
+    ] {
+        let (points, counts) = gained(model, epsilon, method);
+        let says = says.replace("{}", &format!("{:.1}", points.abs()));
+        assert!(counts && hint.get().contains(&says), "{says}: {}", hint.get());
+        assert_eq!(points > 0.0, says.contains("more") || says.contains("gives"), "{says}");
+    }
+    for (hint, says, method) in [
+        (bands, "at ε ≤ 1 no more than chance gives", "correlated noise, 8 bands"),
+        (momentum, "reads as much as without at ε ≤ 1", "momentum 0.9"),
+    ] {
+        assert!(!gained("CNN", 1, method).1 && hint.get().contains(says), "{says}: {}", hint.get());
+    }
+}
