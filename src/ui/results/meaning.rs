@@ -64,11 +64,10 @@ pub fn meaning(page: Page) -> impl IntoView {
 
 /// What holds of a stop that was decided on the way.
 fn promise(page: Page) -> String {
-    let run = page.run.info.with(|info| info.clone());
     // What is set may be of other digits than the run that stands.
-    let known = match run {
-        Some(run) => page.cost.is_of(&run.config, run.train),
-        None => page.cost.of_now().is_some(),
+    let known = match page.run.info.with(Option::is_some) {
+        true => page.cost.is_of_run(page.run),
+        false => page.cost.of_now().is_some(),
     };
     match (page.settings.with(|settings| settings.steps), page.cost.end().filter(|_| known)) {
         (Some(n), Some(epsilon)) => t!(

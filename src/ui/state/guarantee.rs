@@ -64,9 +64,8 @@ impl Guarantee {
         // Tight ε of the plan, at the next step that it was computed for, and its odds.
         let planned = move || {
             let steps = spending.planned_steps()?;
-            let of_run = run.info.with(|info| info.as_ref().is_some_and(|info| cost.is_of(&info.config, info.train)));
             let next = |points: &Vec<Point>| points.iter().find(|point| point.0 >= steps as f64).map(|point| point.1);
-            Some((cost.tight.with(next).filter(|_| of_run)?, cost.odds.get()))
+            Some((cost.tight.with(next).filter(|_| cost.is_of_run(run))?, cost.odds.get()))
         };
         // Not less than was shown before, until the run stands still and the accountant has answered: what was released is not taken back.
         let shown = move |before: Option<&Option<(u32, f64)>>, now: f64| {

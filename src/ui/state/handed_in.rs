@@ -182,11 +182,7 @@ impl Page {
             return Err(t!("The ε of these steps is being computed: hand in again in a moment."));
         }
         // Of a run that stopped early the plan is what holds.
-        let follows = self
-            .run
-            .info
-            .with_untracked(|run| run.clone())
-            .is_some_and(|run| untrack(|| self.cost.is_of(&run.config, run.train)));
+        let follows = untrack(|| self.cost.is_of_run(self.run));
         let all = settings.steps.filter(|all| *all > steps && follows);
         let epsilon = untrack(|| all.map_or_else(|| self.headline(), |_| self.cost.end()));
         let epsilon = epsilon.map(as_said).filter(|_| bounded);

@@ -8,6 +8,7 @@ use leptos::prelude::*;
 use super::{
     digits::DigitSets,
     planned::{odds_question, projection_question, tight_question},
+    run::Run,
 };
 use crate::{
     plot::{drawing::Line, series::Point},
@@ -83,9 +84,14 @@ impl ProjectedCost {
         self.settings.with(|now| self.of.with_value(|of| of.as_ref().is_some_and(|(of, _)| of == now)))
     }
 
-    /// Whether it is of this configuration on so many images, and of the settings as they are now.
+    /// Whether it is of the run that stands, and of the settings as they are now.
     #[must_use]
-    pub fn is_of(self, config: &RunConfig, train: u32) -> bool {
+    pub fn is_of_run(self, run: Run) -> bool {
+        run.info.with(|info| info.as_ref().is_some_and(|info| self.is_of(&info.config, info.train)))
+    }
+
+    /// Whether it is of this configuration on so many images, and of the settings as they are now.
+    fn is_of(self, config: &RunConfig, train: u32) -> bool {
         self.projection.track();
         self.is_of_now()
             && self.of.with_value(|of| {
