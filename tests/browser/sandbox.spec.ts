@@ -77,6 +77,8 @@ test("the whole page says in a sandbox, framed or in a tab of its own, that it h
   await shared(async (site) => {
     await around(browser, page(`<iframe sandbox="allow-scripts allow-popups" src="${site.url}?backend=cpu"></iframe>`), async (host) => {
       await expect(inside(host).locator("#failed")).toContainText("does not run in a sandbox without an origin of its own", AT_ONCE);
+      // In the page's own style, which such a frame loads by CORS alone.
+      await expect(inside(host).locator("body")).toHaveCSS("margin", "0px");
       const opened = host.context().waitForEvent("page");
       await inside(host).getByRole("link", { name: "Open it in a tab of its own" }).click();
       const tab = await opened;

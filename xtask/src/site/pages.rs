@@ -139,7 +139,10 @@ fn addressed(staging: &Path, html: &str) -> Result<String> {
             new = new.replacen(address, &format!("{address}{more}is={}{told}", &digest(&[&content])[..16]), 1);
         }
         if !meta {
-            new = new.replacen(' ', &format!(" integrity=\"{whole}\" "), 1);
+            // In a sandbox without an origin even what has a digest comes by CORS alone.
+            let cors =
+                if tag.contains("rel=\"stylesheet\"") && !tag.contains("crossorigin") { "crossorigin " } else { "" };
+            new = new.replacen(' ', &format!(" integrity=\"{whole}\" {cors}"), 1);
         }
         page = page.replacen(tag, &new, 1);
     }
@@ -167,9 +170,7 @@ fn embedded(index: &str, embed: &str) -> Option<String> {
     let linked = tags(index, "<link ").filter(|tag| tag.contains("rel=\"stylesheet\"") || tag.contains("rel=\"icon\""));
     let head: Vec<&str> = named.into_iter().chain(linked).collect();
     let place = embed.lines().find(|line| line.contains("cargo xtask dist"))?;
-    // In a sandbox without an origin even what has a digest comes by CORS alone.
-    let head = head.join("\n  ").replace(" rel=\"stylesheet\"", " crossorigin rel=\"stylesheet\"");
-    let filled = embed.replacen(place, &format!("  {head}"), 1);
+    let filled = embed.replacen(place, &format!("  {}", head.join("\n  ")), 1);
     filled.contains("data-start=\"./start.js\"").then(|| filled.replacen("./start.js", start, 1))
 }
 
@@ -252,9 +253,7 @@ mod tests {
         let made = embedded(INDEX_HTML, include_str!("../../../www/embed.html")).unwrap();
         assert!(made.contains(r#"data-start="./start.js?app=app-1.js&amp;wasm=app-1_bg.wasm""#), "{made}");
         assert!(made.contains(r#"<meta name="hushgrad-worker" content="./worker-1_loader.js">"#));
-        assert!(
-            made.contains(r#"<link crossorigin rel="stylesheet" href="./style-1.css">"#) && made.contains("icon-1.svg")
-        );
+        assert!(made.contains(r#"<link rel="stylesheet" href="./style-1.css">"#) && made.contains("icon-1.svg"));
         // Behind a poster nothing is loaded ahead.
         assert!(!made.contains("preload") && !made.contains("xtask"));
         assert!(embedded("", include_str!("../../../www/embed.html")).is_none());
@@ -366,8 +365,8 @@ mod tests {
             assert!(page.contains(r#"<meta name="referrer" content="no-referrer">"#), "{page}");
             let sheet = page.find("rel=\"stylesheet\"").unwrap();
             assert!(page.find("run()").unwrap() < sheet, "nothing that may hang comes before the watchdog");
-            let cors = if page == &embed { "crossorigin " } else { "" };
-            let sheet = format!(r#"<link integrity="{}" {cors}rel="stylesheet" href="./style-1.css">"#, whole("css"));
+            let sheet =
+                format!(r#"<link integrity="{}" crossorigin rel="stylesheet" href="./style-1.css">"#, whole("css"));
             assert!(page.contains(&sheet), "{page}");
             let lessons = format!("./lessons.txt?is={}#{}", key("# a"), whole("# a"));
             assert!(page.contains(&lessons), "{page}");
@@ -390,7 +389,8 @@ mod tests {
             for (name, content) in taught {
                 assert_eq!(teach.matches(&format!("{name}?is={}\"", key(content))).count(), 1, "{name}: {teach}");
             }
-            let sheet = format!(r#"<link integrity="{}" rel="stylesheet" href="./style-1.css">"#, whole("css"));
+            let sheet =
+                format!(r#"<link integrity="{}" crossorigin rel="stylesheet" href="./style-1.css">"#, whole("css"));
             assert!(teach.contains(&sheet) && teach.contains("icon-1.svg") && !teach.contains("xtask"), "{teach}");
         }
         assert!(index.contains(&format!(r#"<link integrity="{}" rel="modulepreload""#, whole("app"))), "{index}");
