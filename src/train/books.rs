@@ -60,6 +60,9 @@ pub struct Entry {
     pub name: String,
     /// What the run released, or will have released before it writes again; `None`: it has no guarantee.
     pub released: Option<Ledger>,
+    /// What all its planned steps release, where that is more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned: Option<Ledger>,
     /// SHA-256 of the run files that it wrote. All releases of their ledgers are in these books.
     pub files: Vec<String>,
 }
@@ -82,6 +85,10 @@ pub enum BooksError {
 #[serde(rename_all = "kebab-case")]
 pub struct AllRuns {
     pub runs: usize,
+    /// With all steps that were planned, which holds whenever the runs stop; `None`: all of them ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned: Option<Cost>,
+    /// Of the steps that ran.
     pub cost: Cost,
 }
 
@@ -125,7 +132,7 @@ impl DatasetBooks {
         }
         let books: Self = serde_json::from_slice(bytes).map_err(|error| unreadable(error.to_string()))?;
         for entry in books.digits.values().flatten() {
-            let checked = entry.released.as_ref().map_or(Ok(()), Ledger::validate);
+            let checked = entry.released.iter().chain(&entry.planned).try_for_each(Ledger::validate);
             checked.map_err(|error| BooksError::Impossible {
                 name: name.to_owned(),
                 run: super::run_file::clipped(&entry.name),
@@ -158,6 +165,12 @@ impl DatasetBooks {
         }
     }
 
+    /// The run whose file has this SHA-256 goes on in another entry, which has the rest of its plan.
+    pub fn go_on(&mut self, file: &str) {
+        let of_file = |entry: &&mut Entry| entry.files.iter().any(|known| known == file);
+        self.digits.values_mut().flatten().filter(of_file).for_each(|entry| entry.planned = None);
+    }
+
     /// Whether these books hold all releases on `set` of the run file with this SHA-256.
     #[must_use]
     pub fn counts(&self, set: &SetName, file: &str) -> bool {
@@ -169,21 +182,29 @@ impl DatasetBooks {
     #[must_use]
     pub fn all_runs(&self, set: &SetName, delta: f64) -> AllRuns {
         let runs: Vec<&Entry> = self.runs(set).collect();
-        let released: Option<Vec<&Ledger>> = runs.iter().map(|entry| entry.released.as_ref()).collect();
-        let cost = match released.map(|ledgers| composition::total_per_example(&ledgers, delta)) {
-            Some(Ok(Total { epsilon, delta, neighbours })) => Cost::Bounded { epsilon, delta, neighbours },
-            Some(Err(error)) => Cost::NoGuarantee { reason: error.to_string() },
-            None => {
-                let without = runs.iter().filter(|entry| entry.released.is_none()).count();
-                let reason = if without == 1 {
-                    "one of them has none".to_owned()
-                } else {
-                    format!("{without} of them have none")
-                };
-                Cost::NoGuarantee { reason }
-            }
-        };
-        AllRuns { runs: runs.len(), cost }
+        let cost = |ledger: fn(&Entry) -> Option<&Ledger>| Cost::of(runs.iter().map(|entry| ledger(entry)), delta);
+        let planned = runs.iter().any(|entry| entry.planned.is_some());
+        AllRuns {
+            runs: runs.len(),
+            planned: planned.then(|| cost(|entry| entry.planned.as_ref().or(entry.released.as_ref()))),
+            cost: cost(|entry| entry.released.as_ref()),
+        }
+    }
+}
+
+impl Cost {
+    /// Of runs that released this, each; `None`: one without a guarantee.
+    fn of<'a>(runs: impl Iterator<Item = Option<&'a Ledger>> + Clone, delta: f64) -> Self {
+        let without = runs.clone().filter(Option::is_none).count();
+        let ledgers: Vec<&Ledger> = runs.flatten().collect();
+        match without {
+            0 => match composition::total_per_example(&ledgers, delta) {
+                Ok(Total { epsilon, delta, neighbours }) => Self::Bounded { epsilon, delta, neighbours },
+                Err(error) => Self::NoGuarantee { reason: error.to_string() },
+            },
+            1 => Self::NoGuarantee { reason: "one of them has none".to_owned() },
+            _ => Self::NoGuarantee { reason: format!("{without} of them have none") },
+        }
     }
 }
 
@@ -207,7 +228,8 @@ mod tests {
     }
 
     fn entry(run: &str, steps: Option<u64>) -> Entry {
-        Entry { run: run.into(), name: run.into(), released: steps.map(ledger), files: vec![format!("file of {run}")] }
+        let files = vec![format!("file of {run}")];
+        Entry { run: run.into(), name: run.into(), released: steps.map(ledger), planned: None, files }
     }
 
     /// A set that begins as no other does.
@@ -242,8 +264,30 @@ mod tests {
         assert_eq!(DatasetBooks::from_json("books", books.to_json().as_bytes()), Ok(books.clone()));
         books.enter(&set("a"), entry("4", None));
         assert_eq!((epsilon(&books, "a"), epsilon(&books, "b")), (None, Some(cost(1))));
-        let AllRuns { runs: 3, cost: Cost::NoGuarantee { reason } } = books.all_runs(&set("a"), 1e-5) else { panic!() };
+        let AllRuns { runs: 3, planned: None, cost: Cost::NoGuarantee { reason } } = books.all_runs(&set("a"), 1e-5)
+        else {
+            panic!()
+        };
         assert_eq!(reason, "one of them has none");
+    }
+
+    /// A stop that looked at what was released is covered by the plan alone.
+    #[test]
+    fn runs_that_stopped_early_cost_their_plans_until_they_go_on() {
+        let mut books = DatasetBooks::default();
+        books.enter(&set("a"), entry("1", Some(3)));
+        assert_eq!(books.all_runs(&set("a"), 1e-5).planned, None);
+        books.enter(&set("a"), Entry { planned: Some(ledger(20)), ..entry("2", Some(4)) });
+        assert_eq!(DatasetBooks::from_json("books", books.to_json().as_bytes()), Ok(books.clone()));
+        let cost = |steps| Cost::of([Some(&ledger(steps))].into_iter(), 1e-5);
+        let all = books.all_runs(&set("a"), 1e-5);
+        assert_eq!((all.planned, all.cost), (Some(cost(23)), cost(7)));
+        books.go_on("file of 2");
+        books.enter(&set("a"), Entry { planned: Some(ledger(16)), ..entry("3", Some(1)) });
+        let all = books.all_runs(&set("a"), 1e-5);
+        assert_eq!((all.planned, all.cost), (Some(cost(23)), cost(8)));
+        let json = books.to_json().replace("\"count\":16", "\"count\":0");
+        assert!(matches!(DatasetBooks::from_json("", json.as_bytes()), Err(BooksError::Impossible { .. })));
     }
 
     /// Of the two neither digest is the other's, and 1999 of 2000 examples are in both.

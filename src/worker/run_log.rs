@@ -27,6 +27,9 @@ pub struct RunLog {
     phases: Vec<(Release, u64)>,
     /// What each reserved release is after those.
     release: Option<Release>,
+    /// How many releases the plan has from the opening of the books on; 0: it has no end, or is not known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    planned: u64,
     /// Digest of the digits that the run trains on ([`Dataset::opening_digest`](crate::data::Dataset::opening_digest)): books of the same digits add up.
     /// `None`: the digits are not known, or the run counts for none.
     #[serde(default)]
@@ -51,15 +54,21 @@ pub enum RunLogError {
 }
 
 impl RunLog {
-    /// Opens books after `ledger`, for so many releases of each kind in turn; of the last one, for any number.
+    /// Opens books after `ledger`, for so many releases of each kind in turn; of the last one, for any number. `planned`: how many are planned in all.
     #[must_use]
-    pub fn open(ledger: Option<&Ledger>, planned: &[(&Release, u64)], digits: Option<String>) -> Self {
-        let (last, first) = match planned.split_last() {
+    pub fn open(
+        ledger: Option<&Ledger>,
+        kinds: &[(&Release, u64)],
+        planned: Option<u64>,
+        digits: Option<String>,
+    ) -> Self {
+        let (last, first) = match kinds.split_last() {
             Some(((last, _), first)) if ledger.is_some() => (Some((*last).clone()), first),
             _ => (None, &[][..]),
         };
         let phases = first.iter().map(|(release, count)| ((*release).clone(), *count)).collect();
-        Self { ledger: ledger.cloned(), phases, release: last, digits }
+        let planned = planned.filter(|_| last.is_some()).unwrap_or(0);
+        Self { ledger: ledger.cloned(), phases, release: last, planned, digits }
     }
 
     #[must_use]
@@ -83,6 +92,14 @@ impl RunLog {
     pub fn to_json(&self) -> String {
         // Plain numbers, texts and lists, which JSON never refuses.
         serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// [`RunLog::with`] what the whole plan releases, where that is more than is reserved.
+    ///
+    /// # Errors
+    /// Books that cannot have been kept by this page.
+    pub fn with_planned(&self, reserved: u64) -> Result<Option<Ledger>, RunLogError> {
+        self.with(reserved.max(self.planned))
     }
 
     /// A ledger of all releases, `reserved` of them since the books were opened; `None`: nothing can be claimed.
@@ -153,6 +170,12 @@ pub fn settle(file: &mut RunFile, books: Option<Ledger>) -> Result<u64, RunLogEr
     Ok(lost)
 }
 
+/// What serde asks before it leaves a number out.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
 fn beyond(ledger: &Ledger, step: u64) -> Result<u64, RunLogError> {
     let books = ledger.steps();
     books.checked_sub(step).ok_or(RunLogError::Fewer { books, file: step })
@@ -176,23 +199,24 @@ mod tests {
         let first = ledger.register(release(2.0)).unwrap();
         ledger.record_many(first, 5);
         for other in [2.0, 1.0] {
-            let books = RunLog::open(Some(&ledger), &[(&release(other), 1)], None);
+            let books = RunLog::open(Some(&ledger), &[(&release(other), 1)], Some(9), None);
             let books = RunLog::from_json(&books.to_json()).unwrap();
             let ahead = books.with(7).unwrap().unwrap();
             assert_eq!((ahead.steps(), books.with(0).unwrap().unwrap().steps()), (12, 5));
+            assert_eq!([7, 11].map(|reserved| books.with_planned(reserved).unwrap().unwrap().steps()), [14, 16]);
             let twice = rdp::epsilon_of(&ahead, 1e-5).unwrap().improved.epsilon;
             assert!(twice > rdp::epsilon_of(&ledger, 1e-5).unwrap().improved.epsilon);
         }
         let (wide, narrow) = (release(3.0), release(1.0));
-        let phased = RunLog::open(Some(&ledger), &[(&wide, 4), (&narrow, 1), (&wide, 9)], None);
+        let phased = RunLog::open(Some(&ledger), &[(&wide, 4), (&narrow, 1), (&wide, 9)], None, None);
         let counts = |reserved| {
             let ledger = RunLog::from_json(&phased.to_json()).unwrap().with(reserved).unwrap().unwrap();
             ledger.events().iter().map(|event| event.count).collect::<Vec<_>>()
         };
         assert_eq!([0, 3, 5, 20].map(counts), [vec![5], vec![5, 3], vec![5, 4, 1], vec![5, 4, 1, 15]]);
-        assert_eq!(RunLog::open(None, &[(&release(1.0), 1)], None).with(7), Ok(None));
-        assert!(RunLog::open(Some(&ledger), &[], None).with(1).is_err());
-        let changed = RunLog::open(Some(&ledger), &[], None).to_json().replace("\"count\":5", "\"count\":0");
+        assert_eq!(RunLog::open(None, &[(&release(1.0), 1)], Some(9), None).with_planned(7), Ok(None));
+        assert!(RunLog::open(Some(&ledger), &[], None, None).with(1).is_err());
+        let changed = RunLog::open(Some(&ledger), &[], None, None).to_json().replace("\"count\":5", "\"count\":0");
         assert!(RunLog::from_json(&changed).unwrap().with(0).is_err());
         assert!(matches!(RunLog::from_json("[]"), Err(RunLogError::Unreadable(_))));
     }

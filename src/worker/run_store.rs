@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn books_outlive_their_run_until_they_are_forgotten() {
-        let books = RunLog::open(None, &[], Some("digits".into())).to_json();
+        let books = RunLog::open(None, &[], None, Some("digits".into())).to_json();
         let mut memory = Memory::default();
         for key in ["a", "b"] {
             let record = Record { books: Some(books.clone()), ..record("run", 3) };

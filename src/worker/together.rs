@@ -12,29 +12,41 @@ use crate::accounting::{
 /// What is remembered of all runs on the digits of the run that stands.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Remembered {
-    /// Their ledgers, as JSON; `None`: the run had no guarantee, or its books cannot be read.
-    pub ledgers: Vec<Option<String>>,
+    /// Ledgers of what each has released, and of what it will have released by the end of its plan, as JSON; `None`: the run had no guarantee, or its books
+    /// cannot be read.
+    pub runs: Vec<[Option<String>; 2]>,
     /// At which they are added up.
     pub delta: f64,
 }
 
 /// A sentence on all of them; empty where there are no two.
-pub(super) fn sentence(Remembered { ledgers, delta }: &Remembered) -> String {
-    let runs = ledgers.len();
-    if runs < 2 {
+pub(super) fn sentence(Remembered { runs, delta }: &Remembered) -> String {
+    let count = runs.len();
+    if count < 2 {
         return String::new();
     }
-    let known: Vec<Ledger> = ledgers.iter().flatten().filter_map(|json| Ledger::from_json(json).ok()).collect();
+    let [so_far, planned] = [0, 1].map(|which| cost(runs.iter().map(|run| run[which].as_deref()), *delta));
+    if planned == so_far {
+        return format!("All {count} runs on these digits that this browser remembers, together: {so_far}.");
+    }
+    format!(
+        "All {count} runs on these digits that this browser remembers, together: {planned} with all their planned steps, whenever one stops; {so_far} for the steps so far."
+    )
+}
+
+/// Of runs with these ledgers, in words.
+fn cost<'a>(ledgers: impl ExactSizeIterator<Item = Option<&'a str>>, delta: f64) -> String {
+    let runs = ledgers.len();
+    let known: Vec<Ledger> = ledgers.flatten().filter_map(|json| Ledger::from_json(json).ok()).collect();
     let without = runs - known.len();
-    let cost = match composition::total_per_example(&known.iter().collect::<Vec<_>>(), *delta) {
+    match composition::total_per_example(&known.iter().collect::<Vec<_>>(), delta) {
         _ if without > 0 => format!("none, as {without} of them had no guarantee"),
         Ok(Total { epsilon, delta: paid, neighbours }) => {
             let which = if neighbours == NeighbouringRelation::ReplaceOne { ", replace-one" } else { "" };
             // A δ that is the one that was set is written as it was set.
-            let paid = if paid == *delta { format!("{delta:e}") } else { decimal::upper_power(paid, 2) };
+            let paid = if paid == delta { format!("{delta:e}") } else { decimal::upper_power(paid, 2) };
             format!("ε ≤ {} at δ = {paid}{which}", decimal::upper(epsilon, 3))
         }
         Err(error) => format!("none can be stated ({error})"),
-    };
-    format!("All {runs} runs on these digits that this browser remembers, together: {cost}.")
+    }
 }

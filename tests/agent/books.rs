@@ -517,10 +517,9 @@ fn together(events: &[Event]) -> String {
     }
 }
 
-/// The ledgers that were added up.
-fn ledgers(events: &[Event]) -> &[Option<String>] {
-    let said =
-        events.iter().rev().find_map(|e| if let Event::Together(Ok(all)) = e { Some(&all.ledgers) } else { None });
+/// The ledgers that were added up: of the steps so far, and of all planned ones.
+fn ledgers(events: &[Event]) -> &[[Option<String>; 2]] {
+    let said = events.iter().rev().find_map(|e| if let Event::Together(Ok(all)) = e { Some(&all.runs) } else { None });
     said.unwrap_or_else(|| panic!("nothing was added up: {events:?}"))
 }
 
@@ -544,7 +543,7 @@ fn runs_on_the_same_digits_add_up_also_those_that_are_deleted_until_they_are_for
     let (_, _, events) = step(&mut thread);
     let two = total(&together(&events));
     // Of both by tight accounting: more than of one, and less than one costs twice by Rényi accounting.
-    let tight = Ledger::from_json(ledgers(&events)[0].as_ref().unwrap()).unwrap();
+    let tight = Ledger::from_json(ledgers(&events)[0][0].as_ref().unwrap()).unwrap();
     let tight = account(&tight, 1e-5).unwrap().tight.unwrap().value;
     assert!(two > tight && two < 2.0 * one && together(&events).contains("All 2 runs"), "{}", together(&events));
     // A run that is deleted was seen all the same.
@@ -589,6 +588,14 @@ fn runs_on_the_same_digits_add_up_also_those_that_are_deleted_until_they_are_for
     assert!(together(&beside.ask_and_settle(Request::Reset)).contains("All 2 runs"));
     drop(beside);
     assert_eq!(ledgers(&thread.ask_and_settle(Request::Forget)).len(), 1, "its own");
+    // One that stops before the end of its plan costs its plan first.
+    thread.ask_and_settle(Request::Start { config: Box::new(short()), broken: None });
+    thread.ask_and_settle(Request::StepOnce);
+    let events = thread.ask_and_settle(Request::Reset);
+    let steps = |ledger: &Option<String>| Ledger::from_json(ledger.as_ref().unwrap()).unwrap().steps();
+    assert_eq!(ledgers(&events).last().unwrap().each_ref().map(steps), [1, 40]);
+    let said = together(&events);
+    assert!(said.contains(" with all their planned steps, whenever one stops; ε ≤ "), "{said}");
     // One without a guarantee leaves all without.
     let mut open = endless();
     open.noise = None;

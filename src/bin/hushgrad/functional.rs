@@ -116,7 +116,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         if let (Some(file), Some(released)) = (&ledger, released) {
             file.write(released.to_json().as_bytes())?;
         }
-        books.as_mut().map_or(Ok(()), |books| books.enter(released, None))
+        books.as_mut().map_or(Ok(()), |books| books.enter(released, None, None))
     };
     let told = measure(arguments, &map, &price, (&train, &test), enter)?;
     if let Some(books) = &books {

@@ -209,7 +209,7 @@ async fn train(
         }
         None => Session::new(plan, engine)?,
     };
-    let mut keep = Keep::begin(files, &mut session, digits, info, resumed.as_ref()).await?;
+    let mut keep = Keep::begin(files, &mut session, digits, info, resumed.as_ref(), steps).await?;
     let bar = if arguments.json || !std::io::stderr().is_terminal() {
         ProgressBar::hidden()
     } else {
@@ -259,7 +259,7 @@ impl Run<'_> {
             return Ok(End::By(signal));
         }
         for step in session.step_count() + 1..=self.steps {
-            keep.reserve(session, self.steps).await?;
+            keep.reserve(session).await?;
             session.step().await?;
             self.bar.inc(1);
             if let Some(signal) = self.signals.received() {

@@ -42,14 +42,15 @@ pub(super) struct Ahead<L> {
 impl<L> Ahead<L> {
     /// Opens the books of a session, of which nothing is written yet. `digits`: the digest of the training set.
     pub fn open(key: String, session: &Session<AnyEngine>, digits: Option<String>) -> Self {
-        let planned = session.plan().releases_from(session.step_count()).unwrap_or_default();
+        let kinds = session.plan().releases_from(session.step_count()).unwrap_or_default();
+        let planned = session.plan().config.steps.map(|steps| steps.saturating_sub(session.step_count()));
         Self {
             key,
             place: Place::Unwritten,
             blocks: WriteAhead::new(0),
             first: session.step_count(),
             before: session.ledger().map_or(0, Ledger::steps),
-            log: RunLog::open(session.ledger(), &planned, digits),
+            log: RunLog::open(session.ledger(), &kinds, planned, digits),
             lock: None,
         }
     }

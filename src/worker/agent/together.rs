@@ -89,7 +89,10 @@ fn remembered(spent: &[Spent], digits: &str, delta: f64) -> Remembered {
     let of_these = |spent: &Spent| match RunLog::from_json(&spent.books) {
         Ok(books) if books.digits() != Some(digits) => None,
         // Books that cannot be read may hide any cost: they count as a run without a guarantee.
-        read => Some(read.and_then(|books| books.with(spent.reserved)).ok().flatten().map(|ledger| ledger.to_json())),
+        read => Some(read.ok().map_or([None, None], |books| {
+            [books.with(spent.reserved), books.with_planned(spent.reserved)]
+                .map(|ledger| ledger.ok().flatten().map(|ledger| ledger.to_json()))
+        })),
     };
-    Remembered { ledgers: spent.iter().filter_map(of_these).collect(), delta }
+    Remembered { runs: spent.iter().filter_map(of_these).collect(), delta }
 }

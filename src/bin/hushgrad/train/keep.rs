@@ -192,6 +192,8 @@ pub struct Keep {
     card: Option<RunCard>,
     /// What the run file said last.
     saved: Option<(RunCard, State)>,
+    /// Of the whole run.
+    steps: u64,
     /// Steps up to this one are written.
     until: u64,
     block: u64,
@@ -200,7 +202,7 @@ pub struct Keep {
 }
 
 impl Keep {
-    /// Takes up the run that `session` is at the start of. A ledger that is there is removed where the run has no guarantee.
+    /// Takes up the run of `steps` steps in all that `session` is at the start of. A ledger that is there is removed where the run has no guarantee.
     ///
     /// # Errors
     /// When the books cannot be read, or a ledger not be removed.
@@ -210,6 +212,7 @@ impl Keep {
         digits: &Digits,
         info: EngineInfo,
         resumed: Option<&Resumed>,
+        steps: u64,
     ) -> Result<Self, Box<dyn Error>> {
         if session.ledger().is_none()
             && let Some(file) = files.ledger.take()
@@ -231,7 +234,7 @@ impl Keep {
             None => None,
         };
         let until = session.step_count();
-        Ok(Self { files, books, card, saved: None, until, block: FIRST_BLOCK, since: None })
+        Ok(Self { files, books, card, saved: None, steps, until, block: FIRST_BLOCK, since: None })
     }
 
     fn open_books(
@@ -247,7 +250,7 @@ impl Keep {
         {
             // What the session has beyond the file is the rest of an epoch that was given up, which costs no more; or what another ledger knew.
             let counted = if resumed.overtaken { resumed.file.ledger.as_ref() } else { Some(ledger) };
-            books.leave_out(counted.cloned().unwrap_or_default());
+            books.leave_out(counted.cloned().unwrap_or_default(), resumed.sha256.clone());
         }
         let before = books.all_runs(session.plan().config.delta)?;
         if before.runs > 0 {
@@ -313,11 +316,11 @@ impl Keep {
         }
     }
 
-    /// Before every step: what it releases is on the disk when this is done. `steps` are those of the whole run.
+    /// Before every step: what it releases is on the disk when this is done.
     ///
     /// # Errors
     /// When something cannot be written. Then nothing more may be released.
-    pub async fn reserve(&mut self, session: &mut Session<AnyEngine>, steps: u64) -> Result<(), Box<dyn Error>> {
+    pub async fn reserve(&mut self, session: &mut Session<AnyEngine>) -> Result<(), Box<dyn Error>> {
         let step = session.step_count();
         if !self.keeps() || step < self.until {
             return Ok(());
@@ -329,7 +332,7 @@ impl Keep {
             let wanted = BLOCK.as_secs_f64() / one.max(1e-9);
             self.block = (wanted as u64).max(step / TAKEN).clamp(1, self.block.saturating_mul(4));
         }
-        let ahead = self.block.min(steps.saturating_sub(step)).max(1);
+        let ahead = self.block.min(self.steps.saturating_sub(step)).max(1);
         self.write(session, ahead).await?;
         self.until = step + ahead;
         self.since = Some((Instant::now(), step));
@@ -362,7 +365,8 @@ impl Keep {
         let ledger = session.ledger_ahead(ahead);
         let run = self.run_file(session, ahead, ledger.as_ref()).await?;
         if let Some(books) = &mut self.books {
-            books.enter(ledger.as_ref(), run.as_deref().map(sha256))?;
+            let planned = session.ledger_ahead(self.steps.saturating_sub(session.step_count()));
+            books.enter(ledger.as_ref(), planned.as_ref(), run.as_deref().map(sha256))?;
         }
         if let (Some(file), Some(ledger)) = (&self.files.ledger, &ledger) {
             file.write(ledger.to_json().as_bytes())?;

@@ -19,6 +19,8 @@ pub struct KeptBooks {
     entry: Entry,
     /// What was released before this run began and is in the books already: the start of its ledger.
     counted: Ledger,
+    /// SHA-256 of the run file that it goes on from.
+    earlier: Option<String>,
     /// SHA-256 of the run file as it was written last.
     last: Option<String>,
     entered: bool,
@@ -30,8 +32,8 @@ impl KeptBooks {
     pub fn new(file: KeptFile, digits: SetName, name: String) -> Result<Self, Box<dyn Error>> {
         let mut rng = SystemRng::new()?;
         let run = (0..4).map(|_| format!("{:08x}", rng.next_u32())).collect();
-        let entry = Entry { run, name, released: None, files: Vec::new() };
-        Ok(Self { file, digits, entry, counted: Ledger::new(), last: None, entered: false })
+        let entry = Entry { run, name, released: None, planned: None, files: Vec::new() };
+        Ok(Self { file, digits, entry, counted: Ledger::new(), earlier: None, last: None, entered: false })
     }
 
     /// Whether what the run file with this SHA-256 says was released is in the books.
@@ -42,22 +44,32 @@ impl KeptBooks {
         Ok(self.read()?.counts(&self.digits, file))
     }
 
-    /// The run goes on from a file whose ledger is in the books.
-    pub fn leave_out(&mut self, counted: Ledger) {
-        self.counted = counted;
+    /// The run goes on from the file with this SHA-256, whose ledger is in the books.
+    pub fn leave_out(&mut self, counted: Ledger, file: String) {
+        (self.counted, self.earlier) = (counted, Some(file));
     }
 
-    /// Enters all that the run released or is about to, and the SHA-256 of the run file that is about to be written. A file that was written
+    /// Enters all that the run released or is about to, what its whole plan will have released, and the SHA-256 of the run file that is about to be written. A file that was written
     /// before stays known: the program may end before the new one has taken its place.
     ///
     /// # Errors
     /// When the books cannot be read or written, or would be too large to be read again.
-    pub fn enter(&mut self, ledger: Option<&Ledger>, file: Option<String>) -> Result<(), Box<dyn Error>> {
+    pub fn enter(
+        &mut self,
+        ledger: Option<&Ledger>,
+        planned: Option<&Ledger>,
+        file: Option<String>,
+    ) -> Result<(), Box<dyn Error>> {
         let _turn = self.file.turn()?;
         let mut books = self.read()?;
-        self.entry.released = ledger.map(|ledger| ledger.after(&self.counted).unwrap_or_else(|| ledger.clone()));
+        let own = |ledger: &Ledger| ledger.after(&self.counted).unwrap_or_else(|| ledger.clone());
+        self.entry.released = ledger.map(own);
+        self.entry.planned = planned.filter(|planned| Some(*planned) != ledger).map(own);
         self.entry.files = self.last.iter().chain(&file).cloned().collect();
         self.entered = true;
+        if let Some(file) = &self.earlier {
+            books.go_on(file);
+        }
         books.enter(&self.digits, self.entry.clone());
         let json = books.to_json();
         if json.len() > books::LARGEST {

@@ -147,17 +147,20 @@ pub fn spent(privacy: &Privacy) -> String {
 }
 
 /// All runs on the digits of this one.
-pub fn together(all: &AllRuns) -> String {
-    match &all.cost {
-        Cost::Bounded { epsilon, delta, neighbours } => format!(
-            "all runs on these digits ({}): ε ≤ {} at δ = {delta:e} ({})",
-            all.runs,
-            upper(*epsilon, 4),
-            neighbours
-        ),
-        Cost::NoGuarantee { reason } => {
-            format!("all runs on these digits ({}): no privacy guarantee: {reason}", all.runs)
+pub fn together(AllRuns { runs, planned, cost }: &AllRuns) -> String {
+    let in_words = |cost: &Cost| match cost {
+        Cost::Bounded { epsilon, delta, neighbours } => {
+            format!("ε ≤ {} at δ = {delta:e} ({neighbours})", upper(*epsilon, 4))
         }
+        Cost::NoGuarantee { reason } => format!("no privacy guarantee: {reason}"),
+    };
+    match planned {
+        Some(planned) if planned != cost => format!(
+            "all runs on these digits ({runs}): {} with all their planned steps, which holds whenever one stops; {} for the steps that ran",
+            in_words(planned),
+            in_words(cost),
+        ),
+        _ => format!("all runs on these digits ({runs}): {}", in_words(cost)),
     }
 }
 
