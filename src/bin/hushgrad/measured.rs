@@ -1,22 +1,66 @@
 //! What commands that measure have in common: a run to its end, and what several came to.
 
+use std::fmt::Write as _;
+
 use hushgrad::{
     data::Dataset,
     engine::{AnyEngine, Engine as _, EngineError, EngineFactory, cross_entropy},
     train::{error::SessionError, plan::Plan, session::Session},
 };
+use sha2::{Digest as _, Sha256};
+
+/// Steps after which programs that compute differently have different parameters.
+const FIRST_STEPS: u64 = 3;
 
 /// Trains to the end of the plan.
 ///
 /// # Errors
 /// When the run cannot be made, or fails.
 pub async fn trained(factory: &EngineFactory, plan: Plan, train: &Dataset) -> Result<Session<AnyEngine>, SessionError> {
+    up_to(factory, plan, train, u64::MAX).await
+}
+
+/// Of a replayed run: the SHA-256 of its parameters after its first steps, in hexadecimal. It covers configuration, data and program: whatever of them
+/// changes the run changes it.
+///
+/// # Errors
+/// When the run cannot be made, or fails.
+pub async fn fingerprint(factory: &EngineFactory, plan: Plan, train: &Dataset) -> Result<String, SessionError> {
+    let mut session = up_to(factory, plan, train, FIRST_STEPS).await?;
+    let mut digest = Sha256::new();
+    for value in &session.engine().state().await?.parameters {
+        digest.update(value.to_le_bytes());
+    }
+    Ok(hex(digest.finalize()))
+}
+
+async fn up_to(
+    factory: &EngineFactory,
+    plan: Plan,
+    train: &Dataset,
+    steps: u64,
+) -> Result<Session<AnyEngine>, SessionError> {
     let engine = factory.build(&plan.task, train, &plan.initial_parameters()).await?;
     let mut session = Session::new(plan, engine)?;
-    while !session.complete() {
+    while !session.complete() && session.step_count() < steps {
         session.step().await?;
     }
     Ok(session)
+}
+
+/// The commit of the checkout that the command is called in, marked where files differ from it.
+pub fn commit() -> Option<String> {
+    let git =
+        std::process::Command::new("git").args(["describe", "--always", "--dirty", "--abbrev=10"]).output().ok()?;
+    git.status.success().then(|| String::from_utf8_lossy(&git.stdout).trim().to_owned())
+}
+
+/// A digest in hexadecimal.
+pub fn hex(digest: impl AsRef<[u8]>) -> String {
+    digest.as_ref().iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// Mean cross-entropy over `data`, in nats.

@@ -106,14 +106,14 @@ fn a_run_that_stopped_early_is_told_by_its_plan() {
     for format in [Format::Html, Format::Markdown] {
         let says = |label: &PrivacyLabel, what: &str| write(label, format).contains(what);
         assert!(
-            says(&label, "All 400 planned steps: it holds whenever")
-                && says(&label, "The 100 steps that ran, if nobody")
+            says(&label, "Planned steps, all 400: it holds whenever")
+                && says(&label, "Steps that ran: 100. It holds if nobody")
         );
         assert!(!says(&whole, "so far"));
         // Of other releases than were planned, and of a ledger alone, no plan is known.
         let other = gaussian(Sampling::Poisson { rate: 0.01 }, 1.1, 100);
         for subject in [subject, Subject::default()] {
-            assert!(says(&of(&other, subject), "The 100 steps that ran: it holds if nobody"));
+            assert!(says(&of(&other, subject), "Steps that ran: 100. It holds if nobody"));
         }
     }
 }

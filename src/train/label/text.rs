@@ -64,11 +64,11 @@ fn how_much(label: &PrivacyLabel, bounds: &Bounds) -> Vec<(String, String)> {
     let holds = match label.counted {
         Counted::Planned { .. } => {
             format!(
-                "All {steps} planned steps: it holds whenever the training stopped, if they were planned before it began."
+                "Planned steps, all {steps}: it holds whenever the training stopped, if they were planned before it began."
             )
         }
         Counted::Ran => format!(
-            "The {steps} steps that ran: it holds if nobody decided when to stop by what the releases showed. It is not known how many were planned."
+            "Steps that ran: {steps}. It holds if nobody decided when to stop by what the releases showed. It is not known how many were planned."
         ),
     };
     let mut rows = vec![("Counted".to_owned(), holds), ("δ".to_owned(), format!("{:e}", label.delta))];
@@ -87,7 +87,8 @@ fn how_much(label: &PrivacyLabel, bounds: &Bounds) -> Vec<(String, String)> {
     if let Counted::Planned { ran, so_far } = label.counted
         && ran < steps
     {
-        let what = format!("The {ran} steps that ran, if nobody decided when to stop by what the releases showed.");
+        let what =
+            format!("Steps that ran: {ran}. It holds if nobody decided when to stop by what the releases showed.");
         rows.push((format!("ε ≤ {} so far", upper(so_far, DECIMALS)), what));
     }
     rows

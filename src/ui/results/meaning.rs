@@ -39,7 +39,7 @@ pub fn meaning(page: Page) -> impl IntoView {
     let details = move || {
         let Some(Privacy::Bounded(bound)) = privacy.get() else { return None };
         let steps = vec![("steps", text_fn(steps).into_any())];
-        let holds = sentence(t!("It holds for the {steps} steps that ran, under these assumptions:"), steps);
+        let holds = sentence(t!("Steps that ran: {steps}. For them it holds under these assumptions:"), steps);
         let details = view! {
             {conversions(page, &bound)}
             {view_fn(move || gaussian(page))}

@@ -103,8 +103,9 @@ fn readouts(page: Page) -> impl IntoView {
         epsilon()?.ok()?;
         let (budget, planned) = page.settings.with(|settings| (settings.budget, settings.steps.is_some()));
         let projected = page.cost.end();
+        let projected = projected.filter(|_| planned && (page.run.is_at_start() || page.cost.is_of_run(page.run)));
         // What was set is no bound.
-        let end = budget.map(format::budget).or(projected.filter(|_| planned).map(format::epsilon))?;
+        let end = budget.map(format::budget).or(projected.map(format::epsilon))?;
         Some(format!(" / {end}"))
     };
     let broken = bool_memo(move || page.run.is_broken());

@@ -14,14 +14,30 @@ pub enum SectionError {
 /// # Errors
 /// When one of the two marks is there without the other after it.
 pub fn with_section(text: &str, name: &str, heading: &str, section: &str) -> Result<String, SectionError> {
+    update_section(text, name, heading, |_| section.to_owned())
+}
+
+/// The same, with a section that is made of the one before, which may be empty.
+///
+/// # Errors
+/// When one of the two marks is there without the other after it.
+pub fn update_section(
+    text: &str,
+    name: &str,
+    heading: &str,
+    update: impl FnOnce(&str) -> String,
+) -> Result<String, SectionError> {
     let (open, close) = (format!("<!-- {name} -->"), format!("<!-- /{name} -->"));
-    let section = section.trim_end();
     match (text.find(&open), text.find(&close)) {
         (Some(start), Some(end)) if start < end => {
-            let (before, after) = (&text[..start + open.len()], &text[end..]);
-            Ok(format!("{before}\n{section}\n{after}"))
+            let start = start + open.len();
+            let section = update(text[start..end].trim());
+            Ok(format!("{}\n{}\n{}", &text[..start], section.trim_end(), &text[end..]))
         }
-        (None, None) => Ok(format!("{}\n\n## {heading}\n\n{open}\n{section}\n{close}\n", text.trim_end())),
+        (None, None) => {
+            let (text, section) = (text.trim_end(), update(""));
+            Ok(format!("{text}\n\n## {heading}\n\n{open}\n{}\n{close}\n", section.trim_end()))
+        }
         _ => Err(SectionError::Marks { open, close }),
     }
 }
@@ -37,6 +53,8 @@ mod tests {
         let more = with_section(&format!("{first}\nmore\n"), "accounting", "Accounting", "numbers").unwrap();
         let second = with_section(&more, "speed", "Speed", "| b |").unwrap();
         assert_eq!(second, more.replace("| a |", "| b |"));
+        let third = update_section(&second, "speed", "Speed", |old| format!("{old}\n| c |"));
+        assert_eq!(third, Ok(more.replace("| a |", "| b |\n| c |")));
         for torn in ["<!-- speed -->", "<!-- /speed -->", "<!-- /speed --><!-- speed -->"] {
             let marks = ["<!-- speed -->", "<!-- /speed -->"].map(str::to_owned);
             let [open, close] = marks;

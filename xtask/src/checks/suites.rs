@@ -133,6 +133,33 @@ pub fn burn_tests(project: &Project, driver: &Path) -> Result<(Count, String)> {
     verdict(step, &command, &said, count, &story)
 }
 
+/// Every target of `fuzz/`, a minute each, from the inputs that earlier runs found worth keeping.
+pub fn fuzz(project: &Project) -> Result<(Count, String)> {
+    let program = cargo_tool::cargo_fuzz(project)?;
+    let (folder, kept) = (project.root.join("fuzz"), project.cache.join("fuzz"));
+    let mut total = Count::default();
+    for target in files(&folder.join("fuzz_targets"))? {
+        let name = target.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let step = project.step(&format!("fuzz {name}, a minute"));
+        let [corpus, found] = ["corpus", "found"].map(|kind| kept.join(kind).join(&name));
+        for folder in [&corpus, &found] {
+            fs::create_dir_all(folder)?;
+        }
+        let mut command = project.command(&program, "fuzz run --sanitizer none --fuzz-dir");
+        command.arg(&folder).arg("--target-dir").arg(kept.join("target")).arg(&name).arg(&corpus);
+        let seeds = folder.join("seeds").join(&name);
+        command.args(seeds.is_dir().then_some(seeds));
+        command.args(["--", "-max_total_time=60", "-timeout=20", "-rss_limit_mb=3000"]);
+        command.arg(format!("-artifact_prefix={}/", found.display()));
+        // The flags for coverage are a nightly compiler's; this lets the stable one take them.
+        let said = step.ask(command.env("RUSTC_BOOTSTRAP", "1"))?;
+        let count =
+            if said.ok { Count { passed: 1, ..Count::default() } } else { Count { failed: 1, ..Count::default() } };
+        total.add(verdict(step, &command, &said, count, &said.tail())?.0);
+    }
+    Ok((total, total.to_string()))
+}
+
 /// The npm packages' own tests, with the packages that these want.
 pub fn npm_packages(project: &Project) -> Result<(Count, String)> {
     let npm = npm::npm("the packages for npm are tested with it")?;

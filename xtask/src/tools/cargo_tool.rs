@@ -26,6 +26,11 @@ pub fn cargo_deny(project: &Project) -> Result<PathBuf> {
     install(project, "cargo-deny", "cargo-deny", "0.20.2")
 }
 
+/// It gives generated input to the readers of files and texts.
+pub fn cargo_fuzz(project: &Project) -> Result<PathBuf> {
+    install(project, "cargo-fuzz", "cargo-fuzz", "0.13.1")
+}
+
 fn install(project: &Project, package: &str, program: &str, version: &str) -> Result<PathBuf> {
     let step = project.step(&format!("{program} {version}"));
     let is_it = |path: &PathBuf| {

@@ -3,7 +3,7 @@
 //! A run is a line of JSON in a file, written when the run is done: called again, the command goes on where it stopped, and
 //! runs again only what has changed. The test images are looked at once a run, after its last step.
 
-use std::{error::Error, fmt::Write as _, path::PathBuf};
+use std::{collections::BTreeSet, error::Error, fmt::Write as _, path::PathBuf};
 
 use hushgrad::{
     accounting::decimal::upper,
@@ -16,8 +16,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::results_log::{Finished, ResultsLog, hex};
-use crate::{measured::moments, out::say, pretrain, sections};
+use super::results_log::{Finished, ResultsLog};
+use crate::{
+    measured::{self, hex, moments},
+    out::say,
+    pretrain, sections,
+};
 
 /// Name of the row that no MNIST image had a part in.
 const PRETRAINING: &str = "synthetic digits only";
@@ -47,8 +51,10 @@ pub struct Arguments {
 struct Run {
     name: String,
     seed: u64,
-    /// Digest of all that decided it: configuration, first parameters, training images.
     identity: String,
+    /// Of the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    commit: Option<String>,
     test_accuracy: f64,
     spent: Option<Spent>,
     training_seconds: f64,
@@ -119,16 +125,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         }
     }
     let mut log = ResultsLog::open(arguments.runs.clone())?;
+    let mut factory = EngineFactory::cpu();
+    factory.threads(arguments.threads);
     let mut order = vec![];
     for Recipe { key, config, .. } in &chosen {
         for seed in 1..=arguments.seeds {
             // Replayed, so that anybody can repeat it; what it would cost with the system's randomness is what is stated.
             let config = RunConfig { init_seed: seed, replay: Some(seed), ..config.clone() };
             let plan = Plan::new(config, digits.train.len() as u32)?;
-            let identity = identity(&plan, &digits);
+            let identity = identity(&plan, &digits, &factory)?;
             order.push((*key, identity.clone()));
             if log.get(key, &identity).is_none() {
-                log.keep(measure(key, seed, identity, plan, &digits, arguments.threads)?)?;
+                log.keep(measure(key, seed, identity, plan, &digits, &factory)?)?;
             }
         }
     }
@@ -150,34 +158,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Settings that there were not always, where they are off: a run from before is the same run.
-const OFF: [&str; 14] = [
-    r#""adaptive-clip":null,"#,
-    r#""augmentation":null,"#,
-    r#""averaging":"none","#,
-    r#""bands":1,"#,
-    r#""canaries":0,"#,
-    r#""local":{"steps":1,"rate":1.0},"#,
-    r#""metrics":null,"#,
-    r#""minority":"none","#,
-    r#""phases":"none","#,
-    r#""protects":"example","#,
-    r#""reading":"once","#,
-    r#""sampling":"poisson","#,
-    r#""sharing":"alone","#,
-    r#","grid-bits":null"#,
-];
-
-fn identity(plan: &Plan, digits: &Digits) -> String {
-    let mut digest = Sha256::new();
-    let config = serde_json::to_string(&plan.config).unwrap_or_default();
-    digest.update(OFF.iter().fold(config, |config, off| config.replace(off, "")));
-    for value in plan.initial_parameters() {
-        digest.update(value.to_le_bytes());
-    }
-    digest.update(&*digits.train.images);
-    digest.update(&digits.train.labels);
-    hex(digest.finalize())
+/// A digest of all that decides a run: configuration, images, and what the program makes of its first steps.
+fn identity(plan: &Plan, digits: &Digits, factory: &EngineFactory) -> Result<String, Box<dyn Error>> {
+    let config = serde_json::to_string(&plan.config)?;
+    let first_steps = pollster::block_on(measured::fingerprint(factory, plan.clone(), &digits.train))?;
+    Ok(hex(Sha256::digest(format!("{config} {} {first_steps}", digits.train.digest()))))
 }
 
 fn measure(
@@ -186,12 +171,10 @@ fn measure(
     identity: String,
     plan: Plan,
     digits: &Digits,
-    threads: Option<u32>,
+    factory: &EngineFactory,
 ) -> Result<Run, Box<dyn Error>> {
     let steps = plan.config.steps.ok_or("a preset with a budget has an end")?;
     let spent = spent(&plan.config, steps, digits.train.len() as u32)?;
-    let mut factory = EngineFactory::cpu();
-    factory.threads(threads);
     let bar = ProgressBar::new(steps);
     bar.set_style(ProgressStyle::with_template("{msg} {bar:40} {pos}/{len} {elapsed}/{duration}")?);
     bar.set_message(format!("{name}, seed {seed}"));
@@ -210,6 +193,7 @@ fn measure(
             name: name.to_owned(),
             seed,
             identity,
+            commit: measured::commit(),
             test_accuracy,
             spent: Some(spent),
             training_seconds: report.training_seconds,
@@ -238,7 +222,8 @@ fn pretrain_alone(seed: u64, identity: String, digits: &Digits, threads: Option<
     let test_accuracy = f64::from(right) / digits.test.len() as f64;
     eprintln!("{PRETRAINING}, seed {seed}: {:.2} %", 100.0 * test_accuracy);
     let device = engine.info().device.clone();
-    Ok(Run { name: PRETRAINING.to_owned(), seed, identity, test_accuracy, spent: None, training_seconds, device })
+    let (name, commit) = (PRETRAINING.to_owned(), measured::commit());
+    Ok(Run { name, seed, identity, commit, test_accuracy, spent: None, training_seconds, device })
 }
 
 /// The table in Markdown, rows in the order in which names first come up in `order`.
@@ -286,8 +271,13 @@ fn table(log: &ResultsLog<Run>, order: &[(&str, String)]) -> String {
             runs.len(),
         );
     }
-    if let Some(run) = log.runs().next() {
-        let _ = writeln!(text, "\nOn {}; other programs ran beside it, so seconds say little.", run.device);
+    let shown: Vec<&Run> = order.iter().filter_map(|(name, identity)| log.get(name, identity)).collect();
+    if let Some(run) = shown.first() {
+        let commits: BTreeSet<&str> = shown.iter().filter_map(|run| run.commit.as_deref()).collect();
+        let commits: Vec<&str> = commits.into_iter().collect();
+        let (device, commits) = (&run.device, commits.join(", "));
+        let _ =
+            writeln!(text, "\nOn {device}, at commit {commits}; other programs ran beside it, so seconds say little.");
     }
     text
 }
@@ -315,6 +305,7 @@ mod tests {
             name: name.to_owned(),
             seed,
             identity,
+            commit: Some("0123456789".to_owned()),
             test_accuracy,
             spent,
             training_seconds: 10.0,
@@ -332,6 +323,7 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         let order = [1, 2, 3].map(|seed| ("best-3", format!("best-3 {seed}")));
         let table = table(&log, &order);
+        assert!(table.contains("\nOn test, at commit 0123456789; "), "{table}");
         assert!(table.contains("| 2.800 | 3.000 | 98.50 ± 0.71 % | 98.00 to 99.00 % | 2 | 10 |"), "{table}");
     }
 }

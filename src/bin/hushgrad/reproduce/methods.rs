@@ -2,11 +2,11 @@
 //!
 //! Rates are chosen on digits that the program draws ([`tuned`](super::tuned)).
 
-use std::{error::Error, path::PathBuf, sync::Mutex};
+use std::{collections::BTreeSet, error::Error, path::PathBuf, sync::Mutex};
 
 use hushgrad::{
     accounting::groups::NoiseStrategy,
-    data::{mnist, synthetic},
+    data::{Sharing, mnist, synthetic},
     mechanism::{AdaptiveClip, Denoiser, EncoderSpec, LayerClip},
     model::Architecture,
     plot::format,
@@ -18,7 +18,7 @@ use hushgrad::{
 
 use super::{
     results_log::ResultsLog,
-    tuned::{Cell, Measure, Mechanism, table},
+    tuned::{Cell, Measure, Mechanism, merged, table},
 };
 use crate::{out::say, sections};
 
@@ -33,7 +33,7 @@ pub struct Arguments {
     /// ε of all runs, by tight accounting at δ = 1e-5
     #[arg(long, value_delimiter = ',', default_values_t = [1.0, 3.0])]
     epsilons: Vec<f64>,
-    /// Only mechanisms whose name has this in it; plain DP-SGD is always there
+    /// Only mechanisms whose name has this in it, and plain DP-SGD; other rows of the table stay
     #[arg(long, value_name = "WORD")]
     method: Option<String>,
     /// Only this model: mlp or cnn-tanh
@@ -50,7 +50,7 @@ pub struct Arguments {
     jobs: Option<usize>,
 }
 
-const METHODS: [Mechanism; 21] = [
+const METHODS: [Mechanism; 22] = [
     Mechanism { name: "DP-SGD", change: |_| {} },
     Mechanism { name: "momentum 0.9", change: |config| config.momentum = 0.9 },
     Mechanism { name: "random allocation", change: |config| config.sampling = SamplingPolicy::RandomAllocation },
@@ -63,6 +63,7 @@ const METHODS: [Mechanism; 21] = [
         name: "clip layer by layer, noise by dimension",
         change: |config| config.encoder = layers(NoiseStrategy::DimensionAdjusted),
     },
+    Mechanism { name: "micro-batches of 8", change: |config| config.sharing = Sharing::MicroBatches { size: 8 } },
     Mechanism { name: "adaptive clip, half within", change: |config| config.adaptive_clip = following(0.5) },
     Mechanism { name: "adaptive clip, four fifths within", change: |config| config.adaptive_clip = following(0.8) },
     Mechanism { name: "adaptive clip, a fifth within", change: |config| config.adaptive_clip = following(0.2) },
@@ -133,9 +134,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let log = Mutex::new(ResultsLog::open(arguments.runs.clone())?);
     let measure = Measure { seeds: arguments.seeds, log, on: mnist, name: "mnist", drawn };
     let outcomes = measure.all(&cells, arguments.jobs)?;
+    let commits: BTreeSet<&str> = outcomes.iter().flat_map(|outcome| &outcome.commits).map(String::as_str).collect();
     let mut text = format!(
-        "By `hushgrad reproduce methods`: each at the rate that is best on digits that the program draws, which falls to a tenth over the run; clipped to C = 1; the CNN is `cnn-tanh`. {} seeds on MNIST, mean ± standard deviation; a difference in bold is more than two of its standard errors from none.\n",
-        arguments.seeds
+        "By `hushgrad reproduce methods`: each at the rate that is best on digits that the program draws, which falls to a tenth over the run; clipped to C = 1; the CNN is `cnn-tanh`. {} seeds on MNIST, mean ± standard deviation; a difference in bold is more than two of its standard errors from none. Run last: at commit {}.\n",
+        arguments.seeds,
+        commits.into_iter().collect::<Vec<_>>().join(", ")
     );
     let of_these = cells.chunks(methods.len()).zip(outcomes.chunks(methods.len()));
     for (cells, outcomes) in of_these {
@@ -144,7 +147,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     say(&text)?;
     let old = std::fs::read_to_string(&arguments.table)
         .map_err(|error| format!("cannot read {}: {error}", arguments.table.display()))?;
-    let new = sections::with_section(&old, "methods", "Side by side", &text)
+    let new = sections::update_section(&old, "methods", "Side by side", |old| merged(old, &text))
         .map_err(|why| format!("{}: {why}", arguments.table.display()))?;
     Ok(std::fs::write(&arguments.table, new)?)
 }

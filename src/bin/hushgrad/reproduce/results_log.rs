@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    fmt::Write as _,
     io::{self, Write as _},
     path::PathBuf,
 };
@@ -60,11 +59,6 @@ impl<R: Finished> ResultsLog<R> {
         self.runs.get(&(name.to_owned(), identity.to_owned()))
     }
 
-    /// All of them.
-    pub fn runs(&self) -> impl Iterator<Item = &R> {
-        self.runs.values()
-    }
-
     /// Writes a finished run down.
     ///
     /// # Errors
@@ -82,14 +76,6 @@ impl<R: Finished> ResultsLog<R> {
         self.insert(run);
         Ok(())
     }
-}
-
-/// A digest in hexadecimal.
-pub fn hex(digest: impl AsRef<[u8]>) -> String {
-    digest.as_ref().iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]
@@ -122,7 +108,7 @@ mod tests {
         log.keep(Run("b".to_owned(), 2)).unwrap();
         let log = ResultsLog::<Run>::open(path.clone()).unwrap();
         std::fs::remove_file(&path).unwrap();
-        assert_eq!(log.runs().map(|run| run.1).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(log.runs.values().map(|run| run.1).collect::<Vec<_>>(), [1, 2]);
         assert!(log.get("best-1", "a").is_none());
     }
 }

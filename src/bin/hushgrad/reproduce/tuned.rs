@@ -4,7 +4,12 @@
 //! choosing is free. Then runs with other seeds train on those, whose test images are looked at once a run. A run is a line of JSON in a file; called again, a
 //! command goes on where it stopped.
 
-use std::{collections::BTreeMap, error::Error, fmt::Write as _, sync::Mutex};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    error::Error,
+    fmt::Write as _,
+    sync::Mutex,
+};
 
 use hushgrad::{
     accounting::{
@@ -12,7 +17,7 @@ use hushgrad::{
         decimal::upper,
         rdp::Orders,
     },
-    data::{Dataset, Digits},
+    data::Digits,
     engine::EngineFactory,
     train::{config::RunConfig, error::PriceError, plan::Plan, projection},
 };
@@ -20,8 +25,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::results_log::{Finished, ResultsLog, hex};
-use crate::measured::{self, moments};
+use super::results_log::{Finished, ResultsLog};
+use crate::measured::{self, hex, moments};
 
 /// Rates are tried by factors of two from the first until neither neighbour is better.
 const FIRST_RATE: f64 = 1.0;
@@ -34,8 +39,11 @@ const SCALES: Scales = Scales { first: 1.0, least: 0.01, most: 1e3 };
 #[serde(rename_all = "kebab-case")]
 pub struct Run {
     name: String,
-    /// Digest of all that decided it.
+    /// Digest of all that decided it: configuration, images, and what the program makes of the first steps.
     identity: String,
+    /// Of the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    commit: Option<String>,
     rate: f64,
     /// Held-out loss on drawn images, or accuracy on the test images that are measured.
     found: f64,
@@ -72,6 +80,8 @@ pub struct Outcome {
     spent: f64,
     rate: f64,
     accuracies: Vec<f64>,
+    /// Of the programs that ran.
+    pub commits: BTreeSet<String>,
 }
 
 /// All that rows share.
@@ -110,18 +120,18 @@ impl Measure {
         config.noise = config.noise.map(|noise| noise.with_scale(sigma));
         let name = format!("{} {:?} {}", cell.method.name, cell.plain.model, cell.epsilon);
         let rate = self.rate(&name, &config)?;
-        let mut accuracies = Vec::new();
+        let (mut accuracies, mut commits) = (Vec::new(), BTreeSet::new());
         for seed in 1..=self.seeds {
             let config = RunConfig { learning_rate: rate, init_seed: seed, replay: Some(seed), ..config.clone() };
-            accuracies.push(self.known(&name, self.name, &config, || {
-                trained(&config, &self.on.train, &self.on.test, Asked::Accuracy)
-            })?);
+            let run = self.known(&name, self.name, &config, &self.on, Asked::Accuracy)?;
+            accuracies.push(run.found);
+            commits.extend(run.commit);
         }
         eprintln!(
             "{name}: rate {rate}, {:.2} %",
             100.0 * accuracies.iter().sum::<f64>() / accuracies.len().max(1) as f64
         );
-        Ok(Outcome { sigma, spent, rate, accuracies })
+        Ok(Outcome { sigma, spent, rate, accuracies, commits })
     }
 
     /// The learning rate with the least held-out loss on drawn images, among powers of two.
@@ -135,9 +145,7 @@ impl Measure {
                 }
                 let learning_rate = FIRST_RATE * f64::from(place).exp2();
                 let config = RunConfig { learning_rate, replay: Some(1000), ..config.clone() };
-                let loss = self.known(name, "drawn", &config, || {
-                    trained(&config, &self.drawn.train, &self.drawn.test, Asked::Loss)
-                })?;
+                let loss = self.known(name, "drawn", &config, &self.drawn, Asked::Loss)?.found;
                 known.insert(place, if loss.is_finite() { loss } else { f64::INFINITY });
             }
             let best = known.iter().min_by(|a, b| a.1.total_cmp(b.1)).map_or(at, |(place, _)| *place);
@@ -149,22 +157,20 @@ impl Measure {
         Ok(FIRST_RATE * f64::from(at).exp2())
     }
 
-    /// What a run found, from the log or from the run.
-    fn known(
-        &self,
-        name: &str,
-        digits: &str,
-        config: &RunConfig,
-        run: impl FnOnce() -> Fallible<f64>,
-    ) -> Fallible<f64> {
-        let identity = hex(Sha256::digest(format!("{digits} {}", serde_json::to_string(config)?)));
+    /// A run, from the log or by running it.
+    fn known(&self, name: &str, digits: &str, config: &RunConfig, on: &Digits, asked: Asked) -> Fallible<Run> {
+        let plan = Plan::new(config.clone(), on.train.len() as u32)?;
+        let first_steps = pollster::block_on(measured::fingerprint(&one_thread(), plan.clone(), &on.train))?;
+        let identity = hex(Sha256::digest(format!("{digits} {} {first_steps}", serde_json::to_string(config)?)));
         let log = || self.log.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(known) = log().get(name, &identity) {
-            return Ok(known.found);
+            return Ok(known.clone());
         }
-        let found = run()?;
-        log().keep(Run { name: name.to_owned(), identity, rate: config.learning_rate, found })?;
-        Ok(found)
+        let found = trained(plan, on, asked)?;
+        let commit = measured::commit();
+        let run = Run { name: name.to_owned(), identity, commit, rate: config.learning_rate, found };
+        log().keep(run.clone())?;
+        Ok(run)
     }
 }
 
@@ -176,12 +182,15 @@ enum Asked {
     Accuracy,
 }
 
-fn trained(config: &RunConfig, train: &Dataset, test: &Dataset, asked: Asked) -> Fallible<f64> {
-    let plan = Plan::new(config.clone(), train.len() as u32)?;
+fn one_thread() -> EngineFactory {
     let mut factory = EngineFactory::cpu();
     factory.threads(Some(1));
+    factory
+}
+
+fn trained(plan: Plan, Digits { train, test, .. }: &Digits, asked: Asked) -> Fallible<f64> {
     pollster::block_on(async {
-        let mut session = measured::trained(&factory, plan, train).await?;
+        let mut session = measured::trained(&one_thread(), plan, train).await?;
         Ok(match asked {
             Asked::Accuracy => session.accuracy(test).await?,
             Asked::Loss => measured::loss(session.engine(), test).await?,
@@ -230,14 +239,47 @@ pub fn table(heading: &str, cells: &[Cell], outcomes: &[Outcome]) -> String {
     text
 }
 
+/// The tables of `old` with the rows and tables of `new` in their places; what stands before the tables is `new`'s.
+pub fn merged(old: &str, new: &str) -> String {
+    const TABLE: &str = "### ";
+    let mut tables: Vec<Vec<&str>> = Vec::new();
+    let parts = |text| str::split(text, TABLE).skip(1).map(|part: &str| part.trim_end().lines().collect::<Vec<_>>());
+    tables.extend(parts(old));
+    for part in parts(new) {
+        let Some(table) = tables.iter_mut().find(|table| table.first() == part.first()) else {
+            tables.push(part);
+            continue;
+        };
+        let mut after = 0;
+        for row in part {
+            // Heading, head of the columns, rows: a line is told by what stands before its second bar.
+            let name = |line: &str| line.split('|').nth(1).unwrap_or(line).to_owned();
+            match table.iter().position(|line| name(line) == name(row)) {
+                Some(place) => (table[place], after) = (row, place),
+                None => {
+                    after += 1;
+                    table.insert(after, row);
+                }
+            }
+        }
+    }
+    let head = new.split(TABLE).next().unwrap_or_default();
+    tables.iter().fold(head.to_owned(), |text, table| text + TABLE + &table.join("\n") + "\n\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_row_says_how_far_it_is_from_the_first() {
-        let outcome =
-            |accuracies: [f64; 3]| Outcome { sigma: 1.1, spent: 0.9991, rate: 2.0, accuracies: accuracies.to_vec() };
+        let outcome = |accuracies: [f64; 3]| Outcome {
+            sigma: 1.1,
+            spent: 0.9991,
+            rate: 2.0,
+            accuracies: accuracies.to_vec(),
+            commits: BTreeSet::new(),
+        };
         let outcomes = [outcome([0.9, 0.91, 0.92]), outcome([0.905, 0.915, 0.925]), outcome([0.95, 0.96, 0.97])];
         let cell =
             |name| Cell { plain: RunConfig::default(), epsilon: 1.0, method: Mechanism { name, change: |_| {} } };
@@ -247,5 +289,18 @@ mod tests {
             text.contains("| 91.50 ± 1.00 % | +0.50 ± 0.82 |\n") && text.contains("| **+5.00** ± 0.82 |\n"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn rows_that_were_not_run_again_stay() {
+        let head = "| | σ |\n| --- | --- |\n";
+        let old = format!("Before.\n\n### A\n\n{head}| DP-SGD | 1 |\n| two | 2 |\n\n### B\n\n{head}| DP-SGD | 5 |\n\n");
+        let new = format!("Now.\n\n### A\n\n{head}| DP-SGD | 1 |\n| one | 3 |\n\n### C\n\n{head}| DP-SGD | 7 |\n\n");
+        let expected = format!(
+            "Now.\n\n### A\n\n{head}| DP-SGD | 1 |\n| one | 3 |\n| two | 2 |\n\n### B\n\n{head}| DP-SGD | 5 |\n\n### C\n\n{head}| DP-SGD | 7 |\n\n"
+        );
+        assert_eq!(merged(&old, &new), expected);
+        assert_eq!(merged(&expected, &new), expected);
+        assert_eq!(merged("", &new), new);
     }
 }

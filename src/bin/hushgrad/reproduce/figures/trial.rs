@@ -20,7 +20,7 @@ use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::super::results_log::hex;
+use crate::measured::hex;
 
 /// Why a run failed, from any thread.
 pub type Fault = Box<dyn std::error::Error + Send + Sync>;
