@@ -1,5 +1,5 @@
 /** Correlated noise: its number in links and fields, its price before and after Play, its formula, and a run that goes on. */
-import { account, expect, exported, hook, loseDevice, open, openOnGpu, projected, rows, test, value, written } from "./fixtures";
+import { account, expect, exported, hook, long, loseDevice, open, openOnGpu, projected, rows, test, value, written } from "./fixtures";
 
 const RUN = "&dataset=synthetic&lot=400&sigma=2&steps=100";
 
@@ -7,7 +7,7 @@ for (const [backend, label] of [
   ["cpu", "CPU"],
   ["gpu", "WebGPU"],
 ] as const) {
-  test(`noise over eight steps trains on ${label}, and a cycle costs one step`, async ({ page, site }) => {
+  test(`noise over eight steps trains on ${label}, and a cycle costs one step`, long(backend === "gpu"), async ({ page, site }) => {
     await open(page, site, `?backend=${backend}&bands=8${RUN}`);
     await expect(hook(page, "backend")).toHaveText(label);
     await page.locator("details.advanced summary").click();

@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from "@playwright/test";
-import { beforeThread, counted, database, expect, hook, loseDevice, open, openOnGpu, rows, test, thread, value, written } from "./fixtures";
+import { beforeThread, counted, database, expect, hook, long, loseDevice, open, openOnGpu, rows, test, thread, value, written } from "./fixtures";
 import type { Site } from "./server";
 
 const query = "?backend=cpu&dataset=synthetic&lot=64";
@@ -71,7 +71,7 @@ const failures: Record<string, [(page: Page) => Promise<void>, (page: Page, cont
 };
 
 for (const [failure, [reach, fail]] of Object.entries(failures))
-  test(`${failure}: the books count all that was shown`, async ({ page, context, site, watched }) => {
+  test(`${failure}: the books count all that was shown`, long(!/device|duplicated/.test(failure)), async ({ page, context, site, watched }) => {
     watched.allowed.push(/out of luck|device|GPU/i);
     if (failure === "the device is lost") await openOnGpu(page, site);
     else await open(page, site, query);

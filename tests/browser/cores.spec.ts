@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { expect, exported, helpers, hook, noticed, open, test, value } from "./fixtures";
+import { expect, exported, helpers, hook, long, noticed, open, test, value } from "./fixtures";
 import type { Page } from "@playwright/test";
 
 // A step on several cores is the step on one: helpers beside the training thread compute shares of it.
@@ -34,7 +34,7 @@ async function threads(page: Page): Promise<string> {
 }
 
 for (const [noise, name] of [["", "with noise"], ["&noise=none&encoder=none&rate=0.1", "without noise and bound"]]) {
-  test(`one core, two and four learn the same ${name}`, async ({ page, site }) => {
+  test(`one core, two and four learn the same ${name}`, long(noise !== ""), async ({ page, site }) => {
     const found = [];
     for (const cores of [1, 2, 4]) {
       await open(page, site, `${RUN}${noise}&steps=12&cores=${cores}`);

@@ -1,5 +1,5 @@
 /** Counts that are released with the steps: a clip that follows the gradients, and the accuracy on the training digits; in links and fields, before Play, in a run, in its file. */
-import { account, expect, exported, hook, open, projected, rows, test, value } from "./fixtures";
+import { account, expect, exported, hook, long, open, projected, rows, test, value } from "./fixtures";
 
 const RUN = "&dataset=synthetic&lot=400&sigma=2&steps=100";
 const COUNTS = "&clip-quantile=0.5&metrics=0.05";
@@ -41,7 +41,7 @@ test("counts leave ε as it is, and the page says before Play what the gradient 
 });
 
 for (const [backend, name] of [["cpu", "CPU"], ["gpu", "WebGPU"]])
-  test(`a run on ${name} tells its accuracy with an error and where its clip stands, and has both back from its file`, async ({ page, site }) => {
+  test(`a run on ${name} tells its accuracy with an error and where its clip stands, and has both back from its file`, long(backend === "gpu"), async ({ page, site }) => {
     await open(page, site, `?backend=${backend}${RUN.replace("steps=100", "steps=12")}${COUNTS}&clip=0.1`);
     await expect(page.getByTestId("counted")).toHaveText("The clip norm follows the gradients and stands at 0.1.");
     await hook(page, "play").click();

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Locator, Page } from "@playwright/test";
 import { accessible } from "./axe";
-import { allControls, edited, expect, hook, idle, open, test, value } from "./fixtures";
+import { allControls, edited, expect, hook, idle, long, open, test, value } from "./fixtures";
 import type { Site } from "./server";
 
 // A language that is written from right to left needs a table that says so, and nothing else. There is none yet, so one is made up here.
@@ -42,7 +42,7 @@ async function after(one: Locator, other: Locator): Promise<boolean> {
 }
 
 for (const [what, sizes] of [["a phone", [[320, 700], [390, 844]]], ["a desk", [[1440, 900], [1920, 1080]]]] as const) {
-  test(`from right to left nothing is beyond the edges of ${what}, and nothing is inaccessible`, async ({ page, site }) => {
+  test(`from right to left nothing is beyond the edges of ${what}, and nothing is inaccessible`, long(what === "a desk"), async ({ page, site }) => {
     const resized = ([width, height]: readonly [number, number]) => page.setViewportSize({ width, height });
     await resized(sizes[0]);
     await openRightToLeft(page, site, query);

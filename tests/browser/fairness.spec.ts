@@ -1,7 +1,7 @@
 import type { Page } from "@playwright/test";
 import { readFileSync } from "node:fs";
 import { accessible } from "./axe";
-import { allControls, expect, exported, hook, open, test, tight, value } from "./fixtures";
+import { allControls, expect, exported, hook, long, open, test, tight, value } from "./fixtures";
 import { small } from "./idx";
 
 const query = "?backend=cpu&dataset=synthetic";
@@ -147,7 +147,7 @@ test("the baseline of one's own digits is trained only when it is asked for", as
 });
 
 for (const [width, height] of [[390, 844], [1440, 900]]) {
-  test(`at ${width} px all of it fits, and axe finds nothing`, async ({ page, site }) => {
+  test(`at ${width} px all of it fits, and axe finds nothing`, long(width > 390), async ({ page, site }) => {
     await page.setViewportSize({ width, height });
     await open(page, site, `${minority}&steps=40&speed=normal`);
     if (width < 900) await page.getByRole("tab", { name: "Results" }).or(page.getByRole("button", { name: "Results", exact: true })).first().click();

@@ -82,6 +82,9 @@ export const test = base.extend<TestFixtures, WorkerFixtures>({
   ],
 });
 
+/** Whether a test is for `cargo xtask test --shipped` alone: it shows on another engine, at another width or of another draw what one beside it shows. */
+export const long = (is = true) => ({ tag: is ? "@long" : [] });
+
 /** The element of a hook. */
 export const hook = (page: Page, name: Hook) => page.getByTestId(name);
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { accessible } from "./axe";
-import { account, expect, hook, open, test, value } from "./fixtures";
+import { account, expect, hook, long, open, test, value } from "./fixtures";
 import type { Page } from "@playwright/test";
 
 const DRAWN = "?backend=cpu&dataset=synthetic";
@@ -166,7 +166,7 @@ test("what was published is marked: no guarantee, the reasons, and the shared no
 });
 
 for (const [what, width] of [["a phone", 390], ["a narrow window", 320], ["a desk", 1440]] as const) {
-  test(`on ${what} nothing of it is out of reach, in dark and in light`, async ({ page, site }) => {
+  test(`on ${what} nothing of it is out of reach, in dark and in light`, long(width > 320), async ({ page, site }) => {
     await page.setViewportSize({ width, height: 844 });
     await open(page, site, `${DRAWN}&pay-once=pixels-14`);
     await release(page);

@@ -1,5 +1,5 @@
 /** Layers as groups of vectors: their control, ε before Play, runs with them on both engines, links and files. */
-import { account, expect, exported, hook, open, projected, rows, test, value } from "./fixtures";
+import { account, expect, exported, hook, long, open, projected, rows, test, value } from "./fixtures";
 import { readFileSync } from "node:fs";
 
 const RUN = "&dataset=synthetic&model=mlp&lot=400&sigma=2&steps=100";
@@ -9,7 +9,7 @@ for (const [backend, label] of [
   ["cpu", "CPU"],
   ["gpu", "WebGPU"],
 ] as const) {
-  test(`layers are clipped by themselves on ${label}, at the price of one clip`, async ({ page, site }) => {
+  test(`layers are clipped by themselves on ${label}, at the price of one clip`, long(backend === "gpu"), async ({ page, site }) => {
     await open(page, site, `?backend=${backend}${RUN}${LAYERS}`);
     await expect(hook(page, "backend")).toHaveText(label);
     for (const step of [1, 2, 3]) {

@@ -1,7 +1,7 @@
 import type { Browser, Page } from "@playwright/test";
 import { readdirSync } from "node:fs";
 import { resolve } from "node:path";
-import { expect, hook, installed, open, test, value } from "./fixtures";
+import { expect, hook, installed, long, open, test, value } from "./fixtures";
 import { serve, type Fault, type Site } from "./server";
 
 // Whatever a host does, the page says so and offers a way back that works once the host does.
@@ -69,7 +69,7 @@ const FAULTS: [Fault, RegExp][] = [
 ];
 
 for (const [what, file] of Object.entries(PARTS)) {
-  test(`${what}: a host that answers wrongly, one way after another, is named, and Try again mends it`, async ({ browser }) => {
+  test(`${what}: a host that answers wrongly, one way after another, is named, and Try again mends it`, long(what !== "the training thread"), async ({ browser }) => {
     await visited(browser, async (page, site) => {
       // A browser that was told to keep what came keeps the wrong answer, too.
       site.headers = () => FOR_EVER;

@@ -1,5 +1,5 @@
 import type { Page } from "@playwright/test";
-import { expect, hook, open, share, test } from "./fixtures";
+import { expect, hook, long, open, share, test } from "./fixtures";
 
 /** A stream of numbers in [0, 1) from a seed: the same links on every machine. */
 function stream(seed: number) {
@@ -92,7 +92,7 @@ for (const [seed, model, noise] of [
   [2, "linear", "custom"],
   [3, "cnn-tanh", "student-t"],
 ] as const) {
-  test(`ten drawn links (${model}, ${noise}): followed in the page, by Back, and by a fresh visit they show the same`, async ({ page, site, watched }) => {
+  test(`ten drawn links (${model}, ${noise}): followed in the page, by Back, and by a fresh visit they show the same`, long(seed > 1), async ({ page, site, watched }) => {
     const random = stream(seed);
     const states = Array.from({ length: 10 }, () => Object.entries(randomState(random, model, noise)));
     const shown = async (state: (typeof states)[number]) => {

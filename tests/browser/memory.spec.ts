@@ -1,5 +1,5 @@
 import type { Page } from "@playwright/test";
-import { expect, hook, open, test, value } from "./fixtures";
+import { expect, hook, long, open, test, value } from "./fixtures";
 
 /** Bytes. */
 interface Held {
@@ -68,7 +68,7 @@ async function playAndReset(page: Page, steps: number, times: number) {
 }
 
 for (const backend of ["cpu", "gpu"] as const) {
-  test(`training the CNN on the ${backend} stays within its memory, after a hundred resets too`, async ({ page, site }) => {
+  test(`training the CNN on the ${backend} stays within its memory, after a hundred resets too`, long(backend === "gpu"), async ({ page, site }) => {
     await page.route(/\/worker(-relaxed)?(-[0-9a-f]+)?\.js$/, async (route) => {
       const response = await route.fetch();
       await route.fulfill({ response, body: COUNT + (await response.text()) });

@@ -1,5 +1,5 @@
 /** Micro-batches: the number in links and fields, what it does to ε before Play, a run with it, and its file. */
-import { account, expect, exported, hook, open, projected, rows, test, value } from "./fixtures";
+import { account, expect, exported, hook, long, open, projected, rows, test, value } from "./fixtures";
 
 const RUN = "&dataset=synthetic&lot=400&sigma=2&steps=100";
 
@@ -40,7 +40,7 @@ test("micro-batches change what a run will cost before Play, for a digit and for
 for (const [backend, label] of [
   ["cpu", "CPU"],
   ["gpu", "WebGPU"],
-] as const) test(`a run with micro-batches trains on ${label}, says what it protects, and goes on from its file`, async ({ page, site }) => {
+] as const) test(`a run with micro-batches trains on ${label}, says what it protects, and goes on from its file`, long(backend === "gpu"), async ({ page, site }) => {
   await open(page, site, `?backend=${backend}&micro-batch=8${RUN}`);
   const will = (await projected(page)).match(/ε ≤ (\d+(?:\.\d+)?)/)?.[1];
   for (const step of [1, 2, 3]) {

@@ -1,6 +1,6 @@
 import type { ElementHandle, Page } from "@playwright/test";
 import { readFileSync } from "node:fs";
-import { expect, hook, noticed, rows, test, thread, value, written } from "./fixtures";
+import { expect, hook, long, noticed, rows, test, thread, value, written } from "./fixtures";
 
 /** Actions; by hand any number, and any other seed. Thousands of requests to the training thread are in `tests/agent/monkey.rs`. */
 const ACTIONS = { cpu: 60, webgpu: 250 };
@@ -120,8 +120,7 @@ function accountsFor(step: number, lost: readonly number[]): Set<number> {
 
 for (const backend of ["cpu", "webgpu"] as const) {
   const actions = Number(process.env.HUSHGRAD_MONKEY ?? ACTIONS[backend]);
-  const long = { tag: backend === "webgpu" ? "@long" : [] };
-  test(`${actions} actions of a monkey on ${backend}: the page answers, ε never falls within a run, the ledger counts each step`, long, async ({ page, site, watched }, info) => {
+  test(`${actions} actions of a monkey on ${backend}: the page answers, ε never falls within a run, the ledger counts each step`, long(), async ({ page, site, watched }, info) => {
     test.setTimeout(240_000 + actions * 2_000);
     // What the monkey itself breaks, and what the browser says of it.
     watched.allowed.push(/a monkey/);

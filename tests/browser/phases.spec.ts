@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { account, accountant, expect, exported, hook, open, openOnGpu, projected, test, tight, value } from "./fixtures";
+import { account, accountant, expect, exported, hook, long, open, openOnGpu, projected, test, tight, value } from "./fixtures";
 import type { Page } from "@playwright/test";
 
 interface Event {
@@ -123,7 +123,7 @@ test("a search ends with the settings that it is of, and is offered where a hund
   }
 });
 
-test("phases on WebGPU: the engine goes on with the next phase's noise", async ({ page, site }) => {
+test("phases on WebGPU: the engine goes on with the next phase's noise", long(), async ({ page, site }) => {
   await openOnGpu(page, site, "&steps=9&phases=list&phase-list=" + encodeURIComponent("3; 3 noise 2 rate 0.5; 3 clip 0.5 lot 32"));
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBe(9);

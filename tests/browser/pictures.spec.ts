@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { expect, test } from "./fixtures";
+import { expect, long, test } from "./fixtures";
 import { type Boxes, differences, fileOf, PICTURES, pose, take } from "./pose";
 
 const FOLDER = resolve("../../docs/pictures");
 const PANELS: Record<string, Boxes> = JSON.parse(readFileSync(join(FOLDER, "panels.json"), "utf8"));
 
-test("the README's pictures show the page as it is", async ({ page, site }) => {
+test("the README's pictures show the page as it is", long(), async ({ page, site }) => {
   test.skip(process.env.HUSHGRAD_DATA !== "mnist", "the site carries no MNIST, and the pictures' curve is of MNIST");
   await pose(page, site);
   for (const picture of PICTURES) {

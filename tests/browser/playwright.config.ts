@@ -45,7 +45,7 @@ const SHIPPED = ["load.spec.ts", "train.spec.ts"];
 const ENGINES = "engines/**";
 /** Tests with this tag run in full Chromium, as visitors have it. */
 const JOURNEY = /@journey/;
-/** Tests with this tag take long, and show what others show on another engine. */
+/** Tests with this tag show what others do on another engine, at another width or of another draw (`long` in fixtures.ts). */
 const LONG = /@long/;
 /** Tests with this tag need packages from npm, PyPI or crates.io beside Playwright. */
 const PACKAGES = /@packages/;

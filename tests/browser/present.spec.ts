@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 import { accessible } from "./axe";
-import { expect, hook, open, test, value } from "./fixtures";
+import { expect, hook, long, open, test, value } from "./fixtures";
 
 const query = "?backend=cpu&preset=quick-linear&dataset=synthetic";
 const presented = `${query}&present=1`;
@@ -36,7 +36,7 @@ const sizes = (page: Page) =>
   }), ["body", ".stage-title", ".odds-lead", ".readouts dd", ".results .plot .tick"]);
 
 for (const [width, height] of [[1920, 1080], [1280, 720]] as const) {
-  test(`presented at ${width} by ${height}: type half as large again, no set-up, and all that is shown in the window`, async ({ page, site }) => {
+  test(`presented at ${width} by ${height}: type half as large again, no set-up, and all that is shown in the window`, long(width > 1280), async ({ page, site }) => {
     await page.setViewportSize({ width, height });
     await open(page, site, query);
     await expect.poll(async () => (await sizes(page)).includes(null)).toBe(false);
@@ -56,7 +56,7 @@ for (const [width, height] of [[1920, 1080], [1280, 720]] as const) {
     expect(await page.evaluate(() => scrollY)).toBe(0);
   });
 
-  test(`a lesson that is presented at ${width} by ${height} stands beside what it speaks of, and arrows turn its pages`, async ({ page, site }) => {
+  test(`a lesson that is presented at ${width} by ${height} stands beside what it speaks of, and arrows turn its pages`, long(width > 1280), async ({ page, site }) => {
     await page.setViewportSize({ width, height });
     await open(page, site, `${query}&present=1&lesson=why-noise.4`);
     const at = (step: number) => expect(page.getByTestId("lesson").getByText(`${step} of 8`, { exact: true })).toBeVisible();

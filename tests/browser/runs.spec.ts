@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 import { readFileSync, writeFileSync } from "node:fs";
-import { account, beforeThread, database, expect, exported, hook, open, paused, rows, test, tight, value, written } from "./fixtures";
+import { account, beforeThread, database, expect, exported, hook, long, open, paused, rows, test, tight, value, written } from "./fixtures";
 
 const query = "?backend=cpu&dataset=synthetic&preset=cpu";
 
@@ -238,7 +238,7 @@ for (const [name, settings] of [
   ["clipping and Gaussian noise", "&preset=cpu"],
   ["an envelope and Student-t noise", "&preset=student-t&model=linear&vectors=20&lot=512"],
 ] as const) {
-  test(`ε is tight and live, and goes on with a run that is continued: ${name}`, async ({ page, site }, info) => {
+  test(`ε is tight and live, and goes on with a run that is continued: ${name}`, long(settings !== "&preset=cpu"), async ({ page, site }, info) => {
     await open(page, site, `?backend=cpu&dataset=synthetic${settings}`);
     await hook(page, "play").click();
     const shown: [number, number][] = [];

@@ -1,5 +1,5 @@
 import type { Page } from "@playwright/test";
-import { expect, hook, open, test, value } from "./fixtures";
+import { expect, hook, long, open, test, value } from "./fixtures";
 
 /**
  * Watches what can be pressed and is seen, frame by frame, and gives what has moved since it was asked last: on its page, or in the bar
@@ -45,7 +45,7 @@ for (const [query, width, language] of [
   [drawn, 390, "en"], [drawn, 390, "de"], [drawn, 1440, "en"], [drawn, 1440, "de"], [drawn, 1920, "en"], [drawn, 1920, "de"],
   [first, 390, "en"], [first, 1440, "en"], [first, 1440, "de"], [first, 1920, "en"],
 ] as const) {
-  test(`what can be pressed stays where it is while a run begins, plays and rests; ${query}, ${width} pixels (${language})`, async ({ page, site }) => {
+  test(`what can be pressed stays where it is while a run begins, plays and rests; ${query}, ${width} pixels (${language})`, long(query === first ? width !== 390 : width !== 1440 || language !== "de"), async ({ page, site }) => {
     await page.setViewportSize({ width, height: 900 });
     await open(page, site, `${query}&lang=${language}`);
     await expect(page.getByTestId("projection")).toContainText(/ε ≤ \d[^]*ε ≤ \d/);

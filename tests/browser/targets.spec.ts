@@ -1,5 +1,5 @@
 import type { Page } from "@playwright/test";
-import { allControls, expect, hook, idle, open, share, test, value } from "./fixtures";
+import { allControls, expect, hook, idle, long, open, share, test, value } from "./fixtures";
 
 /** What can be pressed, is seen, and is less than 24 px wide or high. Links in a sentence are as high as its line (WCAG 2.2, 2.5.8). */
 const small = (page: Page) =>
@@ -23,7 +23,7 @@ const unfold = (page: Page) =>
   page.evaluate(() => document.querySelectorAll<HTMLDetailsElement>("details:not(.menu, .badge)").forEach((each) => (each.open = true)));
 
 for (const [width, height] of [[390, 844], [1440, 900]] as const) {
-  test(`everything that is pressed is 24 px at least, at ${width}`, async ({ page, site }) => {
+  test(`everything that is pressed is 24 px at least, at ${width}`, long(width > 390), async ({ page, site }) => {
     await page.setViewportSize({ width, height });
     await open(page, site, "?backend=cpu&dataset=synthetic&encoder=envelope&noise=student-t&schedule=linear&steps=8");
     await allControls(page);

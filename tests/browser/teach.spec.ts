@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { Page } from "@playwright/test";
 import { accessible } from "./axe";
-import { expect, hook, installed, open, share, test, value } from "./fixtures";
+import { expect, hook, installed, long, open, share, test, value } from "./fixtures";
 import { decoded } from "./qr";
 
 // The teacher's page, its codes, that the page shows what a solution says, and that it says the same in every language.
@@ -29,7 +29,7 @@ const frame = (page: Page) =>
     });
   });
 
-test("the page shows what a solution says, with the task's own link", async ({ page, site }) => {
+test("the page shows what a solution says, with the task's own link", long(), async ({ page, site }) => {
   await page.goto(teach(site));
   // What all of them say is held to the accountant and to MNIST natively (`tests/teach.rs`).
   const task = page.locator("#task-6");

@@ -1,5 +1,5 @@
 /** Users: the numbers in links and fields, ε of one user and of one digit before Play, runs by federated SGD and averaging, their file, and what is refused. */
-import { account, expect, exported, hook, open, rows, test, value } from "./fixtures";
+import { account, expect, exported, hook, long, open, rows, test, value } from "./fixtures";
 
 const RUN = "&dataset=synthetic&lot=60&sigma=1.3&steps=100&rate=1&clip=0.5";
 
@@ -73,7 +73,7 @@ for (const [name, steps] of [
   });
 }
 
-test("federated SGD trains on the graphics card; local steps go to the CPU, and the page says why", async ({ page, site }) => {
+test("federated SGD trains on the graphics card; local steps go to the CPU, and the page says why", long(), async ({ page, site }) => {
   const run = `${RUN}&users=600&user-skew=1&local-rate=0.5&steps=12`;
   await open(page, site, `?backend=gpu${run}&local-steps=1`);
   await expect(hook(page, "backend")).toHaveText("WebGPU");

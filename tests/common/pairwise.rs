@@ -4,9 +4,14 @@
 
 use std::collections::BTreeSet;
 
-/// Rows of one value for each parameter, where parameter `k` has the values `0..sizes[k]`. With `HUSHGRAD_FULL=1` every row there is.
+/// Whether tests take all that they could (`HUSHGRAD_FULL=1`), as `cargo xtask test --shipped` does.
+pub fn full() -> bool {
+    std::env::var_os("HUSHGRAD_FULL").is_some_and(|value| value == "1")
+}
+
+/// Rows of one value for each parameter, where parameter `k` has the values `0..sizes[k]`; in full every row there is.
 pub fn rows<const N: usize>(sizes: [usize; N]) -> Vec<[usize; N]> {
-    if std::env::var_os("HUSHGRAD_FULL").is_some_and(|value| value == "1") {
+    if full() {
         return product(sizes);
     }
     let mut open: BTreeSet<[usize; 4]> = BTreeSet::new();

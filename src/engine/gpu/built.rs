@@ -616,7 +616,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: if crate::pairwise::full() { 48 } else { 16 }, ..ProptestConfig::default() })]
 
         #[test]
         fn any_list_is_as_the_reference_has_it(list in any_list()) {

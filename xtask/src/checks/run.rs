@@ -211,6 +211,7 @@ fn what_ships(set_up: &SetUp, checks: &Checks) -> Result<()> {
     let tool = checks.program("native tool, benches, clippy", &mut benches);
     let mut documentation = project.cargo("doc --locked --workspace --no-deps");
     checks.program("documentation", documentation.env("RUSTDOCFLAGS", "-D warnings"));
+    checks.tests("engines, every combination", || suites::full_product(project));
     checks.tests("tests of the engine over Burn", || suites::burn_tests(project, &driver));
     checks.tests("what strangers hand in, fuzzed", || suites::fuzz(project));
     checks.part("bench of a browser, clippy", || set_up.bench_of_a_browser());

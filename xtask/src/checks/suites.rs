@@ -123,6 +123,21 @@ fn rust_tests(
     verdict(step, &command, &said, count, &story)
 }
 
+/// The tests of the library and of its engines with every combination of what they try in pairs else.
+pub fn full_product(project: &Project) -> Result<(Count, String)> {
+    let step = project.step("engines, every combination");
+    let runner = Runner::find(project);
+    let mut command = runner.command(project, "--package hushgrad --lib --test engines");
+    lints::build_with_clippy(&mut command, &lints::clippy_driver(project)?);
+    command.env("HUSHGRAD_FULL", "1");
+    if browser::no_adapter(project).is_some() {
+        command.env("HUSHGRAD_NO_GPU", "1");
+    }
+    let said = step.ask(&mut command)?;
+    let (count, story) = (runner.count(&said), said.tail());
+    verdict(step, &command, &said, count, &story)
+}
+
 /// Tests of the engine over Burn, which nothing else needs.
 pub fn burn_tests(project: &Project, driver: &Path) -> Result<(Count, String)> {
     let step = project.step("tests of the engine over Burn");
