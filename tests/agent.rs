@@ -329,9 +329,15 @@ impl Thread {
         events
     }
 
-    /// Nobody hears that a run rests before its last step is reported: the page takes what it knows then for final.
+    /// Nobody hears that a run rests before its last step is reported, nor that it is complete before it is measured: the page takes what it knows then
+    /// for final.
     fn rests_at_its_last_step(events: &[Event]) {
         let step = |event: &Event| if let Event::Report(report, _) = event { Some(report.step) } else { None };
+        for report in
+            events.iter().filter_map(|event| if let Event::Report(report, _) = event { Some(report) } else { None })
+        {
+            assert!(!report.complete || report.test_accuracy.is_some(), "complete, and not measured: {report:?}");
+        }
         for (at, _) in events.iter().enumerate().filter(|(_, event)| **event == Event::Playing(false)) {
             let (before, after) = events.split_at(at);
             let goes_on = |event: &&Event| !matches!(event, Event::Started(_) | Event::Playing(true));

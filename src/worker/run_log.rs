@@ -27,9 +27,9 @@ pub struct RunLog {
     phases: Vec<(Release, u64)>,
     /// What each reserved release is after those.
     release: Option<Release>,
-    /// How many releases the plan has from the opening of the books on; 0: it has no end, or is not known.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    planned: u64,
+    /// How many releases the plan has from the opening of the books on; `None`: it has no end, or is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    planned: Option<u64>,
     /// Digest of the digits that the run trains on ([`Dataset::opening_digest`](crate::data::Dataset::opening_digest)): books of the same digits add up.
     /// `None`: the digits are not known, or the run counts for none.
     #[serde(default)]
@@ -67,7 +67,7 @@ impl RunLog {
             _ => (None, &[][..]),
         };
         let phases = first.iter().map(|(release, count)| ((*release).clone(), *count)).collect();
-        let planned = planned.filter(|_| last.is_some()).unwrap_or(0);
+        let planned = planned.filter(|_| last.is_some());
         Self { ledger: ledger.cloned(), phases, release: last, planned, digits }
     }
 
@@ -99,7 +99,7 @@ impl RunLog {
     /// # Errors
     /// Books that cannot have been kept by this page.
     pub fn with_planned(&self, reserved: u64) -> Result<Option<Ledger>, RunLogError> {
-        self.with(reserved.max(self.planned))
+        self.with(reserved.max(self.planned.unwrap_or(0)))
     }
 
     /// A ledger of all releases, `reserved` of them since the books were opened; `None`: nothing can be claimed.
@@ -168,12 +168,6 @@ pub fn settle(file: &mut RunFile, books: Option<Ledger>) -> Result<u64, RunLogEr
     let lost = books.as_ref().map_or(0, Ledger::steps) - before;
     file.ledger = books;
     Ok(lost)
-}
-
-/// What serde asks before it leaves a number out.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-const fn is_zero(n: &u64) -> bool {
-    *n == 0
 }
 
 fn beyond(ledger: &Ledger, step: u64) -> Result<u64, RunLogError> {

@@ -3,7 +3,7 @@ import { mkdtempSync, mkdirSync, openSync, ftruncateSync, closeSync, readFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { accountant, beforeThread, distracted, expect, exported, hook, loseDevice, open, openOnGpu, paused, rested, test, tight, thread, value } from "./fixtures";
+import { accountant, beforeThread, distracted, expect, exported, hook, idle, loseDevice, open, openOnGpu, paused, rested, test, tight, thread, value } from "./fixtures";
 import { drop, images, small } from "./idx";
 
 const query = "?backend=cpu&dataset=synthetic";
@@ -141,6 +141,8 @@ test("a training thread that fails is replaced, and its run is kept", async ({ p
   await open(page, site, query);
   await train(page, 3);
   await expect.poll(() => tight(page)).toBeGreaterThan(0);
+  // What stands there is of all steps, once the accountant has answered.
+  await idle(page);
   const [step, epsilon] = [await value(page, "step"), (await hook(page, "epsilon").textContent())!.replace("≤ ", "")];
   watched.allowed.push(/out of luck/);
   await thread(page).evaluate(() => void setTimeout(() => { throw new Error("out of luck"); }));

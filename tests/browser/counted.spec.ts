@@ -57,7 +57,7 @@ for (const [backend, name] of [["cpu", "CPU"], ["gpu", "WebGPU"]])
     expect(Number(error)).toBeGreaterThan(1);
     expect(Number(error)).toBeLessThan(6);
     // That of the test digits is of the same kind of digits, at the end of the steps.
-    expect(Math.abs(Number(told) - 100 * (await value(page, "accuracy")))).toBeLessThan(45);
+    await expect.poll(async () => Math.abs(Number(told) - 100 * (await value(page, "accuracy")))).toBeLessThan(45);
     await expect(page.locator("body")).toContainText("of these whether the gradient is within the clip");
     const spent = await value(page, "epsilon");
     const [file] = await exported(page, "Privacy ledger (JSON)");

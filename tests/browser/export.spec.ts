@@ -1,14 +1,14 @@
 import type { Page } from "@playwright/test";
 import { readFileSync } from "node:fs";
-import { expect, exported, hook, idle, open, test, value } from "./fixtures";
+import { expect, exported, hook, idle, measured, open, test, value } from "./fixtures";
 
 const STEPS = 6;
 const query = `?backend=cpu&dataset=synthetic&steps=${STEPS}`;
 
-/** A run to its end. The only report of the last step is the one that has its accuracy. */
+/** A run to its end, and what it has learned. */
 async function complete(page: Page) {
   await hook(page, "play").click();
-  await expect.poll(() => value(page, "step")).toBe(STEPS);
+  await measured(page, STEPS);
 }
 
 test("curves as CSV: a row for each step that was reported, and at the end what the page shows", async ({ page, site }) => {

@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 import { accessible } from "./axe";
-import { expect, hook, open, paused, share, test, value } from "./fixtures";
+import { expect, hook, measured, open, paused, share, test, value } from "./fixtures";
 import { decoded } from "./qr";
 
 // A run as a link to hand in: what the link says is its author's word, ε is computed anew.
@@ -23,7 +23,7 @@ test("a run is handed in by a link, opened, found true, and trained again", asyn
   await page.getByTestId("task-hand-in").click();
   await expect(page.getByTestId("notice")).toContainText("nothing to hand in yet");
   await hook(page, "play").click();
-  await expect.poll(() => value(page, "step")).toBe(40);
+  await measured(page, 40);
   await expect(hook(page, "play")).toHaveClass(/primary/);
   await expect(hook(page, "epsilon")).not.toHaveAttribute("data-tight", "");
   const [accuracy, epsilon] = await Promise.all([hook(page, "accuracy").textContent(), hook(page, "epsilon").textContent()]);

@@ -2,7 +2,7 @@ import type { Locator, Page } from "@playwright/test";
 import { readFileSync } from "node:fs";
 import { around, CPU, element, inside } from "./around";
 import { accessible } from "./axe";
-import { allControls, beforeThread, expect, exported, hook, loseDevice, open, openOnGpu, test, thread, value } from "./fixtures";
+import { allControls, beforeThread, expect, exported, hook, loseDevice, measured, open, openOnGpu, test, thread, value } from "./fixtures";
 import { file, images, labels, small } from "./idx";
 
 const query = "?backend=cpu&dataset=synthetic&preset=quick-linear&steps=20";
@@ -252,7 +252,7 @@ test("another language is chosen in the header: the run stays, the choice is kep
   await open(page, site, query);
   await expect(page.locator("html")).toHaveAttribute("lang", "en");
   await hook(page, "play").click();
-  await expect.poll(() => value(page, "step")).toBe(20);
+  await measured(page, 20);
   const accuracy = await value(page, "accuracy");
   const chosen = page.getByTestId("language");
   await expect(chosen.locator("option")).toHaveText(["English", "Deutsch"]);

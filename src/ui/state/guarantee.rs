@@ -40,8 +40,23 @@ impl Odds {
     }
 }
 
-/// A number of a run, and which run: what was shown before holds for that run alone.
-type OfRun = Memo<Option<(u32, f64)>>;
+/// A number of a run: what was shown before holds for that run alone.
+#[derive(Clone, Copy, PartialEq)]
+struct OfRun {
+    run: u32,
+    number: f64,
+    /// Whether a smaller one is on its way: the plan is not priced yet. It holds, and is not shown.
+    provisional: bool,
+}
+
+/// What the planned steps of a run cost.
+#[derive(Clone, PartialEq)]
+struct Plan {
+    run: u32,
+    /// ε by step.
+    tight: Vec<Point>,
+    odds: Option<u32>,
+}
 
 /// The guarantee. Copied freely.
 #[derive(Clone, Copy)]
@@ -51,37 +66,50 @@ pub struct Guarantee {
     cost: ProjectedCost,
     /// By Rényi accounting, once there is a step that it is about: it changes when the third digit of a conversion or an assumption does.
     pub bound: Memo<Option<Privacy>>,
-    epsilon: OfRun,
+    epsilon: Memo<Option<OfRun>>,
     /// What any attacker can do at most.
     pub attack: Memo<Option<PrivacyCurve>>,
-    found: OfRun,
+    found: Memo<Option<OfRun>>,
 }
 
 impl Guarantee {
     /// Of the run that stands.
     pub fn new(settings: RwSignal<Settings>, run: Run, spending: Spending, cost: ProjectedCost) -> Self {
         let bound = bound(run);
-        // Tight ε of the plan, at the next step that it was computed for, and its odds.
-        let planned = move || {
-            let steps = spending.planned_steps()?;
-            let next = |points: &Vec<Point>| points.iter().find(|point| point.0 >= steps as f64).map(|point| point.1);
-            Some((cost.tight.with(next).filter(|_| cost.is_of_run(run))?, cost.odds.get()))
-        };
-        // Not less than was shown before, until the run stands still and the accountant has answered: what was released is not taken back.
-        let shown = move |before: Option<&Option<(u32, f64)>>, now: f64| {
+        // Tight ε of the plan, and its odds: of the run, whatever is set after it was begun.
+        let plan = Memo::new(move |before: Option<&Option<Plan>>| {
             let number = run.info.with(|info| info.as_ref().map(|info| info.run))?;
-            Some(match before.copied().flatten() {
-                Some((same, shown))
-                    if same == number
-                        && shown > now
-                        && (run.playing.get() || run.is_moving() || !spending.is_answered()) =>
-                {
-                    (number, shown)
-                }
-                _ => (number, now),
+            let tight = cost.tight.get();
+            if tight.is_empty() || !cost.is_of_run(run) {
+                return before.and_then(Clone::clone).filter(|plan| plan.run == number);
+            }
+            Some(Plan { run: number, tight, odds: cost.odds.get() })
+        });
+        // At the next step that it was computed for.
+        let planned = move || {
+            let steps = spending.planned_steps()? as f64;
+            plan.with(|plan| {
+                let Plan { tight, odds, .. } = plan.as_ref()?;
+                tight.iter().find(|point| point.0 >= steps).map(|point| (point.1, *odds))
             })
         };
-        let epsilon = Memo::new(move |before: Option<&Option<(u32, f64)>>| {
+        // Not less than was shown before, until the run stands still and the accountant has answered: what was released is not taken back.
+        let shown = move |before: Option<&Option<OfRun>>, now: f64| {
+            let number = run.info.with(|info| info.as_ref().map(|info| info.run))?;
+            let provisional = cost.pending.get() && spending.tight().is_none() && planned().is_none();
+            Some(match before.copied().flatten() {
+                Some(before)
+                    if before.run == number
+                        && !before.provisional
+                        && before.number > now
+                        && (run.playing.get() || run.is_moving() || !spending.is_answered()) =>
+                {
+                    before
+                }
+                _ => OfRun { run: number, number: now, provisional },
+            })
+        };
+        let epsilon = Memo::new(move |before: Option<&Option<OfRun>>| {
             let renyi = run.report.with(|report| match report.as_ref().map(|report| &report.privacy) {
                 Some(Privacy::Bounded(bound)) => Some(bound.improved.epsilon),
                 _ => None,
@@ -92,10 +120,10 @@ impl Guarantee {
         let attack = Memo::new(move |_| {
             let Some(Privacy::Bounded(bound)) = bound.get().filter(|_| !run.is_broken()) else { return None };
             // What is shown is rounded up, and holds until something else is shown.
-            let point = (format::shown(epsilon.get()?.1), bound.delta);
+            let point = (format::shown(epsilon.get()?.number), bound.delta);
             PrivacyCurve::new(spending.whole_curve().unwrap_or_default().into_iter().chain([point])).ok()
         });
-        let found = Memo::new(move |before: Option<&Option<(u32, f64)>>| {
+        let found = Memo::new(move |before: Option<&Option<OfRun>>| {
             let odds = of_a_hundred(found_at_most(&attack.get()?));
             let planned = planned().and_then(|(_, odds)| odds);
             shown(before, planned.map_or(odds, |planned| planned.min(odds)).into())
@@ -106,7 +134,13 @@ impl Guarantee {
     /// ε of what was released: the least bound that holds. It does not fall while the run plays, and is never above the plan that the run follows.
     #[must_use]
     pub fn epsilon(self) -> Option<f64> {
-        self.epsilon.get().map(|(_, epsilon)| epsilon)
+        self.epsilon.get().map(|shown| shown.number)
+    }
+
+    /// Whether [`Guarantee::epsilon`] is about to fall, as the plan is not priced yet: then no number is shown.
+    #[must_use]
+    pub fn is_provisional(self) -> bool {
+        self.epsilon.get().is_some_and(|shown| shown.provisional)
     }
 
     /// [`Guarantee::attack`] in one number; of the recorded run nothing is known here.
@@ -117,7 +151,11 @@ impl Guarantee {
             return Odds::Unbounded;
         }
         match self.run.report.with(|report| report.as_ref().is_some_and(|report| report.step > 0)) {
-            true => self.found.get().map_or(Odds::Unbounded, |(_, found)| Odds::Released(found as u32)),
+            true => match self.found.get() {
+                Some(found) if found.provisional => Odds::Unknown,
+                Some(found) => Odds::Released(found.number as u32),
+                None => Odds::Unbounded,
+            },
             false => self.cost.odds_of_now().map_or(Odds::Unknown, Odds::Planned),
         }
     }

@@ -38,6 +38,8 @@ pub struct ProjectedCost {
     of: StoredValue<Option<(Settings, u32)>>,
     /// Tight ε by step of the projection.
     pub tight: RwSignal<Vec<Point>>,
+    /// Whether tight ε of the settings is still to come.
+    pub pending: RwSignal<bool>,
     /// Of a hundred members, how many any attacker finds at most once all of it is released.
     pub odds: RwSignal<Option<u32>>,
     /// ε by step at other δ, until something else is set.
@@ -58,6 +60,7 @@ impl ProjectedCost {
             projection: RwSignal::new(None),
             of: StoredValue::new(None),
             tight: RwSignal::new(vec![]),
+            pending: RwSignal::new(false),
             odds: RwSignal::new(None),
             deltas: RwSignal::new(vec![]),
             due: StoredValue::new_local(None),
@@ -114,11 +117,13 @@ impl ProjectedCost {
 
     /// Looks anew at what the settings will cost, once they stand still.
     pub fn schedule(self) {
+        self.pending.set(true);
         let due = browser::Busy::until(PROJECTION_MS, move || {
             // Of a part of the digits everything costs more, and no run is of a part.
             let train = self.digits.whole();
             let (Some(train), settings) = (train, self.settings.get_untracked()) else {
                 self.projection.set(None);
+                self.pending.set(false);
                 return self.forget_tight();
             };
             let question = projection_question(&settings, train);
@@ -145,6 +150,7 @@ impl ProjectedCost {
         self.forget_tight();
         let settings = self.settings.get_untracked();
         if settings.replay.is_some() || !self.projection.with_untracked(|known| matches!(known, Some(Ok(_)))) {
+            self.pending.set(false);
             return self.tight_due.set_value(None);
         }
         let quick = settings.encoder.clips() && settings.family == Family::Gaussian;
@@ -158,8 +164,9 @@ impl ProjectedCost {
         let now = move || self.digits.train() == Some(train) && self.settings.with_untracked(|now| *now == settings);
         let still = now.clone();
         self.accountant.ask_latest(Topic::Tight, tight, move |answer| {
-            if let (Answer::Tight(Ok(points)), true) = (answer, now()) {
-                self.tight.set(points);
+            if let (Answer::Tight(found), true) = (answer, now()) {
+                self.tight.set(found.unwrap_or_default());
+                self.pending.set(false);
             }
         });
         self.accountant.ask_latest(Topic::Odds, odds, move |answer| {
@@ -171,6 +178,7 @@ impl ProjectedCost {
 
     /// Asks nothing more until something is set: the accountant's thread has failed.
     pub fn cancel(self) {
+        self.pending.set(false);
         self.due.set_value(None);
     }
 }

@@ -137,6 +137,13 @@ impl Run {
         self.trainer.send(Request::StepOnce);
     }
 
+    /// The step that the accuracy at hand is of.
+    #[must_use]
+    pub fn measured_at(self) -> Option<u64> {
+        self.accuracy.get()?;
+        self.curves.with_value(|curves| curves.accuracy.points().last().map(|point| point.0 as u64))
+    }
+
     /// Whether the last step of a run that stands still is not measured yet: until then the report at hand may be of one before.
     #[must_use]
     pub fn is_measuring(self) -> bool {
@@ -309,7 +316,7 @@ impl Run {
             self.starting.set(false);
             self.features.set(None);
         }
-        if report.test_accuracy.is_some() {
+        if report.test_accuracy.is_some() || report.complete {
             self.inner.update_value(|inner| inner.measuring = false);
         }
         let step = report.step as f64;
@@ -334,7 +341,7 @@ impl Run {
         self.inner.with_value(|inner| inner.settings.clone())
     }
 
-    /// Whether all planned steps are done.
+    /// Whether all planned steps are done and measured.
     #[must_use]
     pub fn is_complete(self) -> bool {
         self.report.with_untracked(|report| report.as_ref().is_some_and(|report| report.complete))

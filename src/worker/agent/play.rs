@@ -198,7 +198,10 @@ impl<H: Host> Agent<H> {
 
     async fn tell(&mut self, accuracy: Option<f64>) -> Result<(), SessionError> {
         let Some(session) = &mut self.session else { return Ok(()) };
-        let report = Report { test_set: self.run_test_set, ..session.report(accuracy).await? };
+        let report = session.report(accuracy).await?;
+        // A run is complete once it is known what it has learned.
+        let complete = report.complete && (accuracy.is_some() || self.slices.is_empty());
+        let report = Report { test_set: self.run_test_set, complete, ..report };
         self.saving.note(&report);
         if let Some(ledger) = session.ledger() {
             self.host.send(Event::Released(ledger.events().to_vec()));

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, error::Error, path::PathBuf, sync::Mutex};
 
 use hushgrad::{
     accounting::groups::NoiseStrategy,
-    data::{Sharing, mnist, synthetic},
+    data::{mnist, sharing::Sharing, synthetic},
     mechanism::{AdaptiveClip, Denoiser, EncoderSpec, LayerClip},
     model::Architecture,
     plot::format,
