@@ -31,20 +31,22 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let base = group.y * STRIDE;
     let size = CHANNELS / GROUPS * AREA;
     let first = group.x * size;
+    // Of equal values nothing is left, to the last digit: a ReLU behind the norm would make a step of what rounding leaves.
+    let pivot = work[base + SOURCE + first];
     var own = 0.0;
     for (var i = t; i < size; i += 64u) {
-        own += work[base + SOURCE + first + i];
+        own += work[base + SOURCE + first + i] - pivot;
     }
     let mean = total(t, own) / f32(size);
     // What rounding has left of the mean goes with the second.
     own = 0.0;
     for (var i = t; i < size; i += 64u) {
-        own += work[base + SOURCE + first + i] - mean;
+        own += (work[base + SOURCE + first + i] - pivot) - mean;
     }
     let rest = total(t, own) / f32(size);
     own = 0.0;
     for (var i = t; i < size; i += 64u) {
-        let apart = (work[base + SOURCE + first + i] - mean) - rest;
+        let apart = ((work[base + SOURCE + first + i] - pivot) - mean) - rest;
         own += apart * apart;
     }
     let inverse = 1.0 / sqrt(total(t, own) / f32(size) + FLOOR);
@@ -52,7 +54,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         work[base + INVERSE + group.x] = inverse;
     }
     for (var i = t; i < size; i += 64u) {
-        let unit_value = ((work[base + SOURCE + first + i] - mean) - rest) * inverse;
+        let unit_value = (((work[base + SOURCE + first + i] - pivot) - mean) - rest) * inverse;
         let channel = (first + i) / AREA;
         work[base + UNIT_SLOT + first + i] = unit_value;
         put(base + TARGET + first + i, parameters[WEIGHTS + channel] * unit_value + parameters[WEIGHTS + CHANNELS + channel]);

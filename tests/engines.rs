@@ -9,7 +9,7 @@ use hushgrad::{
     data::{Dataset, FeatureKind, Shift, synthetic::colour},
     engine::{Engine, EngineError, Performance, StepInput, Task, cpu::CpuEngine, reference::ReferenceEngine},
     mechanism::{EncoderSpec, EnvelopeShape},
-    model::{Architecture, initial_parameters},
+    model::{Architecture, PIXELS, initial_parameters},
 };
 #[cfg(feature = "gpu")]
 use hushgrad::{
@@ -158,6 +158,44 @@ fn layers_on_features_take_the_same_step() {
         let mut engine = CpuEngine::new(clip(built(list)), data.clone(), &start, Performance::default()).unwrap();
         assert_eq!(block_on(engine.prepare(EXAMPLES)).unwrap(), 0);
         assert_eq!((known(there), known(gone)), (EXAMPLES * built(list).inputs(), 0));
+    }
+}
+
+/// Images of one grey: what a norm divides by is hardly more than its floor, and a ReLU behind it stands at its kink.
+#[test]
+fn images_of_one_grey_take_the_same_step() {
+    const GREYS: [u8; 6] = [0, 1, 60, 128, 201, 255];
+    let images: Vec<u8> = GREYS.iter().flat_map(|&grey| [grey; PIXELS]).collect();
+    let data = Dataset::new("greys", images, (0..6).collect::<Vec<_>>());
+    for (list, on_card) in [
+        ("scattering, groupnorm 27, relu, dense 10", false),
+        ("scattering, groupnorm 81, relu, dense 10", false),
+        ("groupnorm 1, dense 10", true),
+        ("conv 4 5x5/3 same, groupnorm 2, relu, dense 10", true),
+        ("conv 4 3x3, groupnorm 4, relu, dense 10", true),
+    ] {
+        let task = Task { encoder: EncoderSpec::None, ..clip(built(list)) };
+        let start = initial_parameters(task.model, SEED);
+        for (place, grey) in (0..).zip(GREYS) {
+            let mut reference = ReferenceEngine::new(&task, data.clone(), SEED).unwrap();
+            step(&mut reference, &[place], 1);
+            let theirs = parameters(&mut reference);
+            let agrees = |ours: &[f32], on: &str| {
+                let difference = relative_difference(&minus(ours, &start), &minus(&theirs, &start));
+                assert!(difference < 1e-4, "{list}, grey {grey}, {on}: {difference:e}");
+            };
+            let mut engine = CpuEngine::new(task.clone(), data.clone(), &start, Performance::default()).unwrap();
+            step(&mut engine, &[place], 1);
+            agrees(&parameters(&mut engine), "CPU");
+            #[cfg(feature = "gpu")]
+            if on_card && with_adapter() {
+                let mut engine = on_gpu(task.clone(), data.clone(), &start, Performance::default()).unwrap();
+                step(&mut engine, &[place], 1);
+                agrees(&parameters(&mut engine), "WebGPU");
+            }
+            #[cfg(not(feature = "gpu"))]
+            let _ = on_card;
+        }
     }
 }
 

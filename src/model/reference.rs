@@ -351,7 +351,8 @@ fn normalised(groups: usize, input: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let (mut output, mut inverses) = (Vec::with_capacity(input.len()), Vec::with_capacity(groups));
     for group in input.chunks(input.len() / groups) {
         let n = group.len() as f64;
-        let mean = group.iter().sum::<f64>() / n;
+        // Of equal values the mean is that value, to the last digit: a ReLU behind the norm would make a step of what rounding leaves.
+        let mean = group[0] + group.iter().map(|x| x - group[0]).sum::<f64>() / n;
         let variance = group.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n;
         let inverse = 1.0 / (variance + NORM_FLOOR).sqrt();
         output.extend(group.iter().map(|x| (x - mean) * inverse));

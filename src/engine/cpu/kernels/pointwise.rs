@@ -111,11 +111,13 @@ impl<S: Simd> Kernel<S> for GroupNorm<'_, S> {
         let share = s.splat(1.0 / size as f32);
         let parts = input.chunks_exact(size).zip(unit.chunks_exact_mut(size)).zip(inverse);
         for ((input, unit), inverse) in parts {
-            let mean = s.mul(input.iter().fold(s.splat(0.0), |sum, &v| s.add(sum, v)), share);
+            // Of equal values nothing is left, to the last digit: a ReLU behind the norm would make a step of what rounding leaves.
+            let first = input[0];
+            let mean = s.mul(input.iter().fold(s.splat(0.0), |sum, &x| s.add(sum, s.sub(x, first))), share);
             // What rounding has left of the mean goes with the second.
             let mut rest = s.splat(0.0);
             for (&x, unit) in input.iter().zip(&mut *unit) {
-                *unit = s.sub(x, mean);
+                *unit = s.sub(s.sub(x, first), mean);
                 rest = s.add(rest, *unit);
             }
             let (rest, mut square) = (s.mul(rest, share), s.splat(0.0));
