@@ -172,7 +172,7 @@ fn images_of_one_grey_take_the_same_step() {
     let data = Dataset::new("greys", images, (0..6).collect::<Vec<_>>());
     for (list, on_card) in [
         ("scattering, groupnorm 27, tanh, dense 10", false),
-        ("scattering, groupnorm 81, relu, dense 10", false),
+        ("scattering, groupnorm 81, tanh, dense 10", false),
         ("groupnorm 1, dense 10", true),
         ("conv 4 5x5/3 same, groupnorm 2, relu, dense 10", true),
         ("conv 4 3x3, groupnorm 4, relu, dense 10", true),
