@@ -45,7 +45,7 @@ impl Odds {
 struct OfRun {
     run: u32,
     number: f64,
-    /// Whether a smaller one is on its way: the plan is not priced yet. It holds, and is not shown.
+    /// Whether a smaller one is on its way, as the plan is not priced yet: it holds, and is not shown.
     provisional: bool,
 }
 
@@ -94,9 +94,8 @@ impl Guarantee {
             })
         };
         // Not less than was shown before, until the run stands still and the accountant has answered: what was released is not taken back.
-        let shown = move |before: Option<&Option<OfRun>>, now: f64| {
+        let shown = move |before: Option<&Option<OfRun>>, now: f64, provisional: bool| {
             let number = run.info.with(|info| info.as_ref().map(|info| info.run))?;
-            let provisional = cost.pending.get() && spending.tight().is_none() && planned().is_none();
             Some(match before.copied().flatten() {
                 Some(before)
                     if before.run == number
@@ -115,7 +114,8 @@ impl Guarantee {
                 _ => None,
             })?;
             let least = [spending.tight(), planned().map(|(epsilon, _)| epsilon)].into_iter().flatten();
-            shown(before, least.fold(renyi, f64::min))
+            let provisional = cost.pending.get() && spending.tight().is_none() && planned().is_none();
+            shown(before, least.fold(renyi, f64::min), provisional)
         });
         let attack = Memo::new(move |_| {
             let Some(Privacy::Bounded(bound)) = bound.get().filter(|_| !run.is_broken()) else { return None };
@@ -126,7 +126,8 @@ impl Guarantee {
         let found = Memo::new(move |before: Option<&Option<OfRun>>| {
             let odds = of_a_hundred(found_at_most(&attack.get()?));
             let planned = planned().and_then(|(_, odds)| odds);
-            shown(before, planned.map_or(odds, |planned| planned.min(odds)).into())
+            let provisional = cost.odds_pending.get() && planned.is_none() && spending.whole_curve().is_none();
+            shown(before, planned.map_or(odds, |planned| planned.min(odds)).into(), provisional)
         });
         Self { settings, run, cost, bound, epsilon, attack, found }
     }

@@ -40,6 +40,8 @@ pub struct ProjectedCost {
     pub tight: RwSignal<Vec<Point>>,
     /// Whether tight ε of the settings is still to come.
     pub pending: RwSignal<bool>,
+    /// Whether its odds are still to come.
+    pub odds_pending: RwSignal<bool>,
     /// Of a hundred members, how many any attacker finds at most once all of it is released.
     pub odds: RwSignal<Option<u32>>,
     /// ε by step at other δ, until something else is set.
@@ -61,6 +63,7 @@ impl ProjectedCost {
             of: StoredValue::new(None),
             tight: RwSignal::new(vec![]),
             pending: RwSignal::new(false),
+            odds_pending: RwSignal::new(false),
             odds: RwSignal::new(None),
             deltas: RwSignal::new(vec![]),
             due: StoredValue::new_local(None),
@@ -117,13 +120,13 @@ impl ProjectedCost {
 
     /// Looks anew at what the settings will cost, once they stand still.
     pub fn schedule(self) {
-        self.pending.set(true);
+        self.set_pending(true);
         let due = browser::Busy::until(PROJECTION_MS, move || {
             // Of a part of the digits everything costs more, and no run is of a part.
             let train = self.digits.whole();
             let (Some(train), settings) = (train, self.settings.get_untracked()) else {
                 self.projection.set(None);
-                self.pending.set(false);
+                self.set_pending(false);
                 return self.forget_tight();
             };
             let question = projection_question(&settings, train);
@@ -140,6 +143,11 @@ impl ProjectedCost {
         self.due.set_value(Some(due));
     }
 
+    fn set_pending(self, pending: bool) {
+        self.pending.set(pending);
+        self.odds_pending.set(pending);
+    }
+
     fn forget_tight(self) {
         self.tight.set(vec![]);
         self.odds.set(None);
@@ -150,7 +158,7 @@ impl ProjectedCost {
         self.forget_tight();
         let settings = self.settings.get_untracked();
         if settings.replay.is_some() || !self.projection.with_untracked(|known| matches!(known, Some(Ok(_)))) {
-            self.pending.set(false);
+            self.set_pending(false);
             return self.tight_due.set_value(None);
         }
         let quick = settings.encoder.clips() && settings.family == Family::Gaussian;
@@ -172,13 +180,14 @@ impl ProjectedCost {
         self.accountant.ask_latest(Topic::Odds, odds, move |answer| {
             if let (Answer::Odds(odds), true) = (answer, still()) {
                 self.odds.set(Some(odds.unwrap_or(100)));
+                self.odds_pending.set(false);
             }
         });
     }
 
     /// Asks nothing more until something is set: the accountant's thread has failed.
     pub fn cancel(self) {
-        self.pending.set(false);
+        self.set_pending(false);
         self.due.set_value(None);
     }
 }
