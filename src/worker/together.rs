@@ -12,20 +12,21 @@ use crate::accounting::{
 /// What is remembered of all runs on the digits of the run that stands.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Remembered {
-    /// Ledgers of what each has released, and of what it will have released by the end of its plan, as JSON; `None`: the run had no guarantee, or its books
-    /// cannot be read.
-    pub runs: Vec<[Option<String>; 2]>,
+    /// Ledgers of what each has released, as JSON; `None`: the run had no guarantee, or its books cannot be read.
+    pub so_far: Vec<Option<String>>,
+    /// The same at the end of their plans.
+    pub planned: Vec<Option<String>>,
     /// At which they are added up.
     pub delta: f64,
 }
 
 /// A sentence on all of them; empty where there are no two.
-pub(super) fn sentence(Remembered { runs, delta }: &Remembered) -> String {
-    let count = runs.len();
+pub(super) fn sentence(Remembered { so_far, planned, delta }: &Remembered) -> String {
+    let count = so_far.len();
     if count < 2 {
         return String::new();
     }
-    let [so_far, planned] = [0, 1].map(|which| cost(runs.iter().map(|run| run[which].as_deref()), *delta));
+    let [so_far, planned] = [so_far, planned].map(|ledgers| cost(ledgers, *delta));
     if planned == so_far {
         return format!("All {count} runs on these digits that this browser remembers, together: {so_far}.");
     }
@@ -35,9 +36,9 @@ pub(super) fn sentence(Remembered { runs, delta }: &Remembered) -> String {
 }
 
 /// Of runs with these ledgers, in words.
-fn cost<'a>(ledgers: impl ExactSizeIterator<Item = Option<&'a str>>, delta: f64) -> String {
+fn cost(ledgers: &[Option<String>], delta: f64) -> String {
     let runs = ledgers.len();
-    let known: Vec<Ledger> = ledgers.flatten().filter_map(|json| Ledger::from_json(json).ok()).collect();
+    let known: Vec<Ledger> = ledgers.iter().flatten().filter_map(|json| Ledger::from_json(json).ok()).collect();
     let without = runs - known.len();
     match composition::total_per_example(&known.iter().collect::<Vec<_>>(), delta) {
         _ if without > 0 => format!("none, as {without} of them had no guarantee"),

@@ -518,8 +518,11 @@ fn together(events: &[Event]) -> String {
 }
 
 /// The ledgers that were added up: of the steps so far, and of all planned ones.
-fn ledgers(events: &[Event]) -> &[[Option<String>; 2]] {
-    let said = events.iter().rev().find_map(|e| if let Event::Together(Ok(all)) = e { Some(&all.runs) } else { None });
+fn ledgers(events: &[Event]) -> [&[Option<String>]; 2] {
+    let said = events
+        .iter()
+        .rev()
+        .find_map(|e| if let Event::Together(Ok(all)) = e { Some([&all.so_far[..], &all.planned[..]]) } else { None });
     said.unwrap_or_else(|| panic!("nothing was added up: {events:?}"))
 }
 
@@ -583,17 +586,17 @@ fn runs_on_the_same_digits_add_up_also_those_that_are_deleted_until_they_are_for
     thread.ask_and_settle(Request::StepOnce);
     let events = thread.ask_and_settle(Request::Forget);
     assert!(sentence(&events).contains("1 of the runs before still count, because another tab"), "{events:?}");
-    assert_eq!(ledgers(&events).len(), 2);
+    assert_eq!(ledgers(&events)[0].len(), 2);
     beside.ask_and_settle(Request::StepOnce);
     assert!(together(&beside.ask_and_settle(Request::Reset)).contains("All 2 runs"));
     drop(beside);
-    assert_eq!(ledgers(&thread.ask_and_settle(Request::Forget)).len(), 1, "its own");
+    assert_eq!(ledgers(&thread.ask_and_settle(Request::Forget))[0].len(), 1, "its own");
     // One that stops before the end of its plan costs its plan first.
     thread.ask_and_settle(Request::Start { config: Box::new(short()), broken: None });
     thread.ask_and_settle(Request::StepOnce);
     let events = thread.ask_and_settle(Request::Reset);
     let steps = |ledger: &Option<String>| Ledger::from_json(ledger.as_ref().unwrap()).unwrap().steps();
-    assert_eq!(ledgers(&events).last().unwrap().each_ref().map(steps), [1, 40]);
+    assert_eq!(ledgers(&events).map(|all| steps(all.last().unwrap())), [1, 40]);
     let said = together(&events);
     assert!(said.contains(" with all their planned steps, whenever one stops; ε ≤ "), "{said}");
     // One without a guarantee leaves all without.

@@ -223,8 +223,8 @@ export const edited = (page: Page, site: Site, edit: (html: string) => string) =
     await route.fulfill({ response, body: edit(await response.text()) });
   });
 
-/** Waits until the accuracy that is shown is of this step. */
-export const measured = (page: Page, step: number) => expect(hook(page, "accuracy")).toHaveAttribute("data-step", String(step));
+/** Waits until a run has come to its end at this step, and shows what it has learned. */
+export const measured = (page: Page, step: number) => expect(page.locator("p.visually-hidden[role=status]")).toContainText(`complete at step ${step}: `);
 
 /** Waits until the accountant has answered and charts are drawn: what the page shows stays. */
 export const idle = (page: Page) => expect(page.locator("html")).not.toHaveAttribute("data-busy");

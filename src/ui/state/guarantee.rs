@@ -50,7 +50,6 @@ struct OfRun {
 }
 
 /// What the planned steps of a run cost.
-#[derive(Clone, PartialEq)]
 struct Plan {
     run: u32,
     /// ε by step.
@@ -77,19 +76,17 @@ impl Guarantee {
     pub fn new(settings: RwSignal<Settings>, run: Run, spending: Spending, cost: ProjectedCost) -> Self {
         let bound = bound(run);
         // Tight ε of the plan, and its odds: of the run, whatever is set after it was begun.
-        let plan = Memo::new(move |before: Option<&Option<Plan>>| {
-            let number = run.info.with(|info| info.as_ref().map(|info| info.run))?;
-            let tight = cost.tight.get();
-            if tight.is_empty() || !cost.is_of_run(run) {
-                return before.and_then(Clone::clone).filter(|plan| plan.run == number);
-            }
-            Some(Plan { run: number, tight, odds: cost.odds.get() })
-        });
+        let plan = StoredValue::new(None::<Plan>);
         // At the next step that it was computed for.
         let planned = move || {
+            let number = run.info.with(|info| info.as_ref().map(|info| info.run))?;
+            let (tight, odds) = (cost.tight.get(), cost.odds.get());
+            if !tight.is_empty() && cost.is_of_run(run) {
+                plan.set_value(Some(Plan { run: number, tight, odds }));
+            }
             let steps = spending.planned_steps()? as f64;
-            plan.with(|plan| {
-                let Plan { tight, odds, .. } = plan.as_ref()?;
+            plan.with_value(|plan| {
+                let Plan { tight, odds, .. } = plan.as_ref().filter(|plan| plan.run == number)?;
                 tight.iter().find(|point| point.0 >= steps).map(|point| (point.1, *odds))
             })
         };
@@ -113,9 +110,9 @@ impl Guarantee {
                 Some(Privacy::Bounded(bound)) => Some(bound.improved.epsilon),
                 _ => None,
             })?;
-            let least = [spending.tight(), planned().map(|(epsilon, _)| epsilon)].into_iter().flatten();
-            let provisional = cost.pending.get() && spending.tight().is_none() && planned().is_none();
-            shown(before, least.fold(renyi, f64::min), provisional)
+            let tight = [spending.tight(), planned().map(|(epsilon, _)| epsilon)];
+            let provisional = cost.pending.get() && tight == [None, None];
+            shown(before, tight.into_iter().flatten().fold(renyi, f64::min), provisional)
         });
         let attack = Memo::new(move |_| {
             let Some(Privacy::Bounded(bound)) = bound.get().filter(|_| !run.is_broken()) else { return None };

@@ -137,13 +137,6 @@ impl Run {
         self.trainer.send(Request::StepOnce);
     }
 
-    /// The step that the accuracy at hand is of.
-    #[must_use]
-    pub fn measured_at(self) -> Option<u64> {
-        self.accuracy.get()?;
-        self.curves.with_value(|curves| curves.accuracy.points().last().map(|point| point.0 as u64))
-    }
-
     /// Whether the last step of a run that stands still is not measured yet: until then the report at hand may be of one before.
     #[must_use]
     pub fn is_measuring(self) -> bool {

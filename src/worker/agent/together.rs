@@ -94,5 +94,6 @@ fn remembered(spent: &[Spent], digits: &str, delta: f64) -> Remembered {
                 .map(|ledger| ledger.ok().flatten().map(|ledger| ledger.to_json()))
         })),
     };
-    Remembered { runs: spent.iter().filter_map(of_these).collect(), delta }
+    let (so_far, planned) = spent.iter().filter_map(of_these).map(|[so_far, planned]| (so_far, planned)).unzip();
+    Remembered { so_far, planned, delta }
 }
