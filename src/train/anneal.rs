@@ -3,7 +3,7 @@
 //! Both look at public things alone: a rate, a curvature that somebody assumes, digits that the program draws. An acceptance that looked at a private loss
 //! would be one more query, and would have to be paid for.
 
-use super::{config::RunConfig, phased::configurations};
+use super::{config::RunConfig, phased::configurations, projection::Point};
 use crate::{accounting::noise::NoiseSpec, rng::RandomSource};
 
 /// Standard deviation of a proposal, in logarithms of a phase's factor.
@@ -128,6 +128,8 @@ pub struct Planned {
     rates: Vec<f64>,
 }
 
+/// Where later steps wear off what earlier ones brought: a curvature at which that takes some hundred steps at a rate of 1.
+const CURVATURE: f64 = 0.01;
 /// A run of more steps is not weighed step by step.
 const MOST_STEPS: u64 = 1_000_000;
 
@@ -149,6 +151,21 @@ impl Planned {
         let rates = rates.zip(0..).map(|(rate, step)| rate * config.schedule.factor(step, Some(steps))).collect();
         let sigma = |one: &RunConfig| one.noise.as_ref().map_or(0.0, NoiseSpec::scale);
         Some(Self { phases: all.iter().map(|(steps, one)| (*steps, sigma(one))).collect(), rates })
+    }
+
+    /// Noise multipliers over steps, two points a phase: the best where early steps wear off, the best where each step stays, and the run's own.
+    #[must_use]
+    pub fn stairs(&self) -> [Vec<Point>; 3] {
+        let own = self.phases.iter().map(|(_, sigma)| *sigma).collect();
+        [self.best(CURVATURE), self.best(0.0), own].map(|sigmas| {
+            let mut first = 0;
+            let mut points = vec![];
+            for ((steps, _), sigma) in self.phases.iter().zip(sigmas) {
+                points.extend([first, first + steps].map(|step| (step as f64, sigma)));
+                first += steps;
+            }
+            points
+        })
     }
 
     /// The noise multipliers that would cost the same, and be best for gradient descent on a quadratic of this curvature.
@@ -240,6 +257,9 @@ mod tests {
         ];
         assert!((own / other - 1.0).abs() < 1e-6);
         // Where nothing changes, nothing is better.
+        let [_, _, own] = planned.stairs();
+        assert_eq!(own.iter().map(|point| point.0).collect::<Vec<_>>(), [0.0, 20.0, 20.0, 50.0, 50.0, 60.0]);
+        assert_eq!([own[1].1, own[2].1], [planned.phases[0].1, planned.phases[1].1]);
         let even = Planned::of(&config("30; 30")).unwrap();
         assert!(even.best(0.0).iter().all(|best| (best / sigma - 1.0).abs() < 1e-6));
         // Where early steps are forgotten, they may have all the noise there is; that is a number, too.

@@ -27,6 +27,7 @@ use crate::{
         roc::forbidden_above,
     },
     train::{
+        anneal::Planned,
         config::RunConfig,
         label::{self, PrivacyLabel, Subject},
         projection::{self, Point, Projection, SweepPrice},
@@ -74,6 +75,8 @@ pub enum Question {
     Compare(ComparisonQuery),
     /// A density of the visitor's own, by formula.
     Density(String),
+    /// [`Planned::stairs`](crate::train::anneal::Planned::stairs) of a run's phases.
+    NoiseOverRun(RunConfig),
     /// What K steps leak if their models stay hidden, and if they do not.
     HiddenStates,
     /// A run file's name and bytes: read, checked, and accounted for anew.
@@ -102,6 +105,8 @@ pub enum Answer {
     Invert(Result<Box<Picture>, String>),
     Compare(Box<Result<NoiseComparison, String>>),
     Density(Result<CustomDensity, String>),
+    /// Empty where there is nothing to draw.
+    NoiseOverRun([Vec<Point>; 3]),
     HiddenStates([Vec<Point>; 3]),
     /// The run's card, and the same as JSON, to be kept.
     OpenRun(Result<(Box<RunCard>, String), String>),
@@ -248,6 +253,9 @@ impl Accounts {
             }
             Question::Compare(query) => Answer::Compare(Box::new(in_words(lab::compare(&query)))),
             Question::Density(formula) => Answer::Density(in_words(lab::read(&formula))),
+            Question::NoiseOverRun(config) => {
+                Answer::NoiseOverRun(Planned::of(&config).map(|planned| planned.stairs()).unwrap_or_default())
+            }
             Question::HiddenStates => Answer::HiddenStates(lab::hidden_states()),
             Question::OpenRun { name, bytes } => {
                 let opened = |file: RunFile| (Box::new(file.run.clone()), file.run.to_json());
@@ -384,6 +392,8 @@ mod tests {
         let Answer::Allowed(Ok(allowed)) = asked(town(Some(1.1))) else { panic!("nothing is allowed") };
         assert!(allowed.epsilon > 2.9 && allowed.epsilon < 3.2 && allowed.forbidden.len() == EDGE as usize);
         assert!(matches!(asked(town(None)), Answer::Allowed(Err(_))));
+        let phased = RunConfig { phases: "20; 30 noise 0.5".parse().unwrap(), steps: Some(50), ..config.clone() };
+        assert!(matches!(asked(Question::NoiseOverRun(phased)), Answer::NoiseOverRun([_, _, own]) if own.len() == 4));
         assert!(matches!(asked(Question::HiddenStates), Answer::HiddenStates([a, ..]) if !a.is_empty()));
         let none = asked(Question::Projection { config: RunConfig { noise: None, ..config }, train: 1000, steps: 1 });
         assert!(matches!(none, Answer::Projection(Err(reason)) if reason.contains("no noise")));

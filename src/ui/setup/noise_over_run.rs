@@ -4,30 +4,42 @@ use leptos::prelude::*;
 
 use super::annealing::annealing;
 use crate::{
-    plot::drawing::{Drawing, GHOST, Line, Range, Shape, Write},
-    train::anneal::Planned,
+    plot::{
+        drawing::{Drawing, GHOST, Line, Range, Shape, Write},
+        series::Point,
+    },
     ui::{
-        settings::{PhaseKind, Settings},
-        size::closures::{bool_fn, bool_memo, view_fn},
+        settings::PhaseKind,
+        size::closures::{bool_fn, bool_memo, effect, view_fn},
         state::Page,
         text::t,
+        threads::accountant::Topic,
         widgets::chart::{Frame, chart},
     },
+    worker::accounts::{Answer, Question},
 };
-
-/// Where later steps wear off what earlier ones brought: a curvature at which that takes some hundred steps at a rate of 1.
-const CURVATURE: f64 = 0.01;
 
 /// The picture, while there are phases.
 pub fn noise_over_run(page: Page) -> AnyView {
-    let there =
-        bool_memo(move || page.settings.with(|s| s.phases != PhaseKind::None && Planned::of(&s.config()).is_some()));
+    let stairs = RwSignal::new([vec![], vec![], vec![]]);
+    effect(move || {
+        let Some(config) = page.settings.with(|s| (s.phases != PhaseKind::None).then(|| s.config())) else {
+            return stairs.set([vec![], vec![], vec![]]);
+        };
+        page.accountant.ask_latest(Topic::NoiseOverRun, Question::NoiseOverRun(config), move |answer| {
+            if let Answer::NoiseOverRun(found) = answer {
+                stairs.set(found);
+            }
+        });
+    });
+    let phased = bool_memo(move || page.settings.with(|s| s.phases != PhaseKind::None));
+    let there = bool_memo(move || phased.get() && stairs.with(|[own, ..]| !own.is_empty()));
     view_fn(move || {
         there.get().then(|| {
             let frame = Frame { title: "", file: "", height: 110.0, full: false };
             view! {
                 <div class="noise-over-run" data-testid="noise-over-run">
-                    {chart(page, frame, move || with_annealed(page, page.settings.with(drawing)))}
+                    {chart(page, frame, move || with_annealed(page, stairs.with(drawing)))}
                     <p class="small-label"><span class="key line-noisy">{t!("noise of each phase")}</span>" "
                         <span class="key line-noise">{t!("best by a simple calculation, where each step stays")}</span>" "
                         <span class="key ghost">{t!("where early steps wear off")}</span>" "
@@ -52,32 +64,17 @@ fn with_annealed(page: Page, mut drawing: Drawing) -> Drawing {
     drawing
 }
 
-fn drawing(settings: &Settings) -> Drawing {
-    let planned = Planned::of(&settings.config());
-    let phases = planned.as_ref().map(|planned| planned.phases.as_slice()).unwrap_or_default();
-    let high = 2.0 * phases.iter().fold(f64::MIN_POSITIVE, |most, (_, sigma)| most.max(*sigma));
-    let steps: u64 = phases.iter().map(|(steps, _)| *steps).sum();
+fn drawing([wears_off, stays, own]: &[Vec<Point>; 3]) -> Drawing {
+    let high = 2.0 * own.iter().fold(f64::MIN_POSITIVE, |most, (_, sigma)| most.max(*sigma));
+    let end = own.last().map_or(1.0, |(step, _)| step.max(1.0));
     // What may be as large as one likes goes as far as the picture does.
-    let stairs = |sigma: &mut dyn Iterator<Item = f64>| {
-        let mut first = 0;
-        let mut points = vec![];
-        for ((steps, _), sigma) in phases.iter().zip(sigma) {
-            points.extend([first, first + steps].map(|step| (step as f64, sigma.min(high))));
-            first += steps;
-        }
-        points
+    let line = |class, points: &[Point]| {
+        let points = points.iter().map(|(step, sigma)| (*step, sigma.min(high)));
+        Line { class, name: String::new(), points: points.collect() }
     };
-    let line = |class, points| Line { class, name: String::new(), points };
-    let lines = planned.as_ref().map(|planned| {
-        vec![
-            line(GHOST, stairs(&mut planned.best(CURVATURE).into_iter())),
-            line("line-noise", stairs(&mut planned.best(0.0).into_iter())),
-            line("line-noisy", stairs(&mut phases.iter().map(|(_, sigma)| *sigma))),
-        ]
-    });
     Drawing {
-        lines: lines.unwrap_or_default(),
-        x: Range { low: 0.0, high: steps.max(1) as f64, logarithmic: false, label: t!("step"), write: Write::Whole },
+        lines: vec![line(GHOST, wears_off), line("line-noise", stays), line("line-noisy", own)],
+        x: Range { low: 0.0, high: end, logarithmic: false, label: t!("step"), write: Write::Whole },
         y: Range { low: 0.0, high, logarithmic: false, label: "σ", write: Write::Number },
         shape: Shape::Lines,
         summary: t!("Noise of each phase, beside what would be best at this price.").to_owned(),

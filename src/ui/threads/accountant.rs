@@ -32,6 +32,7 @@ pub enum Topic {
     Invert,
     Sweep,
     Together,
+    NoiseOverRun,
 }
 
 /// A thread that failed, and the browser's reason.
