@@ -50,3 +50,22 @@ fn the_map_of_modules_has_every_module() {
         assert!(library.contains(&format!("//! | [`{module}`] |")), "the crate's own map has no row for `{module}`");
     }
 }
+
+/// The README's minutes are those of the table of `cargo xtask bench build`, rounded up to five from ten on.
+#[test]
+fn the_readmes_minutes_were_measured() {
+    let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
+    let (readme, table) = (read("README.md"), read("BENCHMARKS.md"));
+    for (row, says) in [
+        ("`cargo xtask serve`,", "about {} minutes on two cores"),
+        ("`cargo xtask test`,", "about {} minutes the first time"),
+    ] {
+        let line = table.lines().find_map(|line| line.strip_prefix("| ")?.strip_prefix(row)).unwrap();
+        let (minutes, seconds) =
+            line.split('|').nth(1).unwrap().trim().trim_end_matches(" min").split_once(':').unwrap();
+        let up = minutes.parse::<u32>().unwrap() + u32::from(seconds != "00");
+        let up = if up < 10 { up } else { up.next_multiple_of(5) };
+        let says = says.replace("{}", &up.to_string());
+        assert!(readme.contains(&says), "{row} {says}");
+    }
+}
