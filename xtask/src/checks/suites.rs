@@ -34,6 +34,9 @@ pub fn components(project: &Project) -> Result<()> {
     step.gives((), "installed by rustup")
 }
 
+/// Tells the tests that there is no adapter, so that those of the WebGPU engine are not run.
+const NO_ADAPTER: (&str, &str) = ("HUSHGRAD_NO_GPU", "1");
+
 /// What runs the native tests.
 pub enum Runner {
     /// One queue for the tests of all programs.
@@ -74,12 +77,18 @@ impl Runner {
 /// Unit, integration, shader and documentation tests.
 pub fn native_tests(project: &Project, runner: &Runner, no_adapter: bool) -> Result<(Count, String)> {
     let all = format!("{PACKAGES} --lib --bins --examples --tests");
-    rust_tests(project, runner, &all, Some(&format!("test --locked --no-fail-fast --doc {PACKAGES}")), no_adapter)
+    rust_tests(
+        project,
+        runner,
+        &all,
+        Some(&format!("test --locked --no-fail-fast --doc {PACKAGES}")),
+        no_adapter.then_some(NO_ADAPTER).as_slice(),
+    )
 }
 
 /// The tests that these words of cargo name.
 pub fn native_tests_of(project: &Project, words: &str, no_adapter: bool) -> Result<(Count, String)> {
-    rust_tests(project, &Runner::find(project), words, None, no_adapter)
+    rust_tests(project, &Runner::find(project), words, None, no_adapter.then_some(NO_ADAPTER).as_slice())
 }
 
 fn rust_tests(
@@ -87,17 +96,14 @@ fn rust_tests(
     runner: &Runner,
     words: &str,
     documentation: Option<&str>,
-    no_adapter: bool,
+    variables: &[(&str, &str)],
 ) -> Result<(Count, String)> {
     let step = project.step("native tests");
     let driver = lints::clippy_driver(project)?;
     let run = |mut command: Command| -> Result<(Command, Said)> {
         // What has been built is tested.
         lints::build_with_clippy(&mut command, &driver);
-        if no_adapter {
-            command.env("HUSHGRAD_NO_GPU", "1");
-        }
-        let said = step.ask(&mut command)?;
+        let said = step.ask(command.envs(variables.iter().copied()))?;
         Ok((command, said))
     };
     let (command, said) = run(runner.command(project, words))?;
@@ -125,17 +131,10 @@ fn rust_tests(
 
 /// The tests of the library and of its engines with every combination of what they try in pairs else.
 pub fn full_product(project: &Project) -> Result<(Count, String)> {
-    let step = project.step("engines, every combination");
-    let runner = Runner::find(project);
-    let mut command = runner.command(project, "--package hushgrad --lib --test engines");
-    lints::build_with_clippy(&mut command, &lints::clippy_driver(project)?);
-    command.env("HUSHGRAD_FULL", "1");
-    if browser::no_adapter(project).is_some() {
-        command.env("HUSHGRAD_NO_GPU", "1");
-    }
-    let said = step.ask(&mut command)?;
-    let (count, story) = (runner.count(&said), said.tail());
-    verdict(step, &command, &said, count, &story)
+    let no_adapter = browser::no_adapter(project).is_some();
+    let mut variables = vec![("HUSHGRAD_FULL", "1")];
+    variables.extend(no_adapter.then_some(NO_ADAPTER));
+    rust_tests(project, &Runner::find(project), "--package hushgrad --lib --test engines", None, &variables)
 }
 
 /// Tests of the engine over Burn, which nothing else needs.
