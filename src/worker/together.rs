@@ -26,10 +26,12 @@ pub(super) fn sentence(Remembered { so_far, planned, delta }: &Remembered) -> St
     if count < 2 {
         return String::new();
     }
-    let [so_far, planned] = [so_far, planned].map(|ledgers| cost(ledgers, *delta));
-    if planned == so_far {
+    // Where all planned steps ran, there is one sum.
+    let ends = (planned != so_far).then(|| cost(planned, *delta));
+    let so_far = cost(so_far, *delta);
+    let Some(planned) = ends.filter(|planned| *planned != so_far) else {
         return format!("All {count} runs on these digits that this browser remembers, together: {so_far}.");
-    }
+    };
     format!(
         "All {count} runs on these digits that this browser remembers, together: {planned} with all their planned steps, whenever one stops; {so_far} for the steps so far."
     )
