@@ -32,6 +32,8 @@ mod canaries;
 mod counts;
 #[path = "common/helpers.rs"]
 mod helpers;
+#[path = "common/replays.rs"]
+mod replays;
 #[path = "common/suite.rs"]
 mod suite;
 #[path = "common/units.rs"]

@@ -1,6 +1,7 @@
-import { test, type Page } from "@playwright/test";
+import { test } from "@playwright/test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { contactSheet } from "./contact-sheet";
 import { serve } from "./server";
 
 // What a visitor sees in the first half minute: `cargo xtask pictures --film`.
@@ -12,45 +13,6 @@ const TIMES = [0, 2, 5, 10, 30];
 /** Pixels of a frame's width in the sheet. */
 const FRAME = { 390: 300, 1440: 620, 1920: 720 };
 const LARGEST = 400_000;
-
-/** The frames in rows under their names, as WebP. */
-async function sheet(page: Page, rows: { name: string; frames: string[] }[], width: number): Promise<Buffer> {
-  await page.goto("about:blank");
-  const [largest, times] = [LARGEST, TIMES];
-  const base64 = await page.evaluate(
-    async ({ rows, width, largest, times }) => {
-      const read = async (base64: string) => createImageBitmap(new Blob([Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))]));
-      const pictures = await Promise.all(rows.map(({ frames }) => Promise.all(frames.map(read))));
-      const height = Math.round((width * pictures[0][0].height) / pictures[0][0].width);
-      const [gap, head] = [12, 34];
-      const canvas = new OffscreenCanvas(times.length * (width + gap) + gap, rows.length * (height + head + gap));
-      const context = canvas.getContext("2d")!;
-      context.fillStyle = "#8a8f98";
-      context.fillRect(0, 0, canvas.width, canvas.height);
-      context.fillStyle = "#000000";
-      context.font = "18px sans-serif";
-      context.imageSmoothingQuality = "high";
-      for (const [row, frames] of pictures.entries()) {
-        const top = row * (height + head + gap);
-        for (const [column, frame] of frames.entries()) {
-          const left = gap + column * (width + gap);
-          context.fillText(`${times[column]} s, ${rows[row].name}`, left, top + 23, width);
-          context.drawImage(frame, left, top + head, width, height);
-        }
-      }
-      for (let quality = 0.9; ; quality -= 0.1) {
-        const blob = await canvas.convertToBlob({ type: "image/webp", quality });
-        if (blob.size >= largest && quality > 0.2) continue;
-        const bytes = new Uint8Array(await blob.arrayBuffer());
-        let text = "";
-        for (const byte of bytes) text += String.fromCharCode(byte);
-        return btoa(text);
-      }
-    },
-    { rows, width, largest, times },
-  );
-  return Buffer.from(base64, "base64");
-}
 
 test("film strips", async ({ browser }) => {
   mkdirSync(FOLDER, { recursive: true });
@@ -74,11 +36,10 @@ test("film strips", async ({ browser }) => {
         frames.push((await page.screenshot()).toString("base64"));
       }
       await page.close();
-      rows.push({ name, frames });
+      rows.push(frames.map((png, at) => ({ name: `${TIMES[at]} s, ${name}`, png })));
     }
     const page = await browser.newPage();
-    const strip = await sheet(page, rows, FRAME[width]);
-    if (strip.length >= LARGEST) throw new Error(`the sheet of ${width} has ${strip.length} bytes`);
+    const strip = await contactSheet(page, rows, FRAME[width], LARGEST);
     writeFileSync(join(FOLDER, `film-${width}.webp`), strip);
     await page.close();
   }

@@ -265,7 +265,7 @@ test("what is said of the ringed image follows from the guarantee, ε, the odds 
   await expect(caption).toHaveText("The same subtraction leaves the image under noise.");
   await step();
   await expect(caption).toContainText("too weak to hide it");
-  await expect(says).toContainText("you can see it in what is released");
+  await expect(says).toContainText("a computer finds it in what is released");
   // ε of 1,000 and more, of which sampling alone lets an attacker use little.
   await expect(says).toContainText("Only chance keeps the odds low");
   await noise("0.7");

@@ -21,10 +21,10 @@ fn gained(model: &str, epsilon: u32, method: &str) -> (f64, bool) {
 
 #[test]
 fn hints_say_of_accuracy_what_was_measured() {
-    let (denoiser, phases, noise) =
-        (Select::Denoiser.spec().hint, Select::Phases.spec().hint, Select::LayerNoise.spec().hint);
-    let (clip, bands, momentum) =
-        (Number::ClipQuantile.spec().hint, Number::Bands.spec().hint, Number::Momentum.spec().hint);
+    let [denoiser, phases, noise] =
+        [Select::Denoiser, Select::Phases, Select::LayerNoise].map(|select| select.spec().hint);
+    let [clip, bands, momentum, micro_batch] =
+        [Number::ClipQuantile, Number::Bands, Number::Momentum, Number::MicroBatch].map(|number| number.spec().hint);
     for (hint, says, model, epsilon, method) in [
         (denoiser, "reads {} points less with Kolmogorov", "CNN", 1, "Kolmogorov–Smirnov distance"),
         (denoiser, "{} with James–Stein", "CNN", 1, "James–Stein"),
@@ -37,6 +37,7 @@ fn hints_say_of_accuracy_what_was_measured() {
         (noise, "the perceptron {}.", "perceptron", 1, "clip layer by layer, noise by dimension"),
         (clip, "{} points less at 0.5", "CNN", 1, "adaptive clip, half within"),
         (clip, "{} less at 0.8", "CNN", 1, "adaptive clip, four fifths within"),
+        (micro_batch, "{} points less with 8", "CNN", 1, "micro-batches of 8"),
         (bands, "{} points more at ε ≤ 3", "CNN", 3, "correlated noise, 8 bands"),
     ] {
         let (points, counts) = gained(model, epsilon, method);

@@ -277,7 +277,7 @@ numbers! {
         key: "micro-batch",
         paths: &["sharing.size"],
         label: text!("Micro-batch"),
-        hint: text!("So many digits are averaged, and their mean is bounded: less is cut off, and fewer vectors are added under the same noise. One digit less may turn that mean round, so it costs about twice the bound; 1 is each digit by itself."),
+        hint: text!("Averages this many digits and bounds their mean: less is cut off, but fewer vectors are added under the same noise. Removing one digit may turn that mean around, so it costs about twice the bound; 1 takes each digit by itself. At ε ≤ 1 the CNN reads 5.0 points less with 8."),
         named: text!("micro-batch {value}"),
         least: At(1.0),
         most: At(64.0),

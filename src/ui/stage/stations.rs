@@ -253,7 +253,7 @@ enum Hidden {
     Broken,
     /// There is no picture of a step yet.
     Unseen,
-    /// It shows in the picture of what was released. So many of a hundred are found at most.
+    /// It is in the picture of what was released, plain or faint: see [`SEEN`]. Of a hundred members, as many are found at most.
     Visible(Option<u32>),
     /// It does not show, and an attacker may find it.
     FromTheEye(Option<u32>),
@@ -299,7 +299,9 @@ impl Hidden {
             Self::NoGuarantee => t!("There is noise, but no guarantee that it hides this image."),
             Self::Broken => t!("This run breaks its promise: the noise need not hide this image."),
             Self::Unseen => t!("The same subtraction leaves the image under noise."),
-            Self::Visible(_) => t!("The same subtraction leaves the image: the noise is too weak to hide it."),
+            Self::Visible(_) => {
+                t!("The same subtraction leaves the image, plain or faint: the noise is too weak to hide it.")
+            }
             Self::FromTheEye(_) => {
                 t!("The same subtraction leaves static to the eye. A computer may still find the image in it.")
             }
@@ -328,7 +330,7 @@ impl Hidden {
             }
             Self::Unseen => t!("The noise is to hide what one image adds. Take a step, and see whether it does.").to_owned(),
             Self::Visible(found) => {
-                t!("The noise is too weak to hide this image: you can see it in what is released.").to_owned() + &odds(found)
+                t!("The noise is too weak to hide this image: a computer finds it in what is released, and your eye may, too.").to_owned() + &odds(found)
             }
             Self::FromTheEye(found) => {
                 t!("Your eye finds nothing of this image in what is released. An attacker who computes may.").to_owned()

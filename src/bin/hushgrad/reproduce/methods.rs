@@ -136,7 +136,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let outcomes = measure.all(&cells, arguments.jobs)?;
     let commits: BTreeSet<&str> = outcomes.iter().flat_map(|outcome| &outcome.commits).map(String::as_str).collect();
     let mut text = format!(
-        "By `hushgrad reproduce methods`: each at the rate that is best on digits that the program draws, which falls to a tenth over the run; clipped to C = 1; the CNN is `cnn-tanh`. {} seeds on MNIST, mean ± standard deviation; a difference in bold is more than two of its standard errors from none. Run last: at commit {}.\n",
+        "By `hushgrad reproduce methods`: each at the rate that is best on digits that the program draws, which falls to a tenth over the run; clipped to C = 1; the CNN is `cnn-tanh`. {} seeds on MNIST, mean ± standard deviation; a difference in bold is more than two of its standard errors from none. Run last: at commit {}.\n\n",
         arguments.seeds,
         commits.into_iter().collect::<Vec<_>>().join(", ")
     );
