@@ -19,6 +19,7 @@ use hushgrad::{
         plan::Plan,
         session::Session,
     },
+    ui::settings::Number,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -165,7 +166,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
 
 /// The configuration that is audited.
 fn config(flags: &Flags, examples: usize) -> Result<RunConfig, Box<dyn Error>> {
-    if flags.canaries == Some(0) {
+    if flags.settings.number(Number::Canaries) == Some(0.0) {
         return Err("an audit is of canaries; choose --canaries 1 or more".into());
     }
     let mut config = settings::configuration(flags, examples, None)?;

@@ -72,7 +72,7 @@ fn main() -> std::process::ExitCode {
         /// Search for the noise of a run's phases at one ε, on digits that the program draws
         Anneal(anneal::Arguments),
         /// Attack a run, or what it would release, and say what the attacker finds beside what ε allows
-        Attack(attack::Arguments),
+        Attack(Box<attack::Arguments>),
         /// Release once what a convex head needs to know of the digits, and train on that for ever
         Functional(functional::Arguments),
         /// Measure again what the project states

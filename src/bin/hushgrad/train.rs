@@ -6,6 +6,7 @@ pub mod kept_books;
 pub mod kept_file;
 mod lock;
 pub mod said;
+pub mod setting_flags;
 pub mod settings;
 mod signals;
 

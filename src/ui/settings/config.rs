@@ -222,7 +222,8 @@ impl Settings {
             DenoiserKind::Linear => Denoiser::Linear,
             DenoiserKind::SoftThreshold => Denoiser::SoftThreshold,
             DenoiserKind::LowPass => Denoiser::LowPass { keeps: self.memory },
-            DenoiserKind::Kalman => Denoiser::Kalman { gain: 1.0 - self.memory },
+            // As it would be typed: 0.1 of 0.9.
+            DenoiserKind::Kalman => Denoiser::Kalman { gain: format::significant(1.0 - self.memory, 12) },
         }
     }
 

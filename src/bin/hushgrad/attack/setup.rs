@@ -6,10 +6,14 @@ use hushgrad::{
     accounting::noise::NoiseSpec,
     data::Dataset,
     mechanism::EncoderSpec,
-    train::{config::RunConfig, presets::Preset},
+    model::Architecture,
+    train::{
+        config::{RunConfig, SamplingPolicy},
+        presets::Preset,
+    },
 };
 
-use crate::train::{found, settings};
+use crate::train::{found, setting_flags::choice, settings};
 
 /// The run; `hushgrad train --print-config` writes whatever has no option here.
 #[derive(clap::Args)]
@@ -20,8 +24,8 @@ pub struct Run {
     /// A ready-made run, as the page offers it
     #[arg(long, value_name = "NAME", conflicts_with = "config", value_parser = settings::preset)]
     preset: Option<Preset>,
-    #[arg(long, value_enum)]
-    model: Option<settings::Model>,
+    #[arg(long, value_parser = choice::<Architecture>())]
+    model: Option<Architecture>,
     /// Clipping norm C
     #[arg(long, value_name = "C")]
     clip: Option<f64>,
@@ -35,8 +39,8 @@ pub struct Run {
     #[arg(long)]
     lot: Option<u32>,
     /// How the examples of a step are chosen, and priced
-    #[arg(long, value_enum)]
-    sampling: Option<settings::Sampling>,
+    #[arg(long, value_parser = choice::<SamplingPolicy>())]
+    sampling: Option<SamplingPolicy>,
     /// Learning rate, applied to sum/lot
     #[arg(long = "lr", value_name = "RATE")]
     learning_rate: Option<f64>,
@@ -65,8 +69,8 @@ impl Run {
     /// With a sentence that names the option.
     pub fn configuration(&self, examples: u32) -> Result<RunConfig, Box<dyn Error>> {
         let mut config = settings::ground(self.config.as_deref(), self.preset)?;
-        config.model = self.model.map_or(config.model, Into::into);
-        config.sampling = self.sampling.map_or(config.sampling, Into::into);
+        config.model = self.model.unwrap_or(config.model);
+        config.sampling = self.sampling.unwrap_or(config.sampling);
         config.lot = self.lot.unwrap_or(config.lot);
         config.learning_rate = self.learning_rate.unwrap_or(config.learning_rate);
         config.momentum = self.momentum.unwrap_or(config.momentum);

@@ -1,157 +1,31 @@
 //! What the options make of a configuration.
 
-use std::{error::Error, path::Path};
+use std::{collections::BTreeSet, error::Error, path::Path};
 
-use clap::ValueEnum;
 use hushgrad::{
-    accounting::{
-        groups::{Clipping, NoiseStrategy},
-        noise::NoiseSpec,
-    },
-    data::sharing::Sharing,
-    engine::{LocalSteps, Reading},
-    mechanism::{AdaptiveClip, Denoiser, EncoderSpec, EnvelopeShape, LayerClip, PaidMetrics},
+    engine::Reading,
     model::Architecture,
     train::{
-        config::{Augmentation, Averaging, Minority, Protects, RunConfig, SamplingPolicy, Schedule, Start},
+        config::{Averaging, RunConfig},
         phases::Phases,
         presets::{self, Preset},
         run_file::RunFile,
     },
+    ui::settings::{Choice as _, Decay, DenoiserKind, Digits, Encoder, Family, Number, Select, Settings},
 };
+use serde_json::Value;
 
-use super::flags::Flags;
+use super::{
+    flags::Flags,
+    setting_flags::{self, Need, Setting},
+};
 use crate::given;
 
-/// Learning rate of a user's own steps, where none is named.
-const LOCAL_RATE: f64 = 0.2;
-
-#[derive(Clone, Copy, ValueEnum)]
-pub enum Model {
-    Linear,
-    /// Linear, on scattering features
-    Scattering,
-    Mlp,
-    CnnTanh,
-    CnnRelu,
-}
-
-impl From<Model> for Architecture {
-    fn from(model: Model) -> Self {
-        match model {
-            Model::Linear => Self::Linear,
-            Model::Scattering => Self::Scattering,
-            Model::Mlp => Self::Mlp,
-            Model::CnnTanh => Self::CnnTanh,
-            Model::CnnRelu => Self::CnnRelu,
-        }
-    }
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub enum Sampling {
-    /// Each example by itself, with probability lot / examples
-    Poisson,
-    /// Exactly `lot` without replacement; the guarantee is against the exchange of one example
-    FixedSize,
-    /// Each example in one batch of every epoch, by a secret draw of its own
-    RandomAllocation,
-    /// The same draw, priced as if it were known
-    Shuffled,
-}
-
-impl From<Sampling> for SamplingPolicy {
-    fn from(sampling: Sampling) -> Self {
-        match sampling {
-            Sampling::Poisson => Self::Poisson,
-            Sampling::FixedSize => Self::FixedSize,
-            Sampling::RandomAllocation => Self::RandomAllocation,
-            Sampling::Shuffled => Self::Shuffled,
-        }
-    }
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub enum Unlike {
-    None,
-    /// About one training image in fifty, turned a quarter
-    Turned,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub enum Protected {
-    /// One example, wherever it stands
-    Example,
-    /// The whole micro-batch, as if one person had written it
-    MicroBatch,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub enum StartFrom {
-    Random,
-    /// Trained on synthetic digits (tanh CNN, scattering)
-    Pretrained,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub enum Denoise {
-    None,
-    /// Times the sum's Kolmogorov–Smirnov distance from the noise
-    KolmogorovSmirnov,
-    /// Along the pixels that each unit of the first layer sees
-    LaplacianSmoothing,
-    /// Times what noise alone does not have of its square (James & Stein)
-    JamesStein,
-    /// The same, for the best multiple (Balle & Wang)
-    Linear,
-    /// Coordinates that noise alone reaches become 0 (Balle & Wang)
-    SoftThreshold,
-    /// An average over the steps (DOPPLER)
-    LowPass,
-    /// The same, of gradients taken ahead (DiSK)
-    Kalman,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub enum Encoder {
-    None,
-    Clip,
-    /// Each layer to a norm of its own, with noise to match
-    Layers,
-    /// |N(0, 1)| envelope
-    Gaussian,
-    HeavyTailed,
-    Sparse,
-    Mixed,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub enum LayersClipped {
-    /// Each layer by itself
-    Separate,
-    /// All layers by one factor, in units of their norms
-    Joint,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub enum LayerNoise {
-    /// In proportion to its norm
-    Proportional,
-    /// Less on each parameter where a layer has many
-    DimensionAdjusted,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub enum Family {
-    None,
-    Gaussian,
-    StudentT,
-    Laplace,
-    Cauchy,
-    VarianceGamma,
-    HyperbolicSecant,
-    GeneralizedGaussian,
-}
+/// σ where a noise is named without it, and C where an encoder is.
+const SIGMA: f64 = 1.1;
+const CLIP: f64 = 1.0;
+/// The share of norms within an adaptive clip.
+const QUANTILE: f64 = 0.5;
 
 /// The configuration of the file or the preset, or the defaults.
 ///
@@ -172,60 +46,21 @@ pub fn configuration(
     examples: usize,
     resumed: Option<&RunFile>,
 ) -> Result<RunConfig, Box<dyn Error>> {
-    let mut config = match resumed {
+    let ground = match resumed {
         Some(file) => file.run.config.clone(),
         None => ground(arguments.config.as_deref(), arguments.preset)?,
     };
-    if let Some(model) = arguments.model {
-        config.model = model.into();
-    }
-    if let Some(layers) = arguments.layers {
-        config.model = Architecture::Built(layers);
-    }
-    if let Some(start) = arguments.start {
-        config.start = match start {
-            StartFrom::Random => Start::Random,
-            StartFrom::Pretrained => Start::Pretrained,
-        };
-    }
-    if let Some(minority) = arguments.minority {
-        config.minority = match minority {
-            Unlike::None => Minority::None,
-            Unlike::Turned => Minority::Turned,
-        };
-    }
-    if arguments.test_time_augmentation {
-        config.reading = Reading::TestTimeAugmentation;
-    }
-    if arguments.average {
-        config.averaging = Averaging::Exponential;
-    }
-    if let Some(sampling) = arguments.sampling {
-        config.sampling = sampling.into();
-    }
-    encoder(arguments, &mut config.encoder)?;
-    noise(arguments, &mut config.noise)?;
-    denoiser(arguments, &mut config.denoiser)?;
+    let mut settings = Settings::of_config(&ground, Digits::Mnist);
+    let fields = change(arguments, &mut settings)?;
+    let mut config = changed(&ground, &settings.config(), &fields)?;
     if let Some(phases) = &arguments.phases {
         config.phases = phases.clone();
     }
-    if let Some(to) = arguments.decay_to {
-        config.schedule = Schedule::Linear { to };
-    }
-    macro_rules! take {
-        ($($field:ident),*) => { $(if let Some(value) = arguments.$field { config.$field = value; })* };
-    }
-    take!(canaries, lot, bands, learning_rate, momentum, delta, init_seed);
-    sharing(arguments, &mut config)?;
-    counted(arguments, &mut config)?;
-    if let Some(copies) = arguments.copies {
-        let reach = arguments.reach.unwrap_or(1);
-        config.augmentation = (copies != 1).then_some(Augmentation { copies, reach });
-    }
+
     let epoch = RunConfig { lot: config.lot.max(1), ..config.clone() }.steps_per_epoch(examples as u32);
-    config.steps = arguments.steps.or(arguments.phases.as_ref().and_then(Phases::steps)).or(config.steps);
-    config.replay = arguments.replay.or(config.replay);
-    config.grid_bits = arguments.grid_bits.or(config.grid_bits);
+    let named = arguments.settings.number(Number::Steps);
+    config.steps =
+        named.map(|steps| steps as u64).or(arguments.phases.as_ref().and_then(Phases::steps)).or(config.steps);
     if let Some(epochs) = arguments.epochs {
         if !(epochs > 0.0 && epochs.is_finite()) {
             return Err(format!("--epochs is {epochs}; it must be above 0").into());
@@ -248,220 +83,99 @@ pub fn configuration(
     Ok(config)
 }
 
-/// Flags that do not go together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SettingsError {
-    #[error(
-        "a run goes on as it was set; beside --resume only --steps and --epochs (of a run without phases), --lr, --decay-to, --delta and --test-time-augmentation may change it"
-    )]
-    Resumed,
-    #[error("--clip needs --encoder clip or layers")]
-    ClipWithout,
-    #[error("--clip-quantile and --clip-count-noise need --adaptive-clip")]
-    AdaptiveWithout,
-    #[error("--layer-norms, --clipping and --layer-noise need --encoder layers")]
-    LayersWithout,
-    #[error("--vectors and --pre-scale need an envelope (--encoder gaussian, heavy-tailed, sparse or mixed)")]
-    EnvelopeWithout,
-    #[error("--smoothing needs --denoiser laplacian-smoothing")]
-    SmoothingWithout,
-    #[error("--memory needs --denoiser low-pass or kalman")]
-    MemoryWithout,
-    #[error("--protects needs --micro-batch")]
-    ProtectsWithout,
-    #[error("--user-skew, --user-seed, --local-steps and --local-rate need --users")]
-    UsersWithout,
-    #[error("--nu needs --noise student-t")]
-    NuWithout,
-    #[error("--exponent needs --noise generalized-gaussian")]
-    ExponentWithout,
-    #[error("--sigma, --nu and --exponent need a noise")]
-    NoiseWithout,
+/// Sets what the options name. Of a configuration, these are in the fields that come back.
+fn change(arguments: &Flags, settings: &mut Settings) -> Result<BTreeSet<&'static str>, Box<dyn Error>> {
+    let named = &arguments.settings;
+    let mut given = named.0.clone();
+    let mut fields = BTreeSet::new();
+    if let Some(layers) = arguments.layers {
+        settings.model = Architecture::Built(layers);
+        fields.insert("model");
+    }
+    // A noise or an encoder of its own begins with its own scale, not with that of a preset.
+    if named.names("noise") {
+        settings.scale = SIGMA;
+    }
+    if named.names("encoder") {
+        settings.clip_norm = CLIP;
+        settings.layer_norms.clear();
+    }
+    if named.names("clip") {
+        settings.layer_norms.clear();
+    }
+    if named.names("micro-batch") {
+        settings.users = None;
+    }
+    if named.names("users") {
+        settings.micro_batch = 1;
+    }
+    if arguments.adaptive_clip && !named.names("clip-quantile") {
+        given.push(Setting::Number(Number::ClipQuantile, settings.clip_quantile.or(Some(QUANTILE))));
+    }
+    if arguments.denoise {
+        given.push(Setting::Choice(Select::Denoiser, DenoiserKind::KolmogorovSmirnov.key()));
+    }
+    if arguments.test_time_augmentation {
+        given.push(Setting::Choice(Select::Reading, Reading::TestTimeAugmentation.key()));
+    }
+    if arguments.average {
+        given.push(Setting::Choice(Select::Averaging, Averaging::Exponential.key()));
+    }
+    if let Some(to) = arguments.decay_to {
+        (settings.decay, settings.rate_end) = (Decay::Linear, to);
+        fields.insert("schedule");
+    }
+    if let Some(density) = arguments.density.density()? {
+        (settings.family, settings.scale) = (Family::Custom, 1.0);
+        density.source().clone_into(&mut settings.formula);
+        settings.density = Some(density);
+        fields.insert("noise");
+    }
+    given.iter().for_each(|setting| setting.set(settings));
+    if let Some(norms) = &arguments.layer_norms {
+        if settings.encoder != Encoder::Layers {
+            return Err(Need { option: "layer-norms", needs: Some("--encoder layers".to_owned()) }.into());
+        }
+        settings.layer_norms = norms.iter().map(f64::to_string).collect::<Vec<_>>().join(" ");
+        fields.insert("encoder");
+    }
+    setting_flags::check(&given, settings)?;
+    fields.extend(given.iter().flat_map(Setting::fields));
+    if fields.contains("sharing") {
+        fields.extend(["local", "protects"]);
+    }
+    Ok(fields)
 }
 
+/// `ground` with these fields of `changed`: what no option names stays as it was, whether it goes with the rest or not.
+fn changed(ground: &RunConfig, changed: &RunConfig, fields: &BTreeSet<&str>) -> Result<RunConfig, serde_json::Error> {
+    let [mut ground, changed] = [serde_json::to_value(ground)?, serde_json::to_value(changed)?];
+    if let (Value::Object(ground), Value::Object(changed)) = (&mut ground, changed) {
+        ground.extend(changed.into_iter().filter(|(field, _)| fields.contains(field.as_str())));
+    }
+    serde_json::from_value(ground)
+}
+
+/// A run goes on as it was set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a run goes on as it was set; beside --resume only --steps and --epochs (of a run without phases), --lr, --decay-to, --delta and --test-time-augmentation may change it"
+)]
+pub struct Resumed;
+
 /// A run file says what all its steps were, so they stay what they are.
-fn check_resumed(config: &RunConfig, was: &RunConfig) -> Result<(), SettingsError> {
+fn check_resumed(config: &RunConfig, was: &RunConfig) -> Result<(), Resumed> {
     let RunConfig { steps, learning_rate, schedule, delta, reading, .. } = *was;
     let otherwise = RunConfig { steps, learning_rate, schedule, delta, reading, ..config.clone() };
     // Where phases end follows from the number of steps.
     if otherwise == *was && (was.phases.is_none() || config.steps == was.steps) {
         return Ok(());
     }
-    Err(SettingsError::Resumed)
+    Err(Resumed)
 }
 
 /// By its key.
 pub fn preset(name: &str) -> Result<Preset, String> {
     let known = || presets::ALL.map(|preset| preset.key).join(", ");
     Preset::by_key(name).ok_or_else(|| format!("presets are {}", known()))
-}
-
-/// Which examples share vectors: as the flags say, or as before.
-fn sharing(arguments: &Flags, config: &mut RunConfig) -> Result<(), SettingsError> {
-    match (arguments.micro_batch, arguments.users) {
-        (Some(1), _) | (None, Some(0)) => (config.sharing, config.local) = (Sharing::Alone, LocalSteps::MEAN),
-        (Some(size), _) => (config.sharing, config.local) = (Sharing::MicroBatches { size }, LocalSteps::MEAN),
-        (None, Some(users)) => {
-            config.sharing = Sharing::Users { users, skew: 100.0, seed: 0 };
-            config.local = LocalSteps { steps: 1, rate: LOCAL_RATE };
-        }
-        (None, None) => {}
-    }
-    if let Some(protects) = arguments.protects {
-        if !matches!(config.sharing, Sharing::MicroBatches { .. }) {
-            return Err(SettingsError::ProtectsWithout);
-        }
-        config.protects = match protects {
-            Protected::Example => Protects::Example,
-            Protected::MicroBatch => Protects::MicroBatch,
-        };
-    }
-    let Flags { user_skew, user_seed, local_steps, local_rate, .. } = *arguments;
-    match &mut config.sharing {
-        Sharing::Users { skew, seed, .. } => {
-            (*skew, *seed) = (user_skew.unwrap_or(*skew), user_seed.unwrap_or(*seed));
-            let LocalSteps { steps, rate } = config.local;
-            config.local = LocalSteps { steps: local_steps.unwrap_or(steps), rate: local_rate.unwrap_or(rate) };
-            Ok(())
-        }
-        _ if user_skew.or(local_rate).is_some() || user_seed.is_some() || local_steps.is_some() => {
-            Err(SettingsError::UsersWithout)
-        }
-        _ => Ok(()),
-    }
-}
-
-fn encoder(arguments: &Flags, encoder: &mut EncoderSpec) -> Result<(), SettingsError> {
-    let envelope = |shape| EncoderSpec::Envelope { shape, vectors: 1000, pre_scale: 1.0, seed: 0 };
-    match arguments.encoder {
-        None => {}
-        Some(Encoder::None) => *encoder = EncoderSpec::None,
-        Some(Encoder::Clip) => *encoder = EncoderSpec::Clip { norm: 1.0 },
-        Some(Encoder::Layers) => *encoder = EncoderSpec::Layers(LayerClip::even(1.0)),
-        Some(Encoder::Gaussian) => *encoder = envelope(EnvelopeShape::Gaussian),
-        Some(Encoder::HeavyTailed) => *encoder = envelope(EnvelopeShape::HeavyTailed),
-        Some(Encoder::Sparse) => *encoder = envelope(EnvelopeShape::Sparse),
-        Some(Encoder::Mixed) => *encoder = envelope(EnvelopeShape::Mixed),
-    }
-    match encoder {
-        EncoderSpec::Clip { norm } => *norm = arguments.clip.unwrap_or(*norm),
-        EncoderSpec::Layers(layers) => layer_clip(arguments, layers),
-        _ if arguments.clip.is_some() => return Err(SettingsError::ClipWithout),
-        _ => {}
-    }
-    let layered = arguments.layer_norms.is_some() || arguments.clipping.is_some() || arguments.layer_noise.is_some();
-    if layered && !matches!(encoder, EncoderSpec::Layers(_)) {
-        return Err(SettingsError::LayersWithout);
-    }
-    match encoder {
-        EncoderSpec::Envelope { vectors, pre_scale, .. } => {
-            *vectors = arguments.vectors.unwrap_or(*vectors);
-            *pre_scale = arguments.pre_scale.unwrap_or(*pre_scale);
-        }
-        _ if arguments.vectors.is_some() || arguments.pre_scale.is_some() => {
-            return Err(SettingsError::EnvelopeWithout);
-        }
-        _ => {}
-    }
-    Ok(())
-}
-
-/// What is counted and released with the steps.
-fn counted(arguments: &Flags, config: &mut RunConfig) -> Result<(), SettingsError> {
-    let Flags { adaptive_clip, clip_quantile, clip_count_noise, metrics, .. } = *arguments;
-    if adaptive_clip {
-        config.adaptive_clip.get_or_insert(AdaptiveClip { quantile: 0.5, noise: AdaptiveClip::noise() });
-    }
-    match &mut config.adaptive_clip {
-        Some(AdaptiveClip { quantile, noise }) => {
-            (*quantile, *noise) = (clip_quantile.unwrap_or(*quantile), clip_count_noise.unwrap_or(*noise));
-        }
-        None if clip_quantile.or(clip_count_noise).is_some() => return Err(SettingsError::AdaptiveWithout),
-        None => {}
-    }
-    config.metrics = metrics.map(|noise| PaidMetrics { noise }).or(config.metrics);
-    Ok(())
-}
-
-fn layer_clip(arguments: &Flags, layers: &mut LayerClip) {
-    if let Some(norms) = arguments.layer_norms.clone().or(arguments.clip.map(|norm| vec![norm])) {
-        layers.norms = norms;
-    }
-    match arguments.clipping {
-        None => {}
-        Some(LayersClipped::Separate) => layers.clipping = Clipping::Separate,
-        Some(LayersClipped::Joint) => layers.clipping = Clipping::Joint,
-    }
-    match arguments.layer_noise {
-        None => {}
-        Some(LayerNoise::Proportional) => layers.strategy = NoiseStrategy::Proportional,
-        Some(LayerNoise::DimensionAdjusted) => layers.strategy = NoiseStrategy::DimensionAdjusted,
-    }
-}
-
-fn denoiser(arguments: &Flags, denoiser: &mut Denoiser) -> Result<(), SettingsError> {
-    let named = if arguments.denoise { Some(Denoise::KolmogorovSmirnov) } else { arguments.denoiser };
-    match named {
-        None => {}
-        Some(Denoise::None) => *denoiser = Denoiser::None,
-        Some(Denoise::KolmogorovSmirnov) => *denoiser = Denoiser::KolmogorovSmirnov,
-        Some(Denoise::LaplacianSmoothing) => *denoiser = Denoiser::LaplacianSmoothing { strength: 3.0 },
-        Some(Denoise::JamesStein) => *denoiser = Denoiser::JamesStein,
-        Some(Denoise::Linear) => *denoiser = Denoiser::Linear,
-        Some(Denoise::SoftThreshold) => *denoiser = Denoiser::SoftThreshold,
-        Some(Denoise::LowPass) => *denoiser = Denoiser::LowPass { keeps: 0.9 },
-        Some(Denoise::Kalman) => *denoiser = Denoiser::Kalman { gain: 0.1 },
-    }
-    match (&mut *denoiser, arguments.smoothing) {
-        (Denoiser::LaplacianSmoothing { strength }, Some(given)) => *strength = given,
-        (_, Some(_)) => return Err(SettingsError::SmoothingWithout),
-        _ => {}
-    }
-    match (denoiser, arguments.memory) {
-        (Denoiser::LowPass { keeps }, Some(given)) => *keeps = given,
-        (Denoiser::Kalman { gain }, Some(given)) => *gain = 1.0 - given,
-        (_, Some(_)) => return Err(SettingsError::MemoryWithout),
-        _ => {}
-    }
-    Ok(())
-}
-
-fn noise(arguments: &Flags, noise: &mut Option<NoiseSpec>) -> Result<(), Box<dyn Error>> {
-    let scale = arguments.sigma.unwrap_or(1.1);
-    if let Some(density) = arguments.density.density()? {
-        *noise = Some(NoiseSpec::Custom { density, scale: 1.0 });
-    }
-    match arguments.noise {
-        None => {}
-        Some(Family::None) => *noise = None,
-        Some(Family::Gaussian) => *noise = Some(NoiseSpec::Gaussian { sigma: scale }),
-        Some(Family::StudentT) => *noise = Some(NoiseSpec::StudentT { nu: 9.0, scale }),
-        Some(Family::Laplace) => *noise = Some(NoiseSpec::Laplace { scale }),
-        Some(Family::Cauchy) => *noise = Some(NoiseSpec::Cauchy { scale }),
-        Some(Family::VarianceGamma) => *noise = Some(NoiseSpec::VarianceGamma { scale }),
-        Some(Family::HyperbolicSecant) => *noise = Some(NoiseSpec::HyperbolicSecant { scale }),
-        Some(Family::GeneralizedGaussian) => *noise = Some(NoiseSpec::GeneralizedGaussian { exponent: 1.5, scale }),
-    }
-    match noise {
-        Some(noise) => {
-            if let Some(sigma) = arguments.sigma {
-                *noise = noise.with_scale(sigma);
-            }
-            match (&mut *noise, arguments.nu) {
-                (NoiseSpec::StudentT { nu, .. }, Some(given)) => *nu = given,
-                (_, Some(_)) => return Err(SettingsError::NuWithout.into()),
-                _ => {}
-            }
-            match (noise, arguments.exponent) {
-                (NoiseSpec::GeneralizedGaussian { exponent, .. }, Some(given)) => *exponent = given,
-                (_, Some(_)) => return Err(SettingsError::ExponentWithout.into()),
-                _ => {}
-            }
-        }
-        None if arguments.sigma.is_some() || arguments.nu.is_some() || arguments.exponent.is_some() => {
-            return Err(SettingsError::NoiseWithout.into());
-        }
-        None => {}
-    }
-    Ok(())
 }
