@@ -67,21 +67,16 @@
 //! | [`worker`] | the page's threads, and what may be asked of them | the above |
 //! | [`ui`] | the page (feature `page`): plain logic everywhere, Leptos in the browser | [`worker`]'s messages, [`plot`], plain data of the rest |
 //!
-//! No module uses one below it in this table. Nothing in [`accounting`] knows a tensor; nothing that computes gradients knows ε.
+//! No module uses one below it in this table. [`rng`], [`data`], [`mechanism`] and [`model`] are the crate `hushgrad-core`, [`engine`] is `hushgrad-engine`,
+//! [`train`] and [`attack`] are `hushgrad-train`: cargo holds the arrows between them. Nothing in [`accounting`] knows a tensor; nothing that computes
+//! gradients knows ε.
 
 pub use hushgrad_accounting as accounting;
+pub use hushgrad_core::{data, mechanism, model, rng};
+pub use hushgrad_engine as engine;
+pub use hushgrad_train::{self as train, attack};
 
-pub mod attack;
-pub mod data;
-pub mod engine;
-pub mod mechanism;
-pub mod model;
-#[cfg(test)]
-#[path = "../tests/common/pairwise.rs"]
-mod pairwise;
 pub mod plot;
-pub mod rng;
-pub mod train;
 #[cfg(feature = "page")]
 pub mod ui;
 pub mod worker;

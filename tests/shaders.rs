@@ -101,8 +101,10 @@ fn what_comments_name_is_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let of_module = |module: &str| {
         let mut text = String::new();
-        let folder =
-            if module == "accounting" { "crates/accounting/src".into() } else { Path::new("src").join(module) };
+        let folder = match module {
+            "mechanism" | "model" => Path::new("crates/core/src").join(module),
+            crates => Path::new("crates").join(crates).join("src"),
+        };
         source(&root.join(folder), &mut text);
         text
     };

@@ -1,7 +1,7 @@
 // What every per-example kernel sees. Prepended to the kernels that work on a chunk of the lot.
 //
 // `work` holds STRIDE floats for each example of the chunk: activations, deltas and the convolutions' gradients, at
-// offsets that the host lays out once (src/engine/gpu/layout.rs). Dense layers' gradients are products of two of its
+// offsets that the host lays out once (crates/engine/src/gpu/layout.rs). Dense layers' gradients are products of two of its
 // slices and are never stored.
 
 struct Run {

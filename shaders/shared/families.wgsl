@@ -13,7 +13,7 @@ const VARIANCE_GAMMA: u32 = 5;
 const HYPERBOLIC_SECANT: u32 = 6;
 const BY_QUANTILE: u32 = 7;
 
-// src/engine/gpu/quantile.rs: cells of −ln u by its leading bits, the first of which ends at 2^-20; numbers of a piece.
+// crates/engine/src/gpu/quantile.rs: cells of −ln u by its leading bits, the first of which ends at 2^-20; numbers of a piece.
 const CELL_SHIFT: u32 = 17;
 const FIRST: u32 = 107u << 6u;
 const CELLS: u32 = (26u << 6u) + 1u;

@@ -2,7 +2,7 @@
 
 // 197 words an image, as in common.wgsl.
 @group(0) @binding(0) var<storage, read> images: array<u32>;
-// What does not depend on the image (src/engine/gpu/features.rs).
+// What does not depend on the image (crates/engine/src/gpu/features.rs).
 @group(0) @binding(1) var<storage, read> bank: array<f32>;
 // FEATURES an image, before they are normalised.
 @group(0) @binding(2) var<storage, read_write> coefficients: array<f32>;

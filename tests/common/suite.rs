@@ -22,10 +22,7 @@ use hushgrad::{
 };
 use pollster::block_on;
 
-#[path = "pairwise.rs"]
-mod pairwise;
-
-pub use pairwise::rows;
+pub use hushgrad_testkit::rows;
 
 pub const SEED: u64 = 5;
 pub const EXAMPLES: usize = 80;

@@ -4,13 +4,13 @@ mod bench;
 mod bytes;
 mod checks;
 mod error;
-#[path = "../../src/data/mnist_files.rs"]
+#[path = "../../crates/core/src/data/mnist_files.rs"]
 mod mnist_files;
 mod prelude;
 mod project;
 mod screen;
 mod sentences;
-#[path = "../../src/data/shard_writer.rs"]
+#[path = "../../crates/core/src/data/shard_writer.rs"]
 mod shard_writer;
 mod site;
 mod texts;

@@ -9,16 +9,15 @@ use std::collections::BTreeSet;
 use crate::prelude::*;
 
 /// Where the threads' programs are.
-const FOLDERS: [&str; 9] = [
-    "src/mechanism",
-    "src/model",
-    "src/engine",
-    "src/data",
-    "src/train",
-    "src/attack",
+const FOLDERS: [&str; 8] = [
+    "crates/core/src/mechanism",
+    "crates/core/src/model",
+    "crates/engine/src",
+    "crates/core/src/data",
+    "crates/train/src",
     "src/worker",
     "crates/accounting/src",
-    "src/rng.rs",
+    "crates/core/src/rng.rs",
 ];
 
 /// Sources of the native tool and of files, which are English, and of parts of the library that the page does not ask.
@@ -28,17 +27,17 @@ const ELSEWHERE: [&str; 16] = [
     "crates/accounting/src/groups.rs",
     "crates/accounting/src/risk.rs",
     "crates/accounting/src/search.rs",
-    "src/data/mnist.rs",
-    "src/data/mnist_error.rs",
-    "src/data/mnist_files.rs",
-    "src/data/own_files.rs",
-    "src/data/shard_writer.rs",
-    "src/engine/cpu/simd/x86.rs",
-    "src/engine/reference.rs",
-    "src/model/reference.rs",
-    "src/model/safetensors.rs",
-    "src/train/label",
-    "src/train/presets.rs",
+    "crates/core/src/data/mnist.rs",
+    "crates/core/src/data/mnist_error.rs",
+    "crates/core/src/data/mnist_files.rs",
+    "crates/core/src/data/own_files.rs",
+    "crates/core/src/data/shard_writer.rs",
+    "crates/engine/src/cpu/simd/x86.rs",
+    "crates/engine/src/reference.rs",
+    "crates/core/src/model/reference.rs",
+    "crates/core/src/model/safetensors.rs",
+    "crates/train/src/label",
+    "crates/train/src/presets.rs",
 ];
 
 /// Literals with blanks that no visitor sees: those of the native tool, of its report, of files, names of adapters, and panics'.

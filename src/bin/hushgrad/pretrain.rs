@@ -65,11 +65,11 @@ enum Made {
 impl Made {
     const fn file(self) -> &'static str {
         match self {
-            Self::CnnTanh => "src/model/cnn_tanh.pretrained",
-            Self::Centres => "src/model/scattering.centres",
-            Self::ColourCentres => "src/model/scattering_colour.centres",
-            Self::Extractor => "src/model/extractor.pretrained",
-            Self::Scattering => "src/model/scattering.pretrained",
+            Self::CnnTanh => "crates/core/src/model/cnn_tanh.pretrained",
+            Self::Centres => "crates/core/src/model/scattering.centres",
+            Self::ColourCentres => "crates/core/src/model/scattering_colour.centres",
+            Self::Extractor => "crates/core/src/model/extractor.pretrained",
+            Self::Scattering => "crates/core/src/model/scattering.pretrained",
         }
     }
 }

@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn a_word_names_files_of_tests() {
         for (file, expected) in [
-            ("src/train/audit/tests/gpu_tests.rs", "--lib"),
+            ("crates/train/src/audit/tests/gpu_tests.rs", "--lib"),
             ("src/bin/hushgrad/reproduce/figures.rs", "--bin hushgrad"),
             ("tests/agent/books.rs", "--test agent"),
             ("tests/shaders.rs", "--test shaders"),

@@ -134,7 +134,13 @@ pub fn full_product(project: &Project) -> Result<(Count, String)> {
     let no_adapter = browser::no_adapter(project).is_some();
     let mut variables = vec![("HUSHGRAD_FULL", "1")];
     variables.extend(no_adapter.then_some(NO_ADAPTER));
-    rust_tests(project, &Runner::find(project), "--package hushgrad --lib --test engines", None, &variables)
+    rust_tests(
+        project,
+        &Runner::find(project),
+        "--package hushgrad --package hushgrad-engine --package hushgrad-train --lib --test engines",
+        None,
+        &variables,
+    )
 }
 
 /// Tests of the engine over Burn, which nothing else needs.

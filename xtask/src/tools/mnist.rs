@@ -69,7 +69,7 @@ pub fn write_site(project: &Project, digits: &Digits, folder: &Path) -> Result<S
     let Some(from) = digits else {
         return Ok("none: the page draws its own".to_owned());
     };
-    let writer = &digest(&[include_bytes!("../../../src/data/shard_writer.rs")])[..16];
+    let writer = &digest(&[include_bytes!("../../../crates/core/src/data/shard_writer.rs")])[..16];
     let kept = project.cache.join(format!("shards-{writer}"));
     if !kept.is_dir() {
         project.install(&kept, |into| write_shards(from, into))?;

@@ -1,0 +1,501 @@
+//! IDX, the format of MNIST's files: two zero bytes, the element type, the number of dimensions, each dimension as a
+//! big-endian u32, then the elements row by row. Read plain or gzipped, told apart by the first bytes.
+//!
+//! Every field is checked before a byte is allocated for what it claims, so that neither a lying header nor a
+//! decompression bomb costs more memory than the file itself could fill.
+//! Source: LeCun, Cortes & Burges, "The IDX file format", <http://yann.lecun.com/exdb/mnist/>.
+
+use std::{fmt, io::Read};
+
+use flate2::bufread::MultiGzDecoder;
+
+pub use super::shard_writer::PIXELS;
+use super::{
+    known,
+    layout::{Layout, Order},
+    picture::{MOST_CLASSES, MOST_SIDE, Picture},
+};
+
+/// Rows and columns of a digit.
+pub const SIDE: u32 = 28;
+/// Classes of digits.
+pub const CLASSES: u8 = 10;
+/// Most examples that a file may hold.
+pub const MAX_EXAMPLES: u32 = 500_000;
+/// Most bytes of pixels that a file may hold: as many digits. A browser's memory still takes them.
+const MOST_PIXELS: u64 = MAX_EXAMPLES as u64 * PIXELS as u64;
+
+const UNSIGNED_BYTE: u8 = 0x08;
+pub(super) const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// Deflate packs at most 1032 bytes into one (RFC 1951: 258 bytes by two codes of one bit).
+pub(super) const DEFLATE_RATIO: usize = 1032;
+
+/// What a file holds, by its number of dimensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Three dimensions: count, rows, columns; or a fourth behind them: the colours of a pixel, 1 or 3.
+    Images,
+    /// One dimension: count.
+    Labels,
+}
+
+/// Most dimensions of a file.
+const MOST_DIMENSIONS: usize = 4;
+
+/// Bytes before the first element.
+const fn header_bytes(dimensions: usize) -> usize {
+    4 + 4 * dimensions
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Images => "images",
+            Self::Labels => "labels",
+        })
+    }
+}
+
+/// A checked file: images of up to 64×64 pixels, or labels below 100; at least one, at most [`MAX_EXAMPLES`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Idx {
+    /// Images or labels.
+    pub kind: Kind,
+    /// What the images are. Those that are not square have zeros on both sides, equally many, so that they are as long as their longer side.
+    pub picture: Picture,
+    /// `count × picture.pixels()` values, as a data set has them, or `count` labels.
+    pub elements: Vec<u8>,
+    /// MD5 of the file as it came, if it came packed and somebody asked ([`read_owned`]).
+    pub(super) packed: Option<String>,
+}
+
+impl Idx {
+    /// Number of images or labels.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        match self.kind {
+            Kind::Images => self.elements.len() / self.picture.pixels(),
+            Kind::Labels => self.elements.len(),
+        }
+    }
+
+    /// SHA-256 of the unpacked file, lower-case hexadecimal, where it is of labels or of digits.
+    #[must_use]
+    pub fn sha256(&self) -> String {
+        digest(self.kind, self.count(), &self.elements)
+    }
+}
+
+/// SHA-256 of the file of these digits or labels.
+pub(super) fn digest(kind: Kind, count: usize, elements: &[u8]) -> String {
+    sha256(&[&header(kind, u32::try_from(count).unwrap_or(u32::MAX)), elements])
+}
+
+/// SHA-256 of the parts one after the other, lower-case hexadecimal.
+pub fn sha256(parts: &[&[u8]]) -> String {
+    use sha2::{Digest, Sha256};
+    let mut hasher = Sha256::new();
+    parts.iter().for_each(|part| hasher.update(part));
+    hexadecimal(&hasher.finalize())
+}
+
+/// Bytes as lower-case hexadecimal digits.
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Why a file, or a pair of files, was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each says what it is")]
+pub enum IdxError {
+    #[error("{file}: {fault}")]
+    File { file: String, fault: Fault },
+    #[error(
+        "{images_file} has {images} images and {labels_file} has {labels} labels: the counts must be equal, so one of the two belongs to another file"
+    )]
+    CountsDiffer { images_file: String, images: usize, labels_file: String, labels: usize },
+}
+
+/// What is wrong with one file: the field, what was found there, what was expected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each says what it is")]
+pub enum Fault {
+    #[error("the file is empty (0 bytes); expected an IDX file, plain or gzipped")]
+    Empty,
+    #[error("bytes {}{}: neither gzip (1f 8b) nor IDX (00 00 08 …); the file cannot be read", hex(.found), known(.found))]
+    Magic { found: Vec<u8> },
+    #[error("gzip: the compressed data ends early, so the file was cut short; fetch it again")]
+    GzipTruncated,
+    #[error(
+        "there is no memory left for the {bytes} bytes that it declares; close other programs, or give fewer examples"
+    )]
+    NoMemory { bytes: usize },
+    #[error("gzip: the compressed data is damaged ({detail}); fetch the file again")]
+    GzipDamaged { detail: String },
+    #[error("the gzip wrapper holds bytes {}{}; expected IDX (00 00 08 …)", hex(.found), known(.found))]
+    NotIdxInside { found: Vec<u8> },
+    #[error("the header ends after {found} bytes, in the field {field}; expected {expected} bytes")]
+    HeaderTruncated { field: Field, found: usize, expected: usize },
+    #[error("element type {found:#04x}{}; expected 0x08 (unsigned bytes)", element_type(*.found))]
+    ElementType { found: u8 },
+    #[error(
+        "number of dimensions {found}; expected 3 (images: count, rows, columns), 4 (the same, and the colours of a pixel) or 1 (labels: count)"
+    )]
+    Dimensions { found: u8 },
+    #[error("the file holds {found}; expected {expected}")]
+    WrongKind { found: Kind, expected: Kind },
+    #[error("count 0: the file holds no {kind}; expected at least 1")]
+    NoExamples { kind: Kind },
+    #[error("count {found}; expected at most {MAX_EXAMPLES}")]
+    TooMany { found: u32 },
+    #[error(
+        "{field} {found}; expected 1 to {MOST_SIDE}: the models read images of up to {MOST_SIDE}×{MOST_SIDE} pixels, so scale them first"
+    )]
+    Size { field: Field, found: u32 },
+    #[error("colours {found}; expected 1 (grey) or 3 (red, green, blue)")]
+    Colours { found: u32 },
+    #[error(
+        "count × rows × columns: {bytes} bytes, as square images; expected at most {MOST_PIXELS}: give fewer examples, or smaller ones"
+    )]
+    TooLarge { bytes: u64 },
+    #[error("length: {expected} bytes were declared and the file has {found}; it was cut short")]
+    Truncated { found: u64, expected: u64 },
+    #[error("length: {expected} bytes were declared and the file has {}{found}; something else is in it", if *.at_least { "at least " } else { "" })]
+    TooLong {
+        found: u64,
+        /// Unpacking stopped at the first byte too many.
+        at_least: bool,
+        expected: u64,
+    },
+    #[error("label {found} at example {index} (counted from 0); expected 0 to {}", MOST_CLASSES - 1)]
+    Label { index: usize, found: u8 },
+}
+
+/// A field of the header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// The two zero bytes that a file begins with.
+    Magic,
+    /// The third byte: 0x08, unsigned bytes.
+    ElementType,
+    /// The fourth byte: 3 or 4 for images, 1 for labels.
+    Dimensions,
+    /// The number of images or labels.
+    Count,
+    /// Pixels from top to bottom.
+    Rows,
+    /// Pixels from left to right.
+    Columns,
+    /// Values of a pixel.
+    Colours,
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Magic => "magic",
+            Self::ElementType => "element type",
+            Self::Dimensions => "number of dimensions",
+            Self::Count => "count",
+            Self::Rows => "rows",
+            Self::Columns => "columns",
+            Self::Colours => "colours",
+        })
+    }
+}
+
+/// Reads one file, whichever kind it is; `file` is its name, for errors.
+///
+/// # Errors
+/// [`IdxError::File`] with the first [`Fault`] met.
+pub fn read(file: &str, bytes: &[u8]) -> Result<Idx, IdxError> {
+    read_any(bytes).map_err(|fault| IdxError::File { file: file.to_owned(), fault })
+}
+
+/// The same for bytes that are handed over: those of a plain file are kept and not copied. Of a packed one the MD5 is taken.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_owned(file: &str, mut bytes: Vec<u8>) -> Result<Idx, IdxError> {
+    let named = |fault| IdxError::File { file: file.to_owned(), fault };
+    if bytes.is_empty() || bytes.starts_with(&GZIP) {
+        let idx = read_any(&bytes).map_err(named)?;
+        return Ok(Idx { packed: Some(known::md5(&bytes)), ..idx });
+    }
+    let header = plain_header(&bytes, bytes.len() as u64).map_err(named)?;
+    drop(bytes.drain(..header.bytes()));
+    header.finish(bytes).map_err(named)
+}
+
+/// Whether a file of `size` bytes that begins with these is a plain IDX file to the length that it declares.
+pub(super) fn declares(start: &[u8], size: u64) -> bool {
+    Header::parse(start, |found| Fault::Magic { found }).is_ok_and(|header| header.file_bytes() == size)
+}
+
+/// Checks what the first bytes of a file of `size` bytes show. A kilobyte is enough.
+///
+/// # Errors
+/// As [`read`], but for what only the rest can show.
+pub fn check_start(file: &str, start: &[u8], size: u64) -> Result<(), IdxError> {
+    let checked = match start {
+        [] => Err(Fault::Empty),
+        _ if start.starts_with(&GZIP) => Ok(()),
+        _ => plain_header(start, size).map(drop),
+    };
+    checked.map_err(|fault| IdxError::File { file: file.to_owned(), fault })
+}
+
+/// Reads a file that must hold `expected`.
+///
+/// # Errors
+/// As [`read`], and [`Fault::WrongKind`].
+pub fn read_kind(file: &str, bytes: &[u8], expected: Kind) -> Result<Idx, IdxError> {
+    let idx = read(file, bytes)?;
+    if idx.kind != expected {
+        let fault = Fault::WrongKind { found: idx.kind, expected };
+        return Err(IdxError::File { file: file.to_owned(), fault });
+    }
+    Ok(idx)
+}
+
+/// The header of an unpacked file with `count` digits or labels: what [`read`] expects before the elements.
+#[must_use]
+pub fn header(kind: Kind, count: u32) -> Vec<u8> {
+    match kind {
+        Kind::Images => header_of(&[count, SIDE, SIDE]),
+        Kind::Labels => header_of(&[count]),
+    }
+}
+
+/// The header of an unpacked file with these dimensions: count; or count, rows, columns and, with colours, how many.
+///
+/// # Panics
+/// When there are more than 255.
+#[must_use]
+pub fn header_of(dimensions: &[u32]) -> Vec<u8> {
+    assert!(dimensions.len() <= 255, "the format has a byte for their number");
+    let mut bytes = vec![0, 0, UNSIGNED_BYTE, dimensions.len() as u8];
+    dimensions.iter().for_each(|dimension| bytes.extend(dimension.to_be_bytes()));
+    bytes
+}
+
+fn read_any(bytes: &[u8]) -> Result<Idx, Fault> {
+    match bytes {
+        [] => Err(Fault::Empty),
+        _ if bytes.starts_with(&GZIP) => read_gzip(bytes),
+        _ => read_plain(bytes),
+    }
+}
+
+fn read_plain(bytes: &[u8]) -> Result<Idx, Fault> {
+    let header = plain_header(bytes, bytes.len() as u64)?;
+    let elements = bytes[header.bytes()..].to_vec();
+    header.finish(elements)
+}
+
+/// The header of a file of `found` bytes that begins with these, if it declares as many.
+fn plain_header(start: &[u8], found: u64) -> Result<Header, Fault> {
+    let header = Header::parse(start, |found| Fault::Magic { found })?;
+    let expected = header.file_bytes();
+    match found.cmp(&expected) {
+        std::cmp::Ordering::Less => Err(Fault::Truncated { found, expected }),
+        std::cmp::Ordering::Greater => Err(Fault::TooLong { found, at_least: false, expected }),
+        std::cmp::Ordering::Equal => Ok(header),
+    }
+}
+
+fn read_gzip(bytes: &[u8]) -> Result<Idx, Fault> {
+    let mut decoder = MultiGzDecoder::new(bytes);
+    let mut start = Vec::with_capacity(header_bytes(MOST_DIMENSIONS));
+    // The dimensions say how long the header is, so its first four bytes are read alone.
+    unpack(&mut decoder, 4, &mut start)?;
+    if start.is_empty() {
+        return Err(Fault::NotIdxInside { found: start });
+    }
+    if start.len() == 4 {
+        let dimensions = usize::from(start[3]).min(MOST_DIMENSIONS);
+        unpack(&mut decoder, 4 * dimensions as u64, &mut start)?;
+    }
+    let header = Header::parse(&start, |found| Fault::NotIdxInside { found })?;
+    let declared = header.elements();
+    // The byte more is unpacked, too.
+    let room = declared.min(bytes.len().saturating_mul(DEFLATE_RATIO)) + 1;
+    let mut elements = Vec::new();
+    elements.try_reserve_exact(room).map_err(|_| Fault::NoMemory { bytes: declared })?;
+    // One byte more than declared: reading to the end also checks gzip's own checksum.
+    unpack(&mut decoder, declared as u64 + 1, &mut elements)?;
+    let (found, expected) = ((header.bytes() + elements.len()) as u64, header.file_bytes());
+    match found.cmp(&expected) {
+        std::cmp::Ordering::Less => Err(Fault::Truncated { found, expected }),
+        std::cmp::Ordering::Greater => Err(Fault::TooLong { found, at_least: true, expected }),
+        std::cmp::Ordering::Equal => header.finish(elements),
+    }
+}
+
+/// Exactly `expected` bytes, unpacked if they are gzip.
+pub(crate) fn unpack_exactly(bytes: &[u8], expected: usize) -> Result<Vec<u8>, Fault> {
+    let (mut unpacked, at_least) = (Vec::new(), bytes.starts_with(&GZIP));
+    if at_least {
+        unpacked.reserve(expected.min(bytes.len().saturating_mul(DEFLATE_RATIO)));
+        unpack(&mut MultiGzDecoder::new(bytes), expected as u64 + 1, &mut unpacked)?;
+    } else {
+        unpacked.extend_from_slice(bytes);
+    }
+    let (found, expected) = (unpacked.len() as u64, expected as u64);
+    match found.cmp(&expected) {
+        std::cmp::Ordering::Less if found == 0 => Err(Fault::Empty),
+        std::cmp::Ordering::Less => Err(Fault::Truncated { found, expected }),
+        std::cmp::Ordering::Greater => Err(Fault::TooLong { found, at_least, expected }),
+        std::cmp::Ordering::Equal => Ok(unpacked),
+    }
+}
+
+/// Appends at most `limit` unpacked bytes to `to`.
+fn unpack(decoder: &mut MultiGzDecoder<&[u8]>, limit: u64, to: &mut Vec<u8>) -> Result<(), Fault> {
+    decoder.take(limit).read_to_end(to).map(drop).map_err(|error| match error.kind() {
+        std::io::ErrorKind::UnexpectedEof => Fault::GzipTruncated,
+        _ => Fault::GzipDamaged { detail: error.to_string() },
+    })
+}
+
+/// At most so many unpacked bytes of a gzip file's beginning.
+pub(super) fn unpacked_start(bytes: &[u8], limit: u64) -> Result<Vec<u8>, Fault> {
+    let mut start = Vec::new();
+    unpack(&mut MultiGzDecoder::new(bytes), limit, &mut start)?;
+    Ok(start)
+}
+
+/// A checked header.
+struct Header {
+    count: u32,
+    /// Of images.
+    images: Option<(Layout, Picture)>,
+    dimensions: usize,
+}
+
+impl Header {
+    /// Parses the first bytes of an unpacked file; `magic` makes the error for bytes that are no IDX at all.
+    fn parse(bytes: &[u8], magic: impl Fn(Vec<u8>) -> Fault) -> Result<Self, Fault> {
+        if bytes.iter().take(2).any(|&b| b != 0) {
+            return Err(magic(bytes[..bytes.len().min(4)].to_vec()));
+        }
+        let short = |field, expected: usize| Fault::HeaderTruncated { field, found: bytes.len(), expected };
+        if bytes.len() < 2 {
+            return Err(short(Field::Magic, 4));
+        }
+        let element_type = *bytes.get(2).ok_or_else(|| short(Field::ElementType, 4))?;
+        if element_type != UNSIGNED_BYTE {
+            return Err(Fault::ElementType { found: element_type });
+        }
+        let (kind, dimensions) = match bytes.get(3) {
+            Some(&found @ (3 | 4)) => (Kind::Images, usize::from(found)),
+            Some(1) => (Kind::Labels, 1),
+            Some(&found) => return Err(Fault::Dimensions { found }),
+            None => return Err(short(Field::Dimensions, 4)),
+        };
+        let dimension = |field, at: usize| {
+            let word = bytes.get(at..at + 4).and_then(|word| word.try_into().ok());
+            word.map(u32::from_be_bytes).ok_or_else(|| short(field, header_bytes(dimensions)))
+        };
+        let count = dimension(Field::Count, 4)?;
+        let images = match kind {
+            Kind::Labels => None,
+            Kind::Images => {
+                let side = |field, at| match dimension(field, at)? {
+                    found if (1..=u32::from(MOST_SIDE)).contains(&found) => Ok(found as usize),
+                    found => Err(Fault::Size { field, found }),
+                };
+                let (rows, columns) = (side(Field::Rows, 8)?, side(Field::Columns, 12)?);
+                let channels = match if dimensions == 4 { dimension(Field::Colours, 16)? } else { 1 } {
+                    found @ (1 | 3) => found as usize,
+                    found => return Err(Fault::Colours { found }),
+                };
+                let layout = Layout { rows, columns, channels, order: Order::Interleaved };
+                let fits = layout.picture().ok_or(Fault::Size { field: Field::Rows, found: rows as u32 })?;
+                Some((layout, fits))
+            }
+        };
+        match count {
+            0 => return Err(Fault::NoExamples { kind }),
+            1..=MAX_EXAMPLES => {}
+            found => return Err(Fault::TooMany { found }),
+        }
+        if let Some((_, picture)) = images {
+            let bytes = u64::from(count) * picture.pixels() as u64;
+            if bytes > MOST_PIXELS {
+                return Err(Fault::TooLarge { bytes });
+            }
+        }
+        Ok(Self { count, images, dimensions })
+    }
+
+    /// Bytes before the first element.
+    const fn bytes(&self) -> usize {
+        header_bytes(self.dimensions)
+    }
+
+    /// Elements that follow the header; at most [`MOST_PIXELS`], which fits 32 bits.
+    fn elements(&self) -> usize {
+        self.count as usize * self.images.map_or(1, |(layout, _)| layout.values())
+    }
+
+    fn file_bytes(&self) -> u64 {
+        (self.bytes() + self.elements()) as u64
+    }
+
+    /// Checks the elements, and brings images into a data set's order.
+    fn finish(self, elements: Vec<u8>) -> Result<Idx, Fault> {
+        let Some((layout, picture)) = self.images else {
+            if let Some(index) = elements.iter().position(|&label| usize::from(label) >= MOST_CLASSES) {
+                return Err(Fault::Label { index, found: elements[index] });
+            }
+            return Ok(Idx { kind: Kind::Labels, picture: Picture::DIGIT, elements, packed: None });
+        };
+        let bytes = self.count as usize * picture.pixels();
+        let elements = layout.squares(elements).ok_or(Fault::NoMemory { bytes })?;
+        Ok(Idx { kind: Kind::Images, picture, elements, packed: None })
+    }
+}
+
+const _: () = assert!(MOST_PIXELS < u32::MAX as u64);
+
+/// Bytes as they are said: `50 4b 03 04`.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    if bytes.is_empty() {
+        return "none".to_owned();
+    }
+    bytes.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" ")
+}
+
+/// The first four bytes of a file as they are said, and what they are known for.
+pub(super) fn told(start: &[u8]) -> String {
+    let start = &start[..start.len().min(4)];
+    format!("{}{}", hex(start), known(start))
+}
+
+/// The file type that begins like this, to help whoever has picked the wrong file.
+fn known(bytes: &[u8]) -> &'static str {
+    match bytes {
+        [b'P', b'K', ..] => " (a ZIP archive: unpack it first)",
+        [0x89, b'P', ..] | [0xff, 0xd8, ..] => " (a picture)",
+        [b'<', ..] => " (a web page, such as a server's error page)",
+        [0x93, b'N', ..] => " (a NumPy array)",
+        [b'v', b'e', b'r', b's'] => " (a Git LFS pointer: fetch the file itself)",
+        [0x28, 0xb5, 0x2f, 0xfd] => " (zstd)",
+        [b'B', b'Z', ..] => " (bzip2)",
+        [0xfd, b'7', ..] => " (xz)",
+        _ => "",
+    }
+}
+
+/// The other element types of the format.
+const fn element_type(byte: u8) -> &'static str {
+    match byte {
+        0x09 => " (signed bytes)",
+        0x0b => " (16-bit integers)",
+        0x0c => " (32-bit integers)",
+        0x0d => " (32-bit floats)",
+        0x0e => " (64-bit floats)",
+        _ => " (unknown)",
+    }
+}

@@ -1,0 +1,340 @@
+//! Images and labels: IDX files, the digits that the program draws itself, datasets in memory.
+
+#![warn(missing_docs)]
+
+mod archive;
+mod cifar;
+mod coin;
+mod content;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod decode;
+mod digest;
+pub mod file_fault;
+pub mod idx;
+mod images;
+pub mod incoming;
+mod known;
+mod layout;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod mnist;
+#[cfg(not(target_arch = "wasm32"))]
+mod mnist_error;
+pub mod mnist_files;
+pub mod name;
+mod npy;
+mod npz;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod own_files;
+pub mod picture;
+pub mod pictures;
+pub mod raster;
+mod sets;
+pub mod shard_writer;
+pub mod shards;
+pub mod sharing;
+mod shift;
+mod split;
+pub mod synthetic;
+#[cfg(test)]
+mod tests;
+mod turned;
+pub mod visitor;
+mod zipped;
+
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use idx::{Idx, IdxError, Kind};
+pub use images::Images;
+pub use picture::{Classes, Picture};
+pub use shift::Shift;
+pub use turned::ONE_IN;
+
+/// Labelled images of one size, one byte a value (of a digit: 0 is paper, 255 is ink), row by row. Cheap to clone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dataset {
+    /// What the page calls it, e.g. "MNIST" or "synthetic digits".
+    pub name: String,
+    /// What each image is.
+    pub picture: Picture,
+    /// What its label says.
+    pub classes: Classes,
+    /// `len × picture.pixels()` bytes.
+    pub images: Images,
+    /// `len` bytes, each below the number of classes.
+    pub labels: Arc<[u8]>,
+    features: Shared,
+}
+
+/// The fixed features of a set's first images, as many as were asked for, in order. Clones of a set share them. They follow from the images alone, so
+/// equality does not look at them.
+#[derive(Clone, Debug, Default)]
+struct Shared(Arc<RwLock<Features>>);
+
+/// Which fixed features an image may have; `model::features` says how many, and of what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FeatureKind {
+    /// Coefficients of the scattering transform.
+    Scattering,
+    /// What a small network finds whose layers were trained on images that the program draws.
+    Learned,
+}
+
+impl FeatureKind {
+    /// How it is written in a list of layers.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Scattering => "scattering",
+            Self::Learned => "extractor",
+        }
+    }
+}
+
+/// A model's fixed features of a set's images, one byte each, image by image: of as many of the first images as were asked for.
+#[derive(Debug, Default)]
+pub struct Features {
+    of: Option<(Images, FeatureKind)>,
+    /// A byte for each value, an example after the other.
+    pub bytes: Vec<u8>,
+}
+
+impl Features {
+    /// The features of the first images of `data`, as many as are known; none where these are of another set, or of another kind.
+    #[must_use]
+    pub fn of(&self, data: &Dataset, kind: FeatureKind) -> &[u8] {
+        if self.belong_to(data, kind) { &self.bytes } else { &[] }
+    }
+
+    fn belong_to(&self, data: &Dataset, kind: FeatureKind) -> bool {
+        self.of.as_ref().is_some_and(|(images, of)| images.same(&data.images) && *of == kind)
+    }
+}
+
+impl PartialEq for Shared {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Shared {}
+
+impl Dataset {
+    /// Digits: `images` are 28×28 grey values each, `labels` one byte below 10.
+    #[must_use]
+    pub fn new(name: &str, images: impl Into<Images>, labels: impl Into<Arc<[u8]>>) -> Self {
+        Self::of(name, Picture::DIGIT, Classes::digits(), images, labels)
+    }
+
+    /// Images of any size, of any classes: `images` are `picture.pixels()` bytes each, `labels` one byte below the number of classes.
+    #[must_use]
+    pub fn of(
+        name: &str,
+        picture: Picture,
+        classes: Classes,
+        images: impl Into<Images>,
+        labels: impl Into<Arc<[u8]>>,
+    ) -> Self {
+        let (images, labels) = (images.into(), labels.into());
+        Self { name: name.to_owned(), picture, classes, images, labels, features: Shared::default() }
+    }
+
+    /// Other images of the same size and the same classes.
+    #[must_use]
+    pub fn like(&self, images: impl Into<Images>, labels: impl Into<Arc<[u8]>>) -> Self {
+        Self::of(&self.name, self.picture, self.classes.clone(), images, labels)
+    }
+
+    /// Bytes of an image.
+    #[must_use]
+    pub const fn pixels(&self) -> usize {
+        self.picture.pixels()
+    }
+
+    /// From the contents of an images file and of a labels file; the names are the files', for errors.
+    ///
+    /// # Errors
+    /// Either file's fault, or [`IdxError::CountsDiffer`].
+    pub fn from_idx(name: &str, images: (&str, &[u8]), labels: (&str, &[u8])) -> Result<Self, IdxError> {
+        let pixels = idx::read_kind(images.0, images.1, Kind::Images)?;
+        let digits = idx::read_kind(labels.0, labels.1, Kind::Labels)?;
+        Self::pair(name, (images.0, pixels), (labels.0, digits))
+    }
+
+    /// Joins two files that have been read already.
+    fn pair(name: &str, images: (&str, Idx), labels: (&str, Idx)) -> Result<Self, IdxError> {
+        if images.1.count() != labels.1.count() {
+            return Err(IdxError::CountsDiffer {
+                images_file: images.0.to_owned(),
+                images: images.1.count(),
+                labels_file: labels.0.to_owned(),
+                labels: labels.1.count(),
+            });
+        }
+        let (picture, highest) = (images.1.picture, labels.1.elements.iter().max().copied().unwrap_or_default());
+        Ok(Self::of(name, picture, Classes::up_to(picture, highest), images.1.elements, labels.1.elements))
+    }
+
+    /// The images' features, locked for reading. Any number of runs may read at a time.
+    pub fn features(&self) -> RwLockReadGuard<'_, Features> {
+        self.features.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The images' features of a kind for writing; those of another kind are forgotten. Nobody else reads or writes them until the guard is dropped.
+    pub fn features_mut(&self, kind: FeatureKind) -> RwLockWriteGuard<'_, Features> {
+        let mut features = self.features.0.write().unwrap_or_else(PoisonError::into_inner);
+        if !features.belong_to(self, kind) {
+            *features = Features { of: Some((self.images.clone(), kind)), bytes: Vec::new() };
+        }
+        features
+    }
+
+    /// Number of examples.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Whether it has no example.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.labels.is_empty()
+    }
+
+    /// Some of its examples, each once for every one of `shifts`, by which its image is moved.
+    ///
+    /// # Panics
+    /// When one of `images` is not below [`Self::len`].
+    #[must_use]
+    pub fn moved(&self, images: &[usize], shifts: &[Shift]) -> Self {
+        let pixels: Vec<u8> = images
+            .iter()
+            .flat_map(|&i| shifts.iter().flat_map(move |shift| shift.of(self.picture, self.image(i))))
+            .collect();
+        let labels: Vec<u8> = images.iter().flat_map(|&i| std::iter::repeat_n(self.labels[i], shifts.len())).collect();
+        self.like(pixels, labels)
+    }
+
+    /// Pixels of example `i`.
+    ///
+    /// # Panics
+    /// When `i` is not below [`Self::len`].
+    #[must_use]
+    pub fn image(&self, i: usize) -> &[u8] {
+        self.images.one(i, self.pixels())
+    }
+
+    /// The examples of `range` by themselves; what lies beyond the end is left out.
+    #[must_use]
+    pub fn slice(&self, range: std::ops::Range<usize>) -> Self {
+        let end = range.end.min(self.len());
+        let start = range.start.min(end);
+        self.like(self.images.part(start..end, self.pixels()), &self.labels[start..end])
+    }
+}
+
+/// A training set (private) and a test set.
+#[derive(Clone, Debug)]
+pub struct Digits {
+    /// What is trained on.
+    pub train: Dataset,
+    /// What accuracy is measured on.
+    pub test: Dataset,
+    /// Where both came from.
+    pub source: Source,
+    /// Where the test set came from.
+    pub test_set: TestSet,
+}
+
+/// Where the digits came from, as the page says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// MNIST, checked against its known digests.
+    Mnist,
+    /// Digits drawn by the program from a seed: public by construction.
+    Synthetic,
+    /// Colour images drawn by the program, public as well.
+    Colour,
+    /// The visitor's own files, which stay on the machine.
+    Visitor,
+    /// Carried by the site, and not MNIST.
+    Site,
+    /// The visitor's files of a published set other than MNIST, checked against its known digests.
+    Known,
+}
+
+/// Where the test set came from, and so what a test accuracy reveals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TestSet {
+    /// Public examples: accuracy on them reveals nothing about anybody.
+    Public,
+    /// The visitor's own test files. Training never sees them, and ε does not cover them.
+    Visitor,
+    /// About one in six of the visitor's training examples, each held out for itself ([`Dataset::hold_out_by_coin`]). Training never sees them, and ε does
+    /// not cover them.
+    HeldOut,
+}
+
+impl Digits {
+    /// What page and tool say of somebody's own set when it is loaded.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<Remark> {
+        if self.source != Source::Visitor {
+            return vec![];
+        }
+        let all = || (0..self.train.len()).map(|i| self.train.image(i));
+        let brightest = all().flatten().copied().max().unwrap_or(u8::MAX);
+        let labelled = |label: &usize| self.train.labels.iter().any(|other| usize::from(*other) == *label);
+        let empty = (0..self.train.classes.count()).find(|label| !labelled(label));
+        let dark = (brightest < DARK).then_some(Remark::Dark { brightest });
+        [Some(Remark::Presumed), dark, empty.map(|label| Remark::Empty { label })].into_iter().flatten().collect()
+    }
+}
+
+/// Of images that reach no brighter value it is said that they are dark.
+const DARK: u8 = 128;
+
+/// What is said of somebody's own images when they are loaded: to them alone.
+///
+/// ε is about one example more or less. The size of the images, how they are scaled, whether they are grey, and how many classes there are could follow from one
+/// example; they are taken for known beforehand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Remark {
+    /// Of all sets that nobody has published.
+    #[error(
+        "The size of the images, whether they have colours, how their values are scaled, and the number of classes are read off the files, and taken for public: ε does not cover what \
+         these tell of an image."
+    )]
+    Presumed,
+    /// No value is above this.
+    #[error(
+        "The brightest value of all training images is {brightest} of 255. They are trained on as dark as they are: multiply the values if 255 was meant to be white."
+    )]
+    Dark {
+        /// The value.
+        brightest: u8,
+    },
+    /// No training image has this label.
+    #[error("No training image has the label {label}, and its class stays empty: labels count from 0.")]
+    Empty {
+        /// The first such label.
+        label: usize,
+    },
+}
+
+impl TestSet {
+    /// What page and tool say beside the accuracy; `None` where there is nothing to say.
+    #[must_use]
+    pub const fn caution(self) -> Option<&'static str> {
+        match self {
+            Self::Public => None,
+            Self::Visitor => {
+                Some("The test images are yours too: ε does not cover what the test accuracy tells of them.")
+            }
+            Self::HeldOut => Some(
+                "One image in six is kept for testing, whichever others there are: ε does not cover what the test accuracy tells of those.",
+            ),
+        }
+    }
+}

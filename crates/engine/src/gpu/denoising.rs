@@ -1,0 +1,57 @@
+//! What becomes of a noisy sum on the device.
+
+use crate::{
+    EngineError, Task, Unsupported,
+    accounting::noise::NoiseSpec,
+    mechanism::{
+        Denoiser,
+        denoise::{Planes, threshold},
+    },
+};
+
+/// Of the planes that smooth.wgsl has room for.
+const LARGEST_SIDE: usize = 28;
+
+/// What kernels do with a noisy sum before the update.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Denoising {
+    None,
+    /// Times its distance to the noise's distribution.
+    Distance,
+    /// Times what the noise leaves of its square.
+    Shrunk,
+    /// Each coordinate towards 0.
+    Soft,
+    /// These planes along their pixels.
+    Smoothed(Planes),
+}
+
+impl Denoising {
+    /// With the number that its kernels take.
+    ///
+    /// # Errors
+    /// As [`Task::check_denoiser`]; noise out of range; [`Unsupported::SmoothingOnGpu`].
+    pub fn of(task: &Task) -> Result<(Self, f64), EngineError> {
+        task.check_denoiser()?;
+        let d = task.model.parameters();
+        let noise = task.noise.as_ref().map(NoiseSpec::build).transpose()?;
+        let sigma = noise.map_or(0.0, |noise| noise.standard_deviation());
+        Ok(match (task.denoiser, task.model.planes()) {
+            (Denoiser::KolmogorovSmirnov, _) => (Self::Distance, 0.0),
+            (Denoiser::JamesStein, _) => (Self::Shrunk, (d as f64 - 2.0).max(0.0) * sigma * sigma),
+            (Denoiser::Linear, _) => (Self::Shrunk, d as f64 * sigma * sigma),
+            (Denoiser::SoftThreshold, _) => (Self::Soft, threshold(d, sigma).into()),
+            (Denoiser::LaplacianSmoothing { .. }, Some(Planes { side, .. })) if side > LARGEST_SIDE => {
+                return Err(Unsupported::SmoothingOnGpu { side, most: LARGEST_SIDE }.into());
+            }
+            (Denoiser::LaplacianSmoothing { strength }, Some(planes)) => (Self::Smoothed(planes), strength),
+            _ => (Self::None, 0.0),
+        })
+    }
+
+    /// Whether the update multiplies the sum by a number that kernels find.
+    #[must_use]
+    pub const fn is_scaled(self) -> bool {
+        matches!(self, Self::Distance | Self::Shrunk)
+    }
+}

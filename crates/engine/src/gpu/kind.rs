@@ -1,0 +1,76 @@
+//! Which runs use the same kernels, by the same branches.
+
+use crate::{
+    Task,
+    accounting::{groups::Clipping, noise::NoiseSpec},
+    mechanism::{Denoiser, EncoderSpec, encode::first_bucket},
+    model::Architecture,
+};
+
+/// More vectors than `bounds.wgsl` has invocations.
+pub const VECTORS: usize = 65;
+
+/// What decides which kernels a run uses, and by which branches: one that was checked need not be checked again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kind {
+    model: Architecture,
+    encoder: KnownEncoder,
+    /// At a scale of 1.
+    noise: Option<NoiseSpec>,
+    /// At one strength.
+    denoiser: Denoiser,
+    apart: bool,
+    /// Over how many steps does not change a branch.
+    correlated: bool,
+    /// Nor does how many examples share a vector.
+    shared: bool,
+    /// Whether a step counts, and answers besides.
+    counted: [bool; 2],
+    /// Whether canaries are added: how many coordinates each has does not change a branch.
+    audited: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum KnownEncoder {
+    None,
+    Clip,
+    Layers {
+        joint: bool,
+    },
+    /// `choice`: among none, among those that the invocations of `bounds.wgsl` score at once, among more.
+    Envelope {
+        choice: [bool; 2],
+        first_bucket: i32,
+    },
+}
+
+impl Kind {
+    pub fn of(task: &Task) -> Self {
+        let encoder = match &task.encoder {
+            EncoderSpec::Layers(clip) => KnownEncoder::Layers { joint: clip.clipping == Clipping::Joint },
+            EncoderSpec::None => KnownEncoder::None,
+            EncoderSpec::Clip { .. } => KnownEncoder::Clip,
+            EncoderSpec::Envelope { pre_scale, .. } => KnownEncoder::Envelope {
+                choice: [1, VECTORS - 1].map(|most| task.envelope.as_ref().is_some_and(|e| e.vectors() > most)),
+                first_bucket: first_bucket(known_pre_scale(*pre_scale) as f32),
+            },
+        };
+        let noise = task.noise.as_ref().map(|noise| noise.with_scale(1.0));
+        // Which numbers they are does not change a branch.
+        let denoiser = match task.denoiser {
+            Denoiser::LaplacianSmoothing { .. } => Denoiser::LaplacianSmoothing { strength: 1.0 },
+            Denoiser::LowPass { .. } => Denoiser::None,
+            Denoiser::Kalman { .. } => Denoiser::Kalman { gain: 0.5 },
+            other => other,
+        };
+        let (apart, correlated, shared) = (task.reads_apart(), task.bands > 1, task.sharing.is_shared());
+        let counted = [!task.counting.is_none(), task.counting.answers.is_some()];
+        let audited = task.canaries.is_some();
+        Self { model: task.model, encoder, noise, denoiser, apart, correlated, shared, counted, audited }
+    }
+}
+
+/// Far from these, an envelope holds all or nothing of the known gradients.
+pub fn known_pre_scale(pre_scale: f64) -> f64 {
+    pre_scale.clamp(0.25, 4096.0)
+}

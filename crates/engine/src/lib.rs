@@ -1,0 +1,35 @@
+//! One trait, two engines. What an engine computes is fixed by [`Task`]; how fast, by [`Performance`], which can
+//! change nothing else.
+
+use hushgrad_accounting as accounting;
+use hushgrad_core::{data, mechanism, model};
+
+#[cfg(feature = "gpu")]
+mod check;
+pub mod cpu;
+mod error;
+mod factory;
+#[cfg(feature = "gpu")]
+pub mod gpu;
+mod interface;
+mod made_up;
+pub mod reading;
+pub mod reference;
+mod scores;
+mod task;
+#[cfg(feature = "gpu")]
+mod timing;
+mod timings;
+
+pub use self::{
+    error::{EngineError, Unsupported},
+    factory::{AnyEngine, EngineFactory},
+    interface::{
+        Backend, Engine, EngineInfo, Metrics, StepInput, StepTrace, check_canaries, check_dataset, check_length,
+        check_state,
+    },
+    reading::{Confusion, Reading},
+    scores::{Probabilities, Scores, cross_entropy, softmax},
+    task::{LocalSteps, Performance, Task},
+    timings::Timings,
+};

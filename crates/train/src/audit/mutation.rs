@@ -1,0 +1,168 @@
+//! Promises that a run can be made to break behind its books' back, so that an audit has something to find. A run that breaks one is marked as long as it lasts, and no file is made of it.
+
+use super::super::plan::Plan;
+use crate::{accounting::sampling::Sampling, engine::Task, mechanism::EncoderSpec};
+
+/// What is broken. The books go on as if it were not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mutation {
+    /// Half of the noise.
+    HalfNoise,
+    /// Twice the clip, with the noise of once.
+    DoubleClip,
+    /// Lots are drawn at twice the rate.
+    DoubleSampling,
+    /// Batches are the same in every epoch, one after the other, and priced as lots that are drawn anew (shuffled once; Chua et al. 2024).
+    FixedBatches,
+    /// The sum is divided by the lot that was drawn (as discussed in opacus #819: a divisor that depends on the data).
+    DrawnLot,
+    /// The noise that the mean needs is added to the sum (sum and mean confused, as in jax_privacy #383).
+    NoiseOfMean,
+    /// Norms within the clip are counted and released with each step, and the gradient's noise is what the books say of both.
+    CountUnpaid,
+}
+
+impl Mutation {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::HalfNoise,
+        Self::DoubleClip,
+        Self::DoubleSampling,
+        Self::FixedBatches,
+        Self::DrawnLot,
+        Self::NoiseOfMean,
+        Self::CountUnpaid,
+    ];
+
+    /// As it is called in commands and links.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::HalfNoise => "half-noise",
+            Self::DoubleClip => "double-clip",
+            Self::DoubleSampling => "double-sampling",
+            Self::FixedBatches => "fixed-batches",
+            Self::DrawnLot => "drawn-lot",
+            Self::NoiseOfMean => "noise-of-mean",
+            Self::CountUnpaid => "count-unpaid",
+        }
+    }
+
+    /// The promise that it breaks.
+    #[must_use]
+    pub const fn promise(self) -> &'static str {
+        match self {
+            Self::HalfNoise => "the noise is as strong as the books say",
+            Self::DoubleClip => "no example adds more than the clip",
+            Self::DoubleSampling => "an example is drawn as seldom as the books say",
+            Self::FixedBatches => "lots are drawn anew at each step",
+            Self::DrawnLot => "sums are divided by a number that no example changes",
+            Self::NoiseOfMean => "noise is added to what is released, and not to something smaller",
+            Self::CountUnpaid => "what is counted has its share of the noise",
+        }
+    }
+
+    /// Why this run cannot break it; `None` where it can.
+    #[must_use]
+    pub fn refused(self, plan: &Plan) -> Option<&'static str> {
+        let clips = matches!(plan.task.encoder, EncoderSpec::Clip { .. });
+        let counts = !plan.task.counting.is_none();
+        let poisson = matches!(plan.sampling, Sampling::Poisson { .. });
+        match self {
+            _ if plan.task.canaries.is_none() => Some("a promise is broken for an audit to find; choose some canaries"),
+            _ if plan.task.noise.is_none() => Some("a run without noise has promised nothing"),
+            _ if plan.task.grid.is_some() => Some("on a grid the noise is rounded as the books say; choose no grid"),
+            Self::DoubleClip if !clips => Some("twice the clip is for gradients that are clipped as a whole"),
+            Self::DoubleClip | Self::DrawnLot if counts => {
+                Some("this is a mistake about a clip that stands; choose one that does not follow the norms")
+            }
+            Self::CountUnpaid if !counts => Some(
+                "this is a mistake about counts that are released with the gradient; choose a clip that follows the norms",
+            ),
+            Self::DoubleSampling if matches!(plan.sampling, Sampling::Shuffled { .. }) => Some(
+                "a shuffled epoch is priced without regard to how seldom an example is drawn; choose Poisson sampling",
+            ),
+            Self::FixedBatches | Self::DrawnLot if !poisson => {
+                Some("this is a mistake about Poisson sampling; choose it")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A run that breaks a promise.
+pub(crate) struct Broken {
+    pub mutation: Mutation,
+    /// Where batches are fixed: the batch of each unit, and how many there are.
+    pub batches: Option<(Vec<u32>, u32)>,
+    /// What the last sum was divided by.
+    pub divisor: f32,
+}
+
+impl Broken {
+    /// Breaks the promise in what `plan` runs; what it is priced at stays. `below` draws a number below another.
+    pub(crate) fn new(mutation: Mutation, plan: &mut Plan, mut below: impl FnMut(u32) -> u32) -> Self {
+        let batches = (mutation == Mutation::FixedBatches).then(|| {
+            let count = (plan.steps_per_epoch().ceil() as u32).max(1);
+            ((0..plan.units()).map(|_| below(count)).collect(), count)
+        });
+        let break_task = |task: &mut Task| {
+            let noise = |factor: f64| task.noise.as_ref().map(|noise| noise.with_scale(noise.scale() * factor));
+            match mutation {
+                Mutation::HalfNoise => task.noise = noise(0.5),
+                Mutation::NoiseOfMean => task.noise = noise(1.0 / f64::from(task.expected_lot)),
+                Mutation::DoubleClip => {
+                    if let EncoderSpec::Clip { norm } = &mut task.encoder {
+                        *norm *= 2.0;
+                    }
+                }
+                Mutation::CountUnpaid => {
+                    if let (EncoderSpec::Clip { norm }, Some(own)) = (&task.encoder, &task.noise) {
+                        let of_both = task.counting.of_release(own.scale() / norm);
+                        task.noise = Some(own.with_scale(of_both * norm));
+                    }
+                }
+                Mutation::DoubleSampling | Mutation::FixedBatches | Mutation::DrawnLot => {}
+            }
+        };
+        let break_sampling = |sampling: &mut Sampling| {
+            if mutation == Mutation::DoubleSampling {
+                *sampling = match *sampling {
+                    Sampling::Poisson { rate } => Sampling::Poisson { rate: (2.0 * rate).min(1.0) },
+                    Sampling::FixedSize { population, size } => {
+                        Sampling::FixedSize { population, size: (2 * size).min(population) }
+                    }
+                    Sampling::RandomAllocation { batches } => {
+                        Sampling::RandomAllocation { batches: batches.div_ceil(2) }
+                    }
+                    other => other,
+                };
+            }
+        };
+        break_task(&mut plan.task);
+        break_sampling(&mut plan.sampling);
+        for later in &mut plan.later {
+            break_task(&mut later.task);
+            break_sampling(&mut later.sampling);
+        }
+        Self { mutation, batches, divisor: plan.task.expected_lot }
+    }
+
+    /// Draws the batch of a step, where batches are fixed, over `lot`, and answers whether they are.
+    pub(crate) fn draw(&self, step: u64, lot: &mut Vec<u32>) -> bool {
+        let Some((batch_of, count)) = &self.batches else { return false };
+        let now = (step % u64::from(*count)) as u32;
+        lot.clear();
+        lot.extend((0..).zip(batch_of).filter(|(_, batch)| **batch == now).map(|(unit, _)| unit));
+        true
+    }
+
+    /// The task of a step that drew so many.
+    pub(crate) fn task(&mut self, task: &Task, drawn: usize) -> Option<Task> {
+        (self.mutation == Mutation::DrawnLot).then(|| {
+            self.divisor = drawn.max(1) as f32;
+            Task { expected_lot: self.divisor, ..task.clone() }
+        })
+    }
+}
