@@ -120,7 +120,7 @@ fn what_comments_name_is_there() {
                 assert!(defines(source, name), "{file}: there is no {name} in {module}");
                 names += 1;
             }
-            for (at, _) in comment.match_indices("src/") {
+            for (at, _) in comment.match_indices("crates/") {
                 let path = comment[at..].split_once(".rs").map_or(&comment[at..], |(stem, _)| stem);
                 assert!(root.join(format!("{path}.rs")).is_file(), "{file}: there is no {path}.rs");
             }

@@ -21,7 +21,7 @@ const FOLDERS: [&str; 8] = [
 ];
 
 /// Sources of the native tool and of files, which are English, and of parts of the library that the page does not ask.
-const ELSEWHERE: [&str; 16] = [
+const ELSEWHERE: [&str; 17] = [
     "crates/accounting/src/dynamics.rs",
     "crates/accounting/src/gdp.rs",
     "crates/accounting/src/groups.rs",
@@ -34,6 +34,7 @@ const ELSEWHERE: [&str; 16] = [
     "crates/core/src/data/shard_writer.rs",
     "crates/engine/src/cpu/simd/x86.rs",
     "crates/engine/src/reference.rs",
+    "crates/core/src/model/layers/strategies.rs",
     "crates/core/src/model/reference.rs",
     "crates/core/src/model/safetensors.rs",
     "crates/train/src/label",
@@ -237,7 +238,11 @@ pub fn said(root: &Path) -> Result<Vec<(String, Vec<String>)>> {
         let after = |pattern: &&String| AFTER_ANOTHER.iter().any(|start| pattern.starts_with(start));
         let joined: Vec<String> = patterns.iter().filter(after).map(|pattern| format!("{{0}} {pattern}")).collect();
         patterns.extend(joined);
-        let name = folder.trim_start_matches("src/").trim_start_matches("crates/").trim_end_matches("/src");
+        let name = folder
+            .trim_start_matches("src/")
+            .trim_start_matches("crates/")
+            .trim_end_matches("/src")
+            .replace("core/src/", "");
         groups.push((format!("threads, {}", name.trim_end_matches(".rs")), patterns));
     }
     groups.push(("threads, others".to_owned(), OF_OTHERS.iter().map(|text| (*text).to_owned()).collect()));
