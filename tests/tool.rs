@@ -113,7 +113,7 @@ fn a_run_on_a_grid_counts_what_its_noise_tells() {
     for (words, why) in [
         ("--grid-bits 10 --noise variance-gamma", "known error bound"),
         ("--grid-bits 10 --noise cauchy", "no finite bound"),
-        ("--grid-bits 10 --noise none", "grid-bits: a grid is for noise"),
+        ("--grid-bits 10 --noise none", "--grid-bits needs another --noise"),
         ("--grid-bits 25", "between 1 and 24"),
     ] {
         let out = hushgrad(&format!("train --data @ --steps 1 --lot 32 {words}"), &files.0);

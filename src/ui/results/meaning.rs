@@ -86,20 +86,19 @@ fn promise(page: Page) -> String {
     }
 }
 
-/// The row of the tight bound: of the run as it stands, or of a few releases more, whichever the page shows.
+/// The row of the tight bound, where it is known of the run as it stands, or what it is at most while the run plays.
 fn tight(page: Page) -> Option<AnyView> {
-    let shown = page.guarantee.epsilon().filter(|_| page.spending.tight().is_some());
-    let (epsilon, source) = match (page.spending.exact(), shown) {
-        (Some(exact), Some(shown)) if exact.epsilon < shown => {
-            (shown, t!("privacy loss distributions, of a few releases more").to_owned())
-        }
-        (Some(TightEpsilon { epsilon, numerical: None, .. }), _) => {
+    let (epsilon, source) = match page.spending.exact() {
+        Some(TightEpsilon { epsilon, numerical: None, .. }) => {
             (epsilon, t!("privacy loss distributions, composed by FFT").to_owned())
         }
-        (Some(TightEpsilon { epsilon, numerical: Some(what), .. }), _) => {
+        Some(TightEpsilon { epsilon, numerical: Some(what), .. }) => {
             (epsilon, t!("privacy loss distributions; numerical: {what}", what = heard(&what)))
         }
-        (None, shown) => (shown?, t!("privacy loss distributions, of a few releases more").to_owned()),
+        None => (
+            page.spending.tight()?,
+            t!("privacy loss distributions, of a few releases more while the run plays").to_owned(),
+        ),
     };
     let row = view! {
         <tr><th scope="row">{word("tight", t!("tight"))}</th><td data-testid="epsilon-tight">{format::epsilon(epsilon)}</td><td>"–"</td><td>{source}</td></tr>

@@ -47,8 +47,6 @@ struct OfRun {
     number: f64,
     /// Whether a smaller one is on its way, as the plan is not priced yet: it holds, and is not shown.
     provisional: bool,
-    /// Whether it is by Rényi accounting alone, so that tight accounting may find much less.
-    loose: bool,
 }
 
 /// What the planned steps of a run cost.
@@ -92,19 +90,19 @@ impl Guarantee {
                 tight.iter().find(|point| point.0 >= steps).map(|point| (point.1, *odds))
             })
         };
-        // Not less than was shown before, as what was released is not taken back; but where tight accounting answers first when the run stands still.
-        let shown = move |before: Option<&Option<OfRun>>, now: f64, provisional: bool, loose: bool| {
+        // Not less than was shown before, until the run stands still and the accountant has answered: what was released is not taken back.
+        let shown = move |before: Option<&Option<OfRun>>, now: f64, provisional: bool| {
             let number = run.info.with(|info| info.as_ref().map(|info| info.run))?;
             Some(match before.copied().flatten() {
                 Some(before)
                     if before.run == number
                         && !before.provisional
                         && before.number > now
-                        && (!before.loose || run.playing.get() || run.is_moving() || !spending.is_answered()) =>
+                        && (run.playing.get() || run.is_moving() || !spending.is_answered()) =>
                 {
                     before
                 }
-                _ => OfRun { run: number, number: now, provisional, loose },
+                _ => OfRun { run: number, number: now, provisional },
             })
         };
         let epsilon = Memo::new(move |before: Option<&Option<OfRun>>| {
@@ -113,8 +111,8 @@ impl Guarantee {
                 _ => None,
             })?;
             let tight = [spending.tight(), planned().map(|(epsilon, _)| epsilon)];
-            let loose = tight == [None, None];
-            shown(before, tight.into_iter().flatten().fold(renyi, f64::min), cost.pending.get() && loose, loose)
+            let provisional = cost.pending.get() && tight == [None, None];
+            shown(before, tight.into_iter().flatten().fold(renyi, f64::min), provisional)
         });
         let attack = Memo::new(move |_| {
             let Some(Privacy::Bounded(bound)) = bound.get().filter(|_| !run.is_broken()) else { return None };
@@ -125,14 +123,13 @@ impl Guarantee {
         let found = Memo::new(move |before: Option<&Option<OfRun>>| {
             let odds = of_a_hundred(found_at_most(&attack.get()?));
             let planned = planned().and_then(|(_, odds)| odds);
-            let loose = planned.is_none() && spending.whole_curve().is_none();
-            let now = planned.map_or(odds, |planned| planned.min(odds)).into();
-            shown(before, now, cost.odds_pending.get() && loose, loose)
+            let provisional = cost.odds_pending.get() && planned.is_none() && spending.whole_curve().is_none();
+            shown(before, planned.map_or(odds, |planned| planned.min(odds)).into(), provisional)
         });
         Self { settings, run, cost, bound, epsilon, attack, found }
     }
 
-    /// ε of what was released: the least bound that holds, or what was shown before where that is more. It is never above the plan that the run follows.
+    /// ε of what was released: the least bound that holds. It does not fall while the run plays, and is never above the plan that the run follows.
     #[must_use]
     pub fn epsilon(self) -> Option<f64> {
         self.epsilon.get().map(|shown| shown.number)
