@@ -7,7 +7,10 @@ use hushgrad::{
     train::{phases::Phases, presets::Preset},
 };
 
-use super::{setting_flags::SettingFlags, settings};
+use super::{
+    setting_flags::{SettingFlags, finite},
+    settings,
+};
 use crate::{dataset::Images, density};
 
 /// Each that is given changes the configuration of `--config` or `--preset` (or the defaults).
@@ -27,7 +30,7 @@ pub struct Flags {
     #[arg(long, value_name = "LIST", conflicts_with = "model")]
     pub layers: Option<LayerList>,
     /// A clipping norm for each layer, from the first to the last
-    #[arg(long, value_name = "C,…", value_delimiter = ',', conflicts_with = "clip")]
+    #[arg(long, value_name = "C,…", value_delimiter = ',', value_parser = finite, conflicts_with = "clip")]
     pub layer_norms: Option<Vec<f64>>,
     /// The same as --clip-quantile 0.5: the clip follows the median norm
     #[arg(long)]
@@ -38,7 +41,7 @@ pub struct Flags {
     #[arg(long, conflicts_with = "denoiser")]
     pub denoise: bool,
     /// The same as --schedule linear --rate-end SHARE
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = finite)]
     pub decay_to: Option<f64>,
     /// Another noise in every phase: a rule (time, exponential, step or polynomial) with the number of phases and the last one's noise as a multiple of the first
     /// one's, as in "exponential 6 0.5"; or a list, as in "200; 200 noise 0.7 rate 0.5; 100 laplace lot 512"

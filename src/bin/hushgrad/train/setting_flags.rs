@@ -9,7 +9,10 @@ use clap::{
 use hushgrad::{
     mechanism::EnvelopeShape,
     ui::{
-        settings::{Choice, Number, Select, Settings},
+        settings::{
+            Choice, Number, Select, Settings,
+            number::{Bound, WHOLE},
+        },
         text::Text,
     },
 };
@@ -36,6 +39,14 @@ fn numbers() -> impl Iterator<Item = Number> {
 
 fn choices() -> impl Iterator<Item = Select> {
     Select::ALL.into_iter().filter(|select| !OTHER_CHOICES.contains(select))
+}
+
+/// Choices of what another option brings: layers, and a density.
+const BROUGHT: [&str; 2] = ["built", "custom"];
+
+/// Keys and labels of a choice that is made by its key alone.
+fn options(select: Select) -> impl Iterator<Item = (&'static str, String)> {
+    select.spec().options().filter(|(key, _)| !BROUGHT.contains(key))
 }
 
 fn help(label: &Text, hint: &Text) -> String {
@@ -106,7 +117,7 @@ impl Setting {
             self.is_in(&settings)
         };
         for select in choices() {
-            let keys = select.spec().options().map(|(key, _)| key);
+            let keys = options(select).map(|(key, _)| key);
             // Without noise or a bound there is no guarantee: nobody is sent there.
             let keys = keys.filter(|&key| key != "none" || select == Select::Denoiser);
             let keys: Vec<&str> = keys.filter(|&key| would(Self::Choice(select, key))).collect();
@@ -171,20 +182,38 @@ impl SettingFlags {
 
 /// Reads the number of an option; what it may be the plan checks.
 fn read(number: Number, text: &str) -> Result<Option<f64>, String> {
-    let whole = |text: &str| text.parse::<u64>().map(|value| value as f64).map_err(|error| error.to_string());
-    let real = |text: &str| match text.parse::<f64>() {
-        Ok(value) if value.is_finite() => Ok(value),
-        Ok(_) => Err("not a finite number".to_owned()),
-        Err(error) => Err(error.to_string()),
+    let value = if number.spec().whole {
+        // A field takes no more, or a number keeps its digits no further.
+        let most = if number.spec().most == Bound::At(WHOLE) { WHOLE } else { u32::MAX.into() };
+        let value = text.parse::<u64>().map_err(|error| error.to_string())? as f64;
+        if value > most {
+            return Err(format!("it must be at most {most}"));
+        }
+        value
+    } else {
+        finite(text)?
     };
-    let value = if number.spec().whole { whole(text)? } else { real(text)? };
     // Nobody holds the examples together.
     Ok(Some(value).filter(|value| number != Number::Users || *value != 0.0))
 }
 
+/// Reads a finite number.
+pub fn finite(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() => Ok(value),
+        Ok(_) => Err("not a finite number".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn possible((key, label): (&'static str, String)) -> PossibleValue {
+    PossibleValue::new(key).help(label)
+}
+
 /// Reads one of the choices of `C` by its key.
 pub fn choice<C: Choice + Send + Sync>() -> impl TypedValueParser<Value = C> {
-    let values = C::ALL.iter().map(|choice| PossibleValue::new(choice.key()).help(choice.label()));
+    let named = C::ALL.iter().filter(|choice| !BROUGHT.contains(&choice.key()));
+    let values = named.map(|choice| possible((choice.key(), choice.label())));
     PossibleValuesParser::new(values).try_map(|key| C::by_key(&key).ok_or("not a choice"))
 }
 
@@ -192,10 +221,10 @@ impl clap::Args for SettingFlags {
     fn augment_args(mut command: Command) -> Command {
         for select in choices() {
             let spec = select.spec();
-            let mut values: Vec<_> = spec.options().map(|(key, label)| PossibleValue::new(key).help(label)).collect();
+            let mut values: Vec<_> = options(select).map(possible).collect();
             if select == Select::Encoder {
-                let shapes = EnvelopeShape::ALL.iter().map(|shape| (shape.key(), shape.label()));
-                values.extend(shapes.map(|(key, label)| PossibleValue::new(key).help(format!("An envelope: {label}"))));
+                let shapes = EnvelopeShape::ALL.iter();
+                values.extend(shapes.map(|shape| possible((shape.key(), format!("An envelope: {}", shape.label())))));
             }
             let mut arg = Arg::new(spec.key)
                 .long(option(spec.key))
@@ -236,7 +265,7 @@ impl clap::FromArgMatches for SettingFlags {
         let mut given = Vec::new();
         for select in choices() {
             let Some(named) = matches.get_one::<String>(select.spec().key) else { continue };
-            let known = select.spec().options().map(|(key, _)| key).find(|key| key == named);
+            let known = options(select).map(|(key, _)| key).find(|key| key == named);
             match (known, EnvelopeShape::by_key(named)) {
                 (Some(key), _) => given.push(Setting::Choice(select, key)),
                 (None, Some(shape)) => {

@@ -58,9 +58,9 @@ pub fn configuration(
     }
 
     let epoch = RunConfig { lot: config.lot.max(1), ..config.clone() }.steps_per_epoch(examples as u32);
-    let named = arguments.settings.number(Number::Steps);
-    config.steps =
-        named.map(|steps| steps as u64).or(arguments.phases.as_ref().and_then(Phases::steps)).or(config.steps);
+    if !arguments.settings.names("steps") {
+        config.steps = arguments.phases.as_ref().and_then(Phases::steps).or(config.steps);
+    }
     if let Some(epochs) = arguments.epochs {
         if !(epochs > 0.0 && epochs.is_finite()) {
             return Err(format!("--epochs is {epochs}; it must be above 0").into());
@@ -122,8 +122,8 @@ fn change(arguments: &Flags, settings: &mut Settings) -> Result<BTreeSet<&'stati
         given.push(Setting::Choice(Select::Averaging, Averaging::Exponential.key()));
     }
     if let Some(to) = arguments.decay_to {
-        (settings.decay, settings.rate_end) = (Decay::Linear, to);
-        fields.insert("schedule");
+        given.push(Setting::Choice(Select::Schedule, Decay::Linear.key()));
+        given.push(Setting::Number(Number::RateEnd, Some(to)));
     }
     if let Some(density) = arguments.density.density()? {
         (settings.family, settings.scale) = (Family::Custom, 1.0);
