@@ -25,10 +25,10 @@ fn engine(task: Task, threads: u32, train: &Dataset) -> CpuEngine {
     CpuEngine::new(task, train.clone(), &initial_parameters(model, 1), performance).expect("the task can be run")
 }
 
-/// A bench's name in the group "step" is "model, encoder, lot/threads": `cargo xtask bench` reads it.
+/// Names in group "step" are "model, encoder, lot/threads", as `cargo xtask bench` expects.
 fn steps(c: &mut Criterion) {
     use Architecture::{CnnRelu, CnnTanh, Linear, Mlp};
-    /// Name, vectors of an envelope, and a denoiser instead of the task's own.
+    /// Name, number of envelope vectors, and a denoiser that replaces the task's.
     type Encoder = (&'static str, Option<u32>, Option<Denoiser>);
     const CLIP: Encoder = ("clip", None, None);
     const ENVELOPE: Encoder = ("envelope", Some(1), None);
@@ -45,10 +45,10 @@ fn steps(c: &mut Criterion) {
     let mut group = c.benchmark_group("step");
     group.measurement_time(Duration::from_secs(3)).warm_up_time(Duration::from_millis(500));
     for (model, (name, envelope, denoiser), lot, threads) in cases {
-        // Made where it is asked for: a filter may leave it out.
+        // Built on demand, as a filter may skip it.
         let mut made = None;
         let indices = tasks::lot(lot, EXAMPLES);
-        // Short samples, where a step is short: the best of them is undisturbed.
+        // Many short samples for short steps: the fastest is undisturbed.
         group.sample_size(if lot > 256 { 10 } else { 100 });
         group.throughput(Throughput::Elements(lot.into()));
         let id = BenchmarkId::new(format!("{model:?}, {name}, {lot}"), threads);

@@ -1,7 +1,8 @@
-//! A tool of the page rather than an example: makes the runs that it shows before there is one of the visitor's own, of the preset that it opens with:
-//! one on MNIST, and one on the digits that the program draws where a site carries none.
+//! Tool, not an example: records the runs that the page shows before a visitor's first, with the
+//! initial preset on MNIST, and on synthetic digits for sites without MNIST.
 //!
-//! `hushgrad train --preset quick-linear --json --evaluate-every 1 | cargo run --no-default-features --example record > www/recorded.csv`
+//! `hushgrad train --preset quick-linear --json --evaluate-every 1 |
+//! cargo run --no-default-features --example record > www/recorded.csv`
 //!
 //! `cargo run --no-default-features --example record drawn > www/recorded-drawn.csv`
 
@@ -16,9 +17,9 @@ use hushgrad::{
     worker::protocol::DRAWN,
 };
 
-/// Training images of MNIST.
+/// Number of MNIST training images.
 const MNIST: u32 = 60_000;
-/// Beyond the first steps, of which the page draws 1, 2, 4, 8, …, every so many.
+/// Interval of recorded steps, besides 1, 2, 4, 8, ….
 const EVERY: u64 = 20;
 
 type Failure = Box<dyn std::error::Error>;
@@ -39,7 +40,7 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Trains on drawn digits, on as many as the page does.
+/// Trains on as many synthetic digits as the page does.
 fn drawn(config: &RunConfig) -> Result<(), Failure> {
     let digits = synthetic::digits(0, DRAWN.0 as usize, DRAWN.1 as usize);
     let plan = Plan::new(config.clone(), DRAWN.0)?;
@@ -59,7 +60,7 @@ fn is_shown(step: u64) -> bool {
     step.is_multiple_of(EVERY) || step.is_power_of_two()
 }
 
-/// A line: ε of so many steps on so many images is rounded up. The last has the odds.
+/// Writes a line, with ε after `step` steps rounded up. The last line has the odds.
 fn write(config: &RunConfig, train: u32, step: u64, accuracy: f64) -> Result<(), Failure> {
     let books = planned(config, train, step)?;
     let tight = if step == 0 { "0".to_owned() } else { upper(books.tight(config.delta)?.value, 5) };

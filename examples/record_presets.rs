@@ -1,7 +1,7 @@
-//! A tool of the page rather than an example: trains ready-made runs on MNIST, once each, for the cards that the page shows of them.
+//! Tool, not an example: trains each preset shown as a card on the page once, on MNIST.
 //!
-//! `cargo run --release --no-default-features --example record_presets > www/presets.txt`, and after it `cargo xtask bench cards`, which
-//! plays them in a browser and puts their seconds in the place of each `-`.
+//! `cargo run --release --no-default-features --example record_presets > www/presets.txt`, then
+//! `cargo xtask bench cards`, which runs them in a browser and replaces each `-` by seconds.
 
 use futures_executor::block_on;
 use hushgrad::{
@@ -13,11 +13,11 @@ use hushgrad::{
     worker::{look::text, snapshot::PictureLayout},
 };
 
-/// The cards, in order.
+/// Keys of the cards, in order.
 const CARDS: [&str; 6] = ["quick-linear", "quick-cnn", "fast-3", "best-1", "best-0.3", "no-privacy"];
-/// The digit whose weights are the picture of a linear model.
+/// The digit whose weights illustrate a linear model.
 const DIGIT: usize = 3;
-/// Steps of a run that has no end of its own.
+/// Number of steps for presets without an end.
 const STEPS: u64 = 400;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Ok(books) => upper(books.tight(config.delta)?.value, 4).to_string(),
             Err(_) => "none".to_owned(),
         };
-        // What the model has learned: the weights of one digit, or the first layer's filters.
+        // Picture of the model: one digit's weights, or the first layer's filters.
         let layout = PictureLayout::of(config.model);
         let learned = block_on(session.engine().state())?;
         let one = layout.side * layout.side;

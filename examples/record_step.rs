@@ -1,5 +1,4 @@
-//! A tool of the page rather than an example: makes the step that the stage shows before there is one of the visitor's own, on digits that the
-//! program draws.
+//! Tool, not an example: records the step, on synthetic digits, shown before a visitor's first.
 //!
 //! `cargo run --release --no-default-features --example record_step > www/step.txt`
 
@@ -9,10 +8,10 @@ use hushgrad::{
     engine::{Engine, Performance, cpu::CpuEngine},
     rng::SystemRng,
     train::{plan::Plan, presets, session::Session},
-    worker::look::{LookedAt, text},
+    worker::look::{StepInspection, text},
 };
 
-/// The step is this one: the model has learned a little, and still is wrong about some.
+/// Number of the step: the model has learned a little but still makes errors.
 const STEP: u64 = 12;
 const TRAIN: u32 = 60_000;
 
@@ -28,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let before = block_on(session.engine().state())?.parameters;
     let trace = block_on(session.traced_step())?;
     let task = session.plan().task.clone();
-    let look = LookedAt::new(STEP, &task, &train, session.drawn(), before, trace, &mut SystemRng::new()?);
+    let look = StepInspection::new(STEP, &task, (&train, None), session.drawn(), before, trace, &mut SystemRng::new()?);
     let text = text::write(STEP, &look.lot(), look.person(None).as_ref()).ok_or("the lot is empty")?;
     print!("{text}");
     Ok(())

@@ -1,11 +1,12 @@
-//! A measurement rather than an example: how well does a model that has seen nothing but the program's own digits read real ones? It is what the
-//! styles of `data::synthetic` were made by, and needs MNIST. To train from Rust, begin with `train_privately.rs`.
+//! Measurement, not an example: accuracy on MNIST (required) of a model trained on the synthetic
+//! digits, used to make the styles of `data::synthetic`. To train, see `train_privately.rs`.
 //!
-//! `cargo run --release --no-default-features --example synthetic_transfer [-- EXAMPLES EPOCHS [SHEETS]]`
+//! `cargo run --release --no-default-features --example synthetic_transfer
+//! [-- EXAMPLES EPOCHS [SHEETS]]`
 //!
-//! Trains a network 784-128-10 on synthetic digits and reports its accuracy on MNIST's *training* images: the test
-//! images are for the end, and styles are never chosen by them. With a folder as third argument, writes contact
-//! sheets (PNG) of synthetic and of real digits, one row a digit, and of what was misread.
+//! Trains a 784-128-10 network and reports its accuracy on MNIST's *training* images; styles are
+//! never chosen by test images. With a folder as third argument, writes contact sheets (PNG) of
+//! synthetic, real and misread digits, one row per digit.
 
 use std::{error::Error, path::Path, time::Instant};
 
@@ -58,12 +59,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Indices of the examples of one digit.
+/// Returns the indices of the examples of one digit.
 fn of(data: &Dataset, digit: u8) -> impl Iterator<Item = usize> + '_ {
     (0..data.len()).filter(move |&i| data.labels[i] == digit)
 }
 
-/// The shares of a dataset's pixels that tell two renderings apart.
+/// Returns fractions of pixel values that distinguish renderings.
 fn profile(data: &Dataset) -> String {
     let share = |low: u8, high: u8| {
         let count = data.images.iter().filter(|&&pixel| (low..=high).contains(&pixel)).count();
@@ -81,7 +82,7 @@ fn profile(data: &Dataset) -> String {
     )
 }
 
-/// 784 → 128 (ReLU) → 10, trained one example at a time; weights lie input by input, since most pixels are 0.
+/// 784 → 128 (ReLU) → 10, trained by SGD; weights are stored per input, as most pixels are 0.
 struct Network {
     first: Vec<[f32; HIDDEN]>,
     first_bias: [f32; HIDDEN],
@@ -101,7 +102,7 @@ impl Network {
         }
     }
 
-    /// Hidden activations and class probabilities.
+    /// Returns hidden activations and class probabilities.
     fn forward(&self, image: &[u8]) -> ([f32; HIDDEN], [f32; 10]) {
         let mut hidden = self.first_bias;
         for (weights, &pixel) in self.first.iter().zip(image).filter(|(_, pixel)| **pixel > 0) {
@@ -153,7 +154,7 @@ impl Network {
         right as f64 / data.len() as f64
     }
 
-    /// Accuracy by digit and the commonest confusions.
+    /// Prints the accuracy and the most common confusions of each digit.
     fn report(&self, data: &Dataset) {
         let mut counts = [[0usize; 10]; 10];
         (0..data.len()).for_each(|i| counts[usize::from(data.labels[i])][usize::from(self.read(data.image(i)))] += 1);
@@ -169,7 +170,7 @@ impl Network {
     }
 }
 
-/// Writes rows of examples as a grey PNG, ink black.
+/// Writes rows of examples as a greyscale PNG with black ink.
 fn sheet(path: &Path, data: &Dataset, rows: &[Vec<usize>]) -> Result<(), Box<dyn Error>> {
     let width = 28 * rows.iter().map(Vec::len).max().unwrap_or(0).max(1);
     let mut pixels = Vec::new();
@@ -193,7 +194,7 @@ fn sheet(path: &Path, data: &Dataset, rows: &[Vec<usize>]) -> Result<(), Box<dyn
         png.extend_from_slice(body);
         png.extend(crc.sum().to_be_bytes());
     };
-    // 8 bits, grey, no interlace (PNG, third edition, 11.2.1).
+    // 8 bits, greyscale, no interlace (PNG, third edition, 11.2.1).
     let size = [(width as u32).to_be_bytes(), (28 * rows.len() as u32).to_be_bytes()].concat();
     chunk(b"IHDR", &[&size[..], &[8, 0, 0, 0, 0]].concat());
     chunk(b"IDAT", &zlib.finish()?);

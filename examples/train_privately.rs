@@ -1,6 +1,6 @@
-//! Trains the linear model from Rust, privately, on digits that the program draws itself, and prints what it costs as it goes.
+//! Trains the linear model privately on synthetic digits, in seconds without downloads or WebGPU.
 //!
-//! `cargo run --no-default-features --example train_privately [-- STEPS]`; some seconds, without a download and without WebGPU
+//! `cargo run --no-default-features --example train_privately [-- STEPS]`
 
 use std::error::Error;
 
@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let steps: u64 = std::env::args().nth(1).map_or(Ok(120), |text| text.parse())?;
     let digits = synthetic::digits(1, TRAINING, 1000);
 
-    // What is set. `Plan::new` checks it against the training set, once, and prices a step.
+    // The configuration. `Plan::new` checks it against the training set and prices a step.
     let config = RunConfig {
         model: Architecture::Linear,
         encoder: EncoderSpec::Clip { norm: 1.0 },
@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             session.step().await?;
             if session.step_count() % 20 == 0 || session.complete() {
                 let accuracy = session.accuracy(&digits.test).await?;
-                // The ledger was written before the step was released, so it never says less than what happened.
+                // The ledger is written before a step is released, so ε is never underestimated.
                 let ledger = session.ledger().ok_or("this run has no guarantee")?;
                 let account = account(ledger, DELTA)?;
                 let epsilon = account.tight.map_or(account.improved.epsilon, |tight| tight.value);

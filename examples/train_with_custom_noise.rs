@@ -1,6 +1,7 @@
-//! Trains with noise of one's own: any symmetric unimodal density, under an envelope, priced and drawn from one and the same table.
+//! Trains with a custom symmetric unimodal noise density under an envelope; one table serves both
+//! pricing and sampling. Takes a few seconds, without downloads or WebGPU.
 //!
-//! `cargo run --no-default-features --example train_with_custom_noise [-- FORMULA]`; some seconds, without a download and without WebGPU
+//! `cargo run --no-default-features --example train_with_custom_noise [-- FORMULA]`
 
 use std::error::Error;
 
@@ -21,7 +22,7 @@ const STEPS: u64 = 60;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let formula = std::env::args().nth(1).unwrap_or_else(|| "exp(-x) / (1 + exp(-x))^2".to_owned());
-    // Refused here, with the place, if it is not positive, symmetric, unimodal and integrable.
+    // Fails, with a position, unless positive, symmetric, unimodal and integrable.
     let density = CustomDensity::from_formula(&formula)?;
     let logistic = NoiseSpec::Custom { density, scale: 0.8 };
     let sigma = logistic.build()?.standard_deviation();
@@ -36,7 +37,7 @@ async fn train(noise: NoiseSpec) -> Result<(), Box<dyn Error>> {
     let digits = synthetic::digits(1, TRAINING, 1000);
     let family = noise.family();
     let config = RunConfig {
-        // Gradients are clamped by rank into one of eight vectors: with a plain clip only Gaussian noise has a tight price.
+        // Clamp by rank into eight vectors; with clips, only Gaussian noise has a tight price.
         encoder: EncoderSpec::Envelope { shape: EnvelopeShape::Gaussian, vectors: 8, pre_scale: 1.0, seed: 1 },
         noise: Some(noise),
         lot: 200,

@@ -1,6 +1,7 @@
-// mechanism::encode::{clip, clamp_by_rank} and the sum over the lot, for a dense layer, whose gradient δ aᵀ is
-// made on the fly: Σ over the chunk of the encoded coordinate. An invocation owns 4 outputs × 4 inputs of a slice; the bias follows the last four.
-// Sums that noise is added to are of whole steps, which no compiler can round or reorder to others.
+// mechanism::encode::{clip, clamp_by_rank} and the sum over the lot, for a dense layer, whose
+// gradient δ aᵀ is computed on the fly: Σ over the chunk of the encoded coordinate. An invocation
+// owns 4 outputs × 4 inputs of a slice; the bias follows the last four. Sums that noise is added to
+// are of whole steps, which no compiler can round or reorder differently.
 
 override INPUTS: u32;
 override OUTPUTS: u32;
@@ -13,12 +14,12 @@ override RAW: bool;
 // The deltas times the example's factor (norm.wgsl).
 override SCALED: u32;
 
-// Where the bias stands among the inputs.
+// Place of the bias among the inputs.
 fn bias() -> u32 {
     return 4u * ((INPUTS + 3u) / 4u);
 }
 
-// Of bytes, whole numbers.
+// Four inputs; from bytes, whole numbers.
 fn inputs(e: u32, k: u32) -> vec4<f32> {
     if (k == bias()) {
         return vec4<f32>(one(BYTES), 0.0, 0.0, 0.0);
@@ -30,7 +31,7 @@ fn inputs(e: u32, k: u32) -> vec4<f32> {
     return vec4<f32>(work[i], work[i + 1u], work[i + 2u], work[i + 3u]);
 }
 
-// By the same buckets that histogram_dense.wgsl has counted.
+// Uses the buckets that histogram_dense.wgsl counted.
 fn bounds(e: u32, delta: f32, a: vec4<f32>) -> vec4<f32> {
     let x = magnitude(delta);
     let y = bitcast<vec4<u32>>(a) & vec4<u32>(0x7fffffffu);
@@ -64,7 +65,7 @@ fn put(o: u32, k: u32, v: vec4<f32>) {
     }
     let is_bias = k == bias();
     let at = TARGET + select(o * INPUTS + k, OUTPUTS * INPUTS + o, is_bias);
-    // Features are no multiple of four.
+    // The number of features is no multiple of four.
     let count = select(min(4u, INPUTS - k), 1u, is_bias);
     for (var j = 0u; j < count; j++) {
         add(at + j, v[j]);

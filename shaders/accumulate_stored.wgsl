@@ -1,10 +1,11 @@
-// mechanism::encode::{clip, clamp_by_rank} and the sum over the lot, for gradients that lie in `work` (the
-// convolutions'): Σ over the chunk of the encoded coordinate. An invocation owns a coordinate of a slice. Sums that noise is added to are of whole
-// steps, which no compiler can round or reorder to others.
+// mechanism::encode::{clip, clamp_by_rank} and the sum over the lot, for gradients in `work` (the
+// convolutions'): Σ over the chunk of the encoded coordinate. An invocation owns a coordinate of a
+// slice. Sums that noise is added to are of whole steps, which no compiler can round or reorder
+// differently.
 
 override STORED: u32;
 override STORED_LENGTH: u32;
-// Where the first layers of what is stored end; and whether there are more than four.
+// Ends of the first stored layers, and whether there are more than four.
 override FIRST_STORED: u32;
 override SECOND_STORED: u32;
 override THIRD_STORED: u32;
@@ -15,9 +16,9 @@ override SIXTH_STORED: u32 = 0;
 override SEVENTH_STORED: u32 = 0;
 // First coordinate of the sum.
 override TARGET: u32;
-// Clamp into the example's envelope, what histogram_stored.wgsl has scaled; else multiply by its factor.
+// Clamp what histogram_stored.wgsl scaled into the example's envelope; else multiply by its factor.
 override ENVELOPE: bool;
-// Add the gradients as they are (the teaching view's first picture).
+// Add the gradients unchanged (the teaching view's first picture).
 override RAW: bool;
 
 fn encoded(e: u32, factor: f32, g: f32) -> f32 {

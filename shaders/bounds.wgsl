@@ -1,14 +1,15 @@
-// mechanism::encode::{block_middles, choose, bucket_bounds}: buckets in descending order take consecutive ranks;
-// the ψ of the largest cosine (up to 64 rank blocks) is chosen; a bucket with ranks [r0, r1) gets the bound
-// ψ[r1−1], which takes the count's place in `table`. Where sums are exact, `envelope` is in whole steps, rounded down. One workgroup an
-// example, 256 buckets an invocation.
+// mechanism::encode::{block_middles, choose, bucket_bounds}: buckets in descending order take
+// consecutive ranks; the ψ of the largest cosine (up to 64 rank blocks) is chosen; a bucket with
+// ranks [r0, r1) gets the bound ψ[r1−1], which replaces its count in `table`. If sums are exact,
+// `envelope` is in whole steps, rounded down. One workgroup per example, 256 buckets per
+// invocation.
 
 var<workgroup> ranks: array<u32, 64>;
 var<workgroup> levels: array<f32, 64>;
 var<workgroup> scores: array<f32, 64>;
 var<workgroup> chosen: array<u32, 64>;
 
-// floor(P·j³/64³). P < 2^20 and j³ ≤ 2^18, so the product is taken in two halves.
+// floor(P·j³/64³). P < 2^20 and j³ ≤ 2^18, so the product is computed in two halves.
 fn block_edge(j: u32) -> u32 {
     let cube = j * j * j;
     let high = (run.dimension >> 10u) * cube;
@@ -26,7 +27,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     ranks[t] = own;
     workgroupBarrier();
-    // 64 reads by everybody cost less than the barriers of a tree.
+    // 64 reads per invocation cost less than the barriers of a tree.
     var start = 0u;
     for (var other = 0u; other < t; other++) {
         start += ranks[other];
@@ -34,7 +35,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 
     var best = 0u;
     if (run.vectors > 1u) {
-        // Lower edge of the bucket that holds the block's middle rank.
+        // Lower edge of the bucket that contains the block's middle rank.
         let middle = (block_edge(t) + block_edge(t + 1u)) / 2u;
         var r = 0u;
         var owner = 0u;
@@ -51,11 +52,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             b--;
         }
         levels[t] = select(bitcast<f32>((b + (103u << 9u)) << 14u), 0.0, b == 0u);
-        // The counts are read here by others than their owners, who overwrite them below.
+        // Counts are read here by others than their owners, who overwrite them below.
         storageBarrier();
         workgroupBarrier();
         let block_sums = run.vectors * run.dimension;
-        // Scores are never negative: a vector outside of Ψ gets −1.
+        // Scores are never negative; −1 stands for no vector.
         var score = -1.0;
         for (var v = t; v < run.vectors; v += 64u) {
             var s = 0.0;

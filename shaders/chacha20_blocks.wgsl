@@ -1,4 +1,4 @@
-// mechanism::noise::chacha20_block for many inputs at once: what the tests run RFC 8439's vectors through.
+// mechanism::noise::chacha20_block for many inputs at once, to test RFC 8439's vectors.
 
 struct Input {
     key_low: vec4<u32>,

@@ -1,5 +1,6 @@
-// model::reference::convolution, first layer: 16 channels of 8×8 taps, stride 2, on the padded image, then the
-// activation. An invocation makes 4 neighbouring positions of all channels: 20 loads for 64 products.
+// model::reference::convolution, first layer: 16 channels of 8×8 taps, stride 2, on the padded
+// image, then the activation. An invocation computes 4 neighbouring positions of all channels: 20
+// loads for 64 products.
 
 override PADDED: u32;
 override TARGET: u32;

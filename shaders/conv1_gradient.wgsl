@@ -1,11 +1,12 @@
-// model::reference::convolution_backward, ∂ℓ/∂w of the first layer: weights [16][8][8] and biases of one example.
-// An invocation makes a row of 8 taps for 4 channels, sliding its 8 pixels along: 6 loads for 32 products.
+// model::reference::convolution_backward, ∂ℓ/∂w of the first layer: weights [16][8][8] and biases
+// of one example. An invocation computes a row of 8 taps for 4 channels, sliding its 8 pixels
+// along: 6 loads for 32 products.
 
 override PADDED: u32;
 override DELTA: u32;
 override TARGET: u32;
 
-// Rows of taps by groups of four channels; biases follow.
+// Rows of taps times groups of four channels; biases follow.
 override ROWS: u32 = KERNEL_1 * CHANNELS_1 / 4u;
 
 fn put(at: u32, low: vec4<f32>, high: vec4<f32>) {
@@ -49,7 +50,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     for (var y = 0u; y < SIDE_1; y++) {
         let image = base + PADDED + (2u * y + ky) * FIELD;
         let delta = base + DELTA + channel * AREA_1 + y * SIDE_1;
-        // Pixels 2x to 2x+7 of the row, two columns short of the first position.
+        // Pixels 2x to 2x+7 of the row, from two columns before the first position.
         var low = vec4<f32>(0.0, 0.0, work[image], work[image + 1u]);
         var high = vec4<f32>(work[image + 2u], work[image + 3u], work[image + 4u], work[image + 5u]);
         for (var x = 0u; x < SIDE_1; x++) {

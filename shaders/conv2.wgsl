@@ -1,5 +1,5 @@
-// model::reference::convolution, second layer: 32 channels of 16×4×4 taps, stride 2, then the activation.
-// An invocation makes a row of 5 positions of 8 channels: 13 loads for 40 products.
+// model::reference::convolution, second layer: 32 channels of 16×4×4 taps, stride 2, then the
+// activation. An invocation computes a row of 5 positions of 8 channels: 13 loads for 40 products.
 
 override SOURCE: u32;
 override TARGET: u32;
@@ -37,7 +37,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     var b2 = b0;
     var b3 = b0;
     var b4 = b0;
-    // A row of taps of an input channel each time.
+    // One row of taps of an input channel at a time.
     for (var r = 0u; r < CHANNELS_1 * KERNEL_2; r++) {
         let source = e * STRIDE + SOURCE + (r / KERNEL_2) * POOLED_AREA_1 + (2u * y + r % KERNEL_2) * POOLED_1;
         let weights = WEIGHTS + channel * TAPS_2 + KERNEL_2 * r;

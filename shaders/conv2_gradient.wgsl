@@ -1,5 +1,6 @@
-// model::reference::convolution_backward, ∂ℓ/∂w of the second layer: weights [32][16][4][4] and biases of one
-// example. An invocation makes a row of 4 taps for 8 channels: 12 loads for 32 products.
+// model::reference::convolution_backward, ∂ℓ/∂w of the second layer: weights [32][16][4][4] and
+// biases of one example. An invocation computes a row of 4 taps for 8 channels: 12 loads for 32
+// products.
 
 override SOURCE: u32;
 override DELTA: u32;

@@ -1,13 +1,13 @@
-// model::reference::convolution_backward, ∂ℓ/∂x of the second layer: the delta of conv2's 16×13×13 inputs. It
-// takes the inputs' place: run after conv2_gradient. An invocation makes two rows of an input channel. At stride 2
-// the four parities of a cell (y, x) share the same four output deltas, so a vec4 holds the cells (2Y, 2X), (2Y,
-// 2X+1), (2Y+1, 2X), (2Y+1, 2X+1).
+// model::reference::convolution_backward, ∂ℓ/∂x of the second layer: the delta of conv2's 16×13×13
+// inputs, which it overwrites: run after conv2_gradient. An invocation computes two rows of an
+// input channel. At stride 2 the four parities of a cell (y, x) share the same four output deltas,
+// so a vec4 holds the cells (2Y, 2X), (2Y, 2X+1), (2Y+1, 2X), (2Y+1, 2X+1).
 
 override DELTA: u32;
 override TARGET: u32;
 override WEIGHTS: u32;
 
-// Pairs of rows of an input channel; of an odd number the last has one.
+// Pairs of rows of an input channel; if the number of rows is odd, the last has one.
 override PAIRS: u32 = (POOLED_1 + 1u) / 2u;
 
 // The taps (ky, kx), (ky, kx+1), (ky+1, kx), (ky+1, kx+1) from w = (ky, kx).
@@ -38,7 +38,8 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     var g3 = g0;
     var g4 = g0;
     var g5 = g0;
-    // Row y of the deltas meets the taps ky = 0, 1; row y−1 the taps ky = 2, 3. The last row of cells gets nothing.
+    // Row y of the deltas meets the taps ky = 0, 1; row y−1 the taps ky = 2, 3. The last row of
+    // cells gets nothing.
     for (var above = 0u; above < 2u; above++) {
         if (y < above || y - above >= SIDE_2) {
             continue;

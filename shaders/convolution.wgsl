@@ -1,4 +1,5 @@
-// model::reference::convolution of any sizes, then the activation. An invocation makes one place of eight filters.
+// model::reference::convolution of any size, then the activation. An invocation computes one place
+// of eight filters.
 
 fn taps(filters: vec4<u32>, k: u32) -> vec4<f32> {
     let w = WEIGHTS + filters * TAPS + k;
@@ -25,7 +26,7 @@ fn main(
     let row = (place / PLACES) * STEP;
     let column = (place % PLACES) * STEP;
     let base = e * STRIDE;
-    // Beyond the last filter, the last one again.
+    // Beyond the last filter, the last one is repeated.
     let first = 8u * group.z;
     let low = min(first + vec4<u32>(0u, 1u, 2u, 3u), vec4<u32>(FILTERS - 1u));
     let high = min(first + vec4<u32>(4u, 5u, 6u, 7u), vec4<u32>(FILTERS - 1u));

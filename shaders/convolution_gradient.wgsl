@@ -1,5 +1,6 @@
-// model::reference::convolution_backward, ∂ℓ/∂w and ∂ℓ/∂b of one example: SOURCE is the input, DELTA what came back. An invocation makes one tap of eight
-// filters; the last is the bias. One row of workgroups an example.
+// model::reference::convolution_backward, ∂ℓ/∂w and ∂ℓ/∂b of one example: SOURCE is the input,
+// DELTA the output's delta. An invocation computes one tap of eight filters; the last is the bias.
+// One row of workgroups per example.
 
 override DELTA: u32;
 

@@ -1,5 +1,6 @@
-// model::reference::convolution_backward, ∂ℓ/∂x: what came back (SOURCE) over all that saw a place. An invocation makes one place of eight channels. Places
-// whose rows and columns leave the same rest by PHASES are together, so that no tap is tried that never sees them.
+// model::reference::convolution_backward, ∂ℓ/∂x: the output's delta (SOURCE) over all windows that
+// contain a place. An invocation computes one place of eight channels. Places with the same row and
+// column modulo PHASES are together, so that no tap is tried that never reaches them.
 
 override PHASES: u32;
 // Places of a phase in a row.
@@ -32,7 +33,7 @@ fn main(
     var a = vec4<f32>();
     var b = a;
     for (var ky = (phase / PHASES + PADDING) % PHASES; ky < KERNEL; ky += PHASES) {
-        // What lies above the first place wraps around to more than there are.
+        // Above the first place, the difference wraps around to more than there are.
         let down = y + PADDING - ky;
         if (down % STEP != 0u || down / STEP >= PLACES) {
             continue;

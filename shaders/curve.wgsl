@@ -1,6 +1,7 @@
-// model::reference::activated of each value, where it has a slot of its own, and on the way back model::reference::slope there. One invocation a value.
+// model::reference::activated of values with a slot of their own; backward,
+// model::reference::slope. One invocation per value.
 
-// f(SOURCE) goes to TARGET; or what came back (SOURCE), times f′ of what is there, to TARGET.
+// Forward, f(SOURCE) goes to TARGET; backward, the output's delta (SOURCE) times f′ at VALUES.
 override BACK: bool;
 override CURVE: u32;
 // s, T and o of a logistic curve.

@@ -1,13 +1,13 @@
-// model::reference::dense: activation(W x + b) for the whole chunk.
-// An invocation makes 4 examples × 4 outputs: 20 loads (bytes) for 64 products. Inputs that are no multiple of four are followed by zeros, which
-// meet weights of the next row, or biases.
+// model::reference::dense: activation(W x + b) for the whole chunk. An invocation computes 4
+// examples × 4 outputs: 20 loads (bytes) for 64 products. If the inputs are not a multiple of four,
+// they are followed by zeros, which meet weights of the next row, or biases.
 
 override INPUTS: u32;
 override OUTPUTS: u32;
 override WEIGHTS: u32;
 override TARGET: u32;
 override ACTIVATION: u32;
-// Inputs are the example's bytes, or floats at this offset.
+// Whether inputs are the example's bytes, or floats at SOURCE.
 override BYTES: bool;
 override SOURCE: u32 = 0;
 

@@ -1,4 +1,5 @@
-// model::reference::dense_backward, ∂ℓ/∂w and ∂ℓ/∂b of one example, written out: SOURCE is the input, DELTA what came back. One invocation a parameter.
+// model::reference::dense_backward, ∂ℓ/∂w and ∂ℓ/∂b of one example, written out: SOURCE is the
+// input, DELTA the output's delta. One invocation per parameter.
 
 override INPUTS: u32;
 override OUTPUTS: u32;

@@ -5,7 +5,7 @@ override OUTPUTS: u32;
 override WEIGHTS: u32;
 override DELTA: u32;
 override TARGET: u32;
-// Which activation the inputs went through, and where they are; 0: its slope follows by itself.
+// Activation of the inputs, and their place; 0: its slope is left to the next kernel.
 override ACTIVATION: u32 = 0;
 override VALUES: u32 = TARGET;
 

@@ -1,7 +1,8 @@
-// engine::task::LocalSteps of one step: η times the mean gradient of a unit's members is its vector, which then takes the place of an example's
-// gradient in `work`. Adds the members that are in the chunk to the vectors of a block of units; one row of workgroups a unit.
+// engine::task::LocalSteps of one step: a unit's vector is η times the mean gradient of its
+// members, and then replaces an example's gradient in `work`. Adds the chunk's members to the
+// vectors of a block of units; one row of workgroups per unit.
 
-// Stored gradients (convolutions), or a dense layer's, made of two slices.
+// Stored gradients (convolutions), or a dense layer's, the product of two slices.
 override STORED: u32 = 0;
 override DENSE: bool;
 override INPUTS: u32 = 1;
@@ -9,14 +10,14 @@ override OUTPUTS: u32 = 0;
 override DELTA: u32 = 0;
 override BYTES: bool = false;
 override SOURCE: u32 = 0;
-// Coordinates, and the first of them.
+// Number of coordinates, and the first of them.
 override LENGTH: u32;
 override TARGET: u32;
-// Of a unit's vector, as STRIDE and STATUS are of an example.
+// As STRIDE and STATUS of an example, for a unit's vector.
 override VECTOR_STRIDE: u32;
 override VECTOR_STATUS: u32;
 
-// Where each unit's members end in `lot`, after a zero.
+// Ends of the units' members in `lot`, after a zero.
 @group(0) @binding(2) var<storage, read> ends: array<u32>;
 @group(0) @binding(4) var<storage, read_write> vectors: array<f32>;
 
@@ -58,7 +59,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(workgroup_id) gro
         sum += share * gradient(place - chunk.first, i);
     }
     vectors[at] = sum;
-    // One member whose logits are not finite breaks the unit.
+    // One member with non-finite logits makes the unit non-finite.
     if (TARGET + i == 0u) {
         var whole_unit = 1.0;
         if (here > first) {

@@ -1,4 +1,5 @@
-// model::reference::normalised, then a factor and a summand of each channel, and the activation. One workgroup a group of channels of an example.
+// model::reference::normalised, then a factor and a summand per channel, and the activation. One
+// workgroup per group of channels of an example.
 
 override CHANNELS: u32;
 override GROUPS: u32;
@@ -12,7 +13,7 @@ override FLOOR: f32;
 
 var<workgroup> partial: array<f32, 64>;
 
-// The sum over the workgroup, for all of it.
+// The sum over the workgroup, for all invocations.
 fn total(t: u32, own: f32) -> f32 {
     workgroupBarrier();
     partial[t] = own;
@@ -31,14 +32,14 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let base = group.y * STRIDE;
     let size = CHANNELS / GROUPS * AREA;
     let first = group.x * size;
-    // Of equal values nothing is left, to the last digit: a ReLU behind the norm would make a step of what rounding leaves.
+    // A pivot makes equal values exactly 0: a ReLU next would turn rounding errors into a step.
     let pivot = work[base + SOURCE + first];
     var own = 0.0;
     for (var i = t; i < size; i += 64u) {
         own += work[base + SOURCE + first + i] - pivot;
     }
     let mean = total(t, own) / f32(size);
-    // What rounding has left of the mean goes with the second.
+    // A second mean removes the rounding error of the first.
     own = 0.0;
     for (var i = t; i < size; i += 64u) {
         own += (work[base + SOURCE + first + i] - pivot) - mean;

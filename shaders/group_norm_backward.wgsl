@@ -1,5 +1,5 @@
-// model::reference::group_norm_backward, ∂ℓ/∂x of what came back (SOURCE), by the sums that group_norm_gradient.wgsl has left for each channel. One workgroup a
-// group of an example.
+// model::reference::group_norm_backward, ∂ℓ/∂x from the output's delta (SOURCE) and the sums that
+// group_norm_gradient.wgsl stored for each channel. One workgroup per group of an example.
 
 override CHANNELS: u32;
 override GROUPS: u32;

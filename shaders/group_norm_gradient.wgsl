@@ -1,4 +1,5 @@
-// model::reference::group_norm_backward, ∂ℓ/∂γ and ∂ℓ/∂β of what came back (SOURCE). One invocation a channel.
+// model::reference::group_norm_backward, ∂ℓ/∂γ and ∂ℓ/∂β from the output's delta (SOURCE). One
+// invocation per channel.
 
 override AREA: u32;
 override UNIT_SLOT: u32;

@@ -1,8 +1,8 @@
-// model::reference::{dense, softmax, dense_backward} at the end of every model: the last layer's logits where they
-// are not made yet, softmax cross-entropy's delta, and the delta of the hidden layer before it. One workgroup an
-// example.
+// model::reference::{dense, softmax, dense_backward} at the end of every named model: the last
+// layer's logits if not yet computed, softmax cross-entropy's delta, and the delta of the hidden
+// layer before it. One workgroup per example.
 
-// Hidden units before the last layer; 0: the logits are already there (linear model).
+// Hidden units before the last layer; 0: the logits are already computed (linear model).
 override HIDDEN: u32;
 override HIDDEN_SOURCE: u32;
 override HIDDEN_DELTA: u32;

@@ -1,5 +1,5 @@
-// mechanism::encode::histogram, for a dense layer's gradient δ aᵀ and δ. An invocation owns an input and runs over
-// the outputs; the bias is the input after the last.
+// mechanism::encode::histogram for a dense layer's gradient δ aᵀ and δ. An invocation owns an input
+// and loops over the outputs; the bias is the input after the last.
 
 override INPUTS: u32;
 override OUTPUTS: u32;
@@ -29,7 +29,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
         atomicAdd(&tallies[counts], OUTPUTS);
         return;
     }
-    // The smallest bucket is by far the fullest: it is counted apart.
+    // The smallest bucket, by far the fullest, is counted separately.
     var smallest = 0u;
     for (var o = 0u; o < OUTPUTS; o++) {
         let b = bucket_of_product(magnitude(work[e * STRIDE + SCALED + o]), a, BYTES, run.first_bucket);

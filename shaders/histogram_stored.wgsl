@@ -1,5 +1,5 @@
-// mechanism::encode::histogram, for gradients that lie in `work`: counts the coordinates of each bucket of magnitude. What is counted takes
-// the gradient's place, and is clamped as it stands there.
+// mechanism::encode::histogram for gradients in `work`: counts the coordinates of each bucket of
+// magnitude. The scaled values replace the gradient, and are clamped later.
 
 override STORED: u32;
 override STORED_LENGTH: u32;
@@ -16,7 +16,7 @@ fn main(
         return;
     }
     let counts = HISTOGRAMS + e * BUCKETS;
-    // The smallest bucket is by far the fullest: it is counted apart.
+    // The smallest bucket, by far the fullest, is counted separately.
     var smallest = 0u;
     for (var i = group.x * 64u + t; i < STORED_LENGTH; i += groups.x * 64u) {
         let at = e * STRIDE + STORED + i;

@@ -1,5 +1,5 @@
-// Third pass of mechanism::denoise::kolmogorov_smirnov: the largest |rank / P − u|, exactly. An invocation takes a
-// value and counts its bin. A bin so full that this would cost too much is left to ks_full.wgsl.
+// Third pass of mechanism::denoise::kolmogorov_smirnov: the largest |rank / P − u|, exactly. An
+// invocation takes a value and counts its bin. Bins too full for this are left to ks_full.wgsl.
 
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {

@@ -1,10 +1,11 @@
-// Fourth pass of mechanism::denoise::kolmogorov_smirnov, for the bins of more than FEW values, if there are any: they
-// are cut into 2^14 cells of 2^-24, in eight rounds, and the values of a cell count as equal. That is what f32 resolves,
-// and the work stays bounded if all values fall into one bin. Each workgroup takes its share of the full bins.
+// Fourth pass of mechanism::denoise::kolmogorov_smirnov, for bins of more than FEW values: they are
+// cut into 2^14 cells of 2^-24, in eight rounds, and the values of a cell count as equal. This is
+// f32's resolution, and it bounds the work if all values fall into one bin. Each workgroup takes a
+// share of the full bins.
 
 const CELLS: u32 = 2048;
 const ROUNDS: u32 = 8;
-// A cell in units of 2^-32: 2^22 units a bin, 2^14 cells.
+// Size of a cell in units of 2^-32: 2^22 units per bin, 2^14 cells.
 const CELL: u32 = 256;
 
 var<workgroup> cells: array<atomic<u32>, CELLS>;

@@ -1,5 +1,5 @@
-// Second pass of mechanism::denoise::kolmogorov_smirnov: a counting sort into the bins. Each workgroup adds the
-// bins' counts up for itself, which is less work than one more dispatch.
+// Second pass of mechanism::denoise::kolmogorov_smirnov: a counting sort into the bins. Each
+// workgroup sums the bins' counts itself, which costs less than another dispatch.
 
 var<workgroup> starts: array<u32, 1024>;
 var<workgroup> totals: array<u32, 64>;
@@ -17,7 +17,7 @@ fn main(
     }
     totals[t] = own;
     workgroupBarrier();
-    // 64 reads by everybody cost less than the barriers of a tree.
+    // 64 reads per invocation cost less than the barriers of a tree.
     var base = 0u;
     for (var other = 0u; other < t; other++) {
         base += totals[other];

@@ -1,4 +1,5 @@
-// model::reference::{softmax, cross_entropy} backward, for any number of classes: from logits (SOURCE) to their delta (TARGET). One workgroup an example.
+// model::reference::{softmax, cross_entropy} backward, for any number of classes: from logits
+// (SOURCE) to their delta (TARGET). One workgroup per example.
 
 var<workgroup> logits: array<f32, 128>;
 
@@ -9,7 +10,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         logits[k] = work[base + SOURCE + k];
     }
     workgroupBarrier();
-    // Few reads by everybody cost less than the barriers of a tree.
+    // A few reads per invocation cost less than the barriers of a tree.
     var largest = logits[0];
     var all_finite = finite(logits[0]);
     for (var k = 1u; k < CLASSES; k++) {

@@ -1,8 +1,8 @@
-// mechanism::noise::add_noise and, without a denoiser, the update; for mechanism::denoise::kolmogorov_smirnov its first pass: u = F(noisy) in fixed
-// point, counted into bins.
-// An invocation makes a block of ChaCha20: four coordinates.
+// mechanism::noise::add_noise and, without a denoiser, the update; for
+// mechanism::denoise::kolmogorov_smirnov the first pass: u = F(noisy) in fixed point, counted into
+// bins. An invocation computes a block of ChaCha20: four coordinates.
 
-// Whether values are counted for the distance; whether this is all that becomes of the sum before the update.
+// Whether values are counted for the distance; whether the update follows at once.
 override COUNT: bool;
 override UPDATE: bool;
 // Whether sums are exact, in whole steps g.
@@ -12,10 +12,10 @@ override CORRELATED: bool;
 
 const NONCE: vec3<u32> = vec3<u32>(0x6e6f6973u, 0u, 0u);
 const TAIL_CELLS: u32 = 16384;
-// Units of 2^16 g: what is released is not further away.
+// Limit of released values, in units of 2^16 g.
 const FARTHEST: i32 = 1 << 29u;
 
-// F(x) in units of 2^-32, through the tabulated tail F(−|x|).
+// F(x) in units of 2^-32, from the tabulated tail F(−|x|).
 fn distribution(x: f32) -> u32 {
     let magnitude = abs(x);
     let place = min(magnitude / (magnitude + release.half_point), 0.99999994) * f32(TAIL_CELLS);
@@ -27,18 +27,19 @@ fn distribution(x: f32) -> u32 {
 
 // The noisy sum of a coordinate.
 //
-// Where the sum S is exact, what is released is a function of S + z alone: S + z rounded to g/256, not further from 0 than FARTHEST, and
-// then rounded to f32. For S is a whole number of steps, so that S + round(z) = round(S + z). In f32 z/g splits exactly into a multiple
-// of 2^16 and a rest; all that is added is integers, in words of which each S + z has one pair alone.
+// If the sum S is exact, the released value is a function of S + z alone: S + z rounded to g/256,
+// limited to ±FARTHEST, then rounded to f32. For S is a whole number of steps, so that S + round(z)
+// = round(S + z). In f32, z/g splits exactly into a multiple of 2^16 and a rest; all additions are
+// of integers, and each S + z has a unique pair of words.
 fn released(i: u32, z: f32) -> f32 {
     if (!EXACT) {
         return bitcast<f32>(sums[i]) + z;
     }
     let q = clamp(z * release.inverse_step, -70368744177664.0, 70368744177664.0);
     let upper = round(q / 65536.0);
-    // Slices have left the lower word of S unnormalised.
+    // Slices leave the lower word of S unnormalised.
     let own = (sums[i] + 32768) >> 16u;
-    // 1/256 steps: what is left of the lower word is within 2^15 steps, the rest of z, too.
+    // 1/256 steps: the rest of the lower word is within 2^15 steps, and so is that of z.
     let fine = 256 * (sums[i] - (own << 16u)) + i32(round(256.0 * (q - 65536.0 * upper)));
     let carry = (fine + (1 << 23u)) >> 24u;
     // S is below 2^24 units, and z at its clamp is 2^30: then only FARTHEST is left.
@@ -49,7 +50,8 @@ fn released(i: u32, z: f32) -> f32 {
     return f32(high) * (65536.0 * release.step) + f32(fine - (carry << 24u)) * (release.step / 256.0);
 }
 
-// mechanism::correlated::CorrelatedNoise::correlate: fresh noise, less part of that of the steps before. It takes the place of the oldest.
+// mechanism::correlated::CorrelatedNoise::correlate: fresh noise less parts of earlier steps'
+// noise. It replaces the oldest.
 fn correlated(i: u32, fresh: f32) -> f32 {
     let rows = arrayLength(&quantiles);
     var z = fresh;

@@ -1,16 +1,17 @@
-// mechanism::encode::finite_norm and clip's factor: ‖g‖² of each example, whether it is finite, and the factor on its gradient, in the
-// sum's steps; dense layers' deltas times this factor, of which times an input's whole number a coordinate is made (whole).
+// mechanism::encode::finite_norm and clip's factor: ‖g‖² of each example, whether it is finite, and
+// the factor on its gradient, in the sum's steps; and dense layers' deltas times this factor, whose
+// product with an input's whole number (`whole`) is a coordinate.
 //
-// Dense layers by products of norms, ‖δ aᵀ‖² + ‖δ‖² = ‖δ‖²(‖a‖² + 1); convolutions' gradients by their entries.
-// One workgroup an example; 64 partial sums and a tree, so that rounding stays far below the clip's margin of
-// 2^-14; sums of as many squares as built networks may have are of sums of BLOCK.
+// Dense layers by products of norms, ‖δ aᵀ‖² + ‖δ‖² = ‖δ‖²(‖a‖² + 1); convolutions' gradients by
+// their entries. One workgroup per example; 64 partial sums and a tree keep rounding far below the
+// clip's margin of 2^-14; the many squares of built networks are summed in parts of BLOCK.
 
 override ENCODER: u32;
-// Stored gradients (convolutions), then up to two dense layers: (source, inputs) and (delta, outputs).
+// Stored gradients (convolutions), then up to two dense layers: source, inputs, delta, outputs.
 override STORED: u32 = 0;
 override STORED_LENGTH: u32 = 0;
 override BLOCK: u32 = 4096;
-// Where the first layers of what is stored end; and whether there are more than four.
+// Ends of the first stored layers, and whether there are more than four.
 override FIRST_STORED: u32 = 0;
 override SECOND_STORED: u32 = 0;
 override THIRD_STORED: u32 = 0;
@@ -30,7 +31,7 @@ override DELTA_2: u32 = 0;
 override OUTPUTS_2: u32 = 0;
 override SCALED_1: u32 = 0;
 override SCALED_2: u32 = 0;
-// Whether the step counts norms within the clip, and right answers and digits besides.
+// Whether the step counts norms within the clip, and also right answers and digits.
 override COUNTED: bool = false;
 override ANSWERS: bool = false;
 override LOGITS: u32 = 0;
@@ -40,12 +41,12 @@ const CLIP: u32 = 1;
 const ENVELOPE: u32 = 2;
 const LAYERS: u32 = 3;
 
-// Stored gradients, a layer after the other; inputs and deltas of the first dense layer; of the second.
+// Stored gradients by layer; `partial`: inputs and deltas of the first and second dense layer.
 var<workgroup> partial_stored: array<vec4<f32>, 64>;
 // Layers from the fifth on.
 var<workgroup> partial_more: array<vec4<f32>, 64>;
 var<workgroup> partial: array<vec4<f32>, 64>;
-// Factors of the layers in order; of a model of two, the last two are of no layer.
+// Factors of the layers in order; with two layers, the last two are unused.
 var<workgroup> chosen: vec4<f32>;
 
 fn slice(start: u32, length: u32, t: u32) -> f32 {
@@ -61,14 +62,15 @@ fn slice(start: u32, length: u32, t: u32) -> f32 {
     return sum;
 }
 
-// Kept below 1e30, which no guarantee allows a coordinate to come near: an infinite delta times an input of 0 would be no number.
+// Clamped to 1e30, which no guarantee lets a coordinate come near: an infinite delta times an input
+// of 0 would be NaN.
 fn scale(delta: u32, scaled: u32, length: u32, factor: f32, t: u32) {
     for (var i = t; i < length; i += 64u) {
         work[scaled + i] = clamp(factor * work[delta + i], -1e30, 1e30);
     }
 }
 
-// mechanism::layers::LayerFactors::of, of the first four layers or of those behind them.
+// mechanism::layers::LayerFactors::of, for the first four layers or the next four.
 fn factors(norms: vec4<f32>, behind: u32) -> vec4<f32> {
     var result = run.layer_scale[behind];
     for (var layer = 0u; layer < 4u; layer++) {
@@ -79,7 +81,8 @@ fn factors(norms: vec4<f32>, behind: u32) -> vec4<f32> {
     return result;
 }
 
-// mechanism::counts::Counts::add, in whole numbers: in whatever order examples come, the counts are the same. Below 0 they wrap, as the host reads them.
+// mechanism::counts::Counts::add, in integers, so that the order of examples does not matter.
+// Negative counts wrap, as the host expects.
 fn count(e: u32, square: f32) {
     atomicAdd(&tallies[WITHIN], select(0xffffffffu, 1u, square <= run.within));
     if (!ANSWERS) {
@@ -162,7 +165,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                 factor = run.pre_scale;
             }
             if (ENCODER == LAYERS) {
-                // What is stored is of the first layers, or of all.
+                // Stored gradients are those of the first layers, or of all.
                 let rest = stored + vec4<f32>(0.0, 0.0, dense);
                 var norms = sqrt(select(vec4<f32>(dense, 0.0, 0.0), rest, STORED_LENGTH > 0u)) * run.weight[0];
                 var norms_more = vec4<f32>();
@@ -201,7 +204,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         }
     }
     workgroupBarrier();
-    // What is not finite is left out of the sum, whatever stands here.
+    // Non-finite examples are left out of the sum, whatever is written here.
     let dense_factors = select(chosen.xy, chosen.zw, STORED_LENGTH > 0u);
     scale(base + DELTA_1, base + SCALED_1, OUTPUTS_1, dense_factors.x * unit(BYTES), t);
     scale(base + DELTA_2, base + SCALED_2, OUTPUTS_2, dense_factors.y, t);

@@ -1,4 +1,4 @@
-// model::pixel of each byte: what a built network takes.
+// model::pixel of each byte: the inputs of a built network.
 
 override INPUTS: u32;
 

@@ -1,14 +1,14 @@
-// mechanism::canaries::Canaries::gradient of the canaries in hand, as vectors that are bounded and added up as gradients are. What is not written here was
-// cleared before; one row of workgroups a canary.
+// mechanism::canaries::Canaries::gradient of the current canaries, as vectors that are bounded and
+// summed like gradients. Other coordinates were cleared before; one row of workgroups per canary.
 
 // Coordinates of a canary.
 override EACH: u32;
-// Words before the gradient's entries along them.
+// Words before the entries of the gradients.
 override VALUES: u32;
 
-// Which canaries a step drew: twice the number of each, and one more where it is turned round.
+// The canaries that a step drew: twice each number, plus one if it is turned round.
 @group(0) @binding(1) var<storage, read> drawn: array<u32>;
-// Coordinates of all canaries, each one's after the other's; then the bits of what its gradient is there.
+// Coordinates of all canaries, one after another, then the bits of their gradients' entries.
 @group(0) @binding(2) var<storage, read> canaries: array<u32>;
 
 @compute @workgroup_size(64)

@@ -1,5 +1,6 @@
-// model::reference::Stage::Pool, forward: 2×2 windows at stride 1; the first (row-major) maximum wins.
-// An invocation makes a row. Which of the four won is kept for unpool.wgsl, 2 bits a cell, 7 cells in a float.
+// model::reference::Stage::Pool, forward: 2×2 windows at stride 1; the first (row-major) maximum
+// wins. An invocation computes a row. Which of the four won is kept for unpool.wgsl, 2 bits per
+// cell, 7 cells per float.
 
 override CHANNELS: u32;
 override WIDTH: u32;

@@ -1,6 +1,7 @@
-// model::reference::{windows, argmax} of any sizes: the largest value of each window, or the mean, then the activation. One invocation a window.
+// model::reference::{windows, argmax} of any size: the largest value of each window, or the mean,
+// then the activation. One invocation per window.
 
-// The largest; the place of the first that is as large is kept.
+// Whether to take the largest value; the place of the first such value is kept.
 override LARGEST: bool;
 override WINNERS: u32 = 0;
 
@@ -27,7 +28,7 @@ fn main(
         for (var x = 0u; x < KERNEL; x++) {
             let v = work[source + y * SIDE + x];
             sum += v;
-            // What is no number stays in sight.
+            // NaN is propagated.
             if (v > best || magnitude(v) > 0x7f800000u) {
                 best = v;
                 winner = y * KERNEL + x;

@@ -1,9 +1,10 @@
-// model::reference::windows backward: what came back (SOURCE) of all windows that a value is in, and won. One invocation a value.
+// model::reference::windows backward: the output's delta (SOURCE) over all windows that contain a
+// value, or in which it won. One invocation per value.
 
 override LARGEST: bool;
 override WINNERS: u32 = 0;
 
-// The first window, along a side, that reaches `place`.
+// The first window, along a side, that contains `place`.
 fn first_window(place: u32) -> u32 {
     return (max(place + 1u, KERNEL) - KERNEL + STEP - 1u) / STEP;
 }

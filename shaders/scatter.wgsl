@@ -1,27 +1,28 @@
-// model::scattering::coefficients, by Fourier transforms as engine::cpu::scattering does them. A workgroup takes one angle of the
-// first order of one image, and all that follows from it; 32 invocations, one for each row and column of a 32×32 map.
+// model::scattering::coefficients by Fourier transforms, like engine::cpu::scattering. A workgroup
+// takes one angle of the first order of one image, and all that follows from it; its 32 invocations
+// take one row or column each of a 32×32 map.
 
 const SIDE: u32 = 32;
 const AREA: u32 = 1024;
-// Maps of the second order that are worked on at a time, 16×16 places each.
+// Maps of the second order processed at a time, 16×16 places each.
 const HALVES: u32 = 4;
 
-// The map in hand, and the transform that it is made from.
+// The current map, and the transform from which it is computed.
 var<workgroup> re: array<f32, 1024>;
 var<workgroup> im: array<f32, 1024>;
 var<workgroup> spectrum_re: array<f32, 1024>;
 var<workgroup> spectrum_im: array<f32, 1024>;
 
-// The row or column in hand, of this invocation alone.
+// The current row or column of this invocation.
 var<private> line_re: array<f32, 32>;
 var<private> line_im: array<f32, 32>;
 
-// Where a map of 2^bits places a side keeps a number: rows are turned, so that neither rows nor columns share a bank.
+// Index of a place in a map of side 2^bits: rotated rows, so that rows and columns share no bank.
 fn at(base: u32, bits: u32, row: u32, column: u32) -> u32 {
     return base + (row << bits) + ((row + column) & ((1u << bits) - 1u));
 }
 
-// One row or column, `direction` −1 for the inverse.
+// Transforms one row or column; `direction` is −1 for the inverse.
 fn transform_line(base: u32, bits: u32, line: u32, down: bool, direction: f32) {
     let n = 1u << bits;
     for (var k = 0u; k < n; k++) {
@@ -60,7 +61,7 @@ fn transform(t: u32, direction: f32) {
     workgroupBarrier();
 }
 
-// The inverse for HALVES maps of 16×16.
+// The inverse transform of HALVES maps of 16×16.
 fn transform_halves(t: u32) {
     for (var line = t; line < 16u * HALVES; line += 32u) {
         transform_line(256u * (line / 16u), 4u, line % 16u, false, -1.0);
@@ -79,10 +80,11 @@ fn moduli(t: u32) {
     workgroupBarrier();
 }
 
-// Averages of the real parts of `maps` maps at their 7×7 places, for channels from `channel` on. The imaginary parts are lost.
+// Averages of the real parts of `maps` maps at their 7×7 places, for channels from `channel` on.
+// Overwrites the imaginary parts.
 fn averages(t: u32, bits: u32, maps: u32, image: u32, channel: u32) {
     let side = 1u << bits;
-    // Taps on either side, and from one place to the next.
+    // Taps on either side, and the distance between places.
     let reach = side / 4u;
     let spacing = side / 8u;
     let taps = select(HALF_TAPS, TAPS, bits == 5u);
@@ -110,7 +112,7 @@ fn averages(t: u32, bits: u32, maps: u32, image: u32, channel: u32) {
     workgroupBarrier();
 }
 
-// The transform of a real map takes the place of the spectrum.
+// Replaces the spectrum by the transform of a real map.
 fn analyse(t: u32) {
     for (var i = t; i < AREA; i += 32u) {
         im[i] = 0.0;
@@ -125,7 +127,8 @@ fn analyse(t: u32) {
     workgroupBarrier();
 }
 
-// |map ∗ wave| of the second scale for `maps` angles from `angle` on, at every second place: four frequencies fall on one.
+// |map ∗ wave| of the second scale for `maps` angles from `angle` on, at every second place: four
+// frequencies alias to one.
 fn second_scale(t: u32, angle: u32, maps: u32, image: u32, channel: u32) {
     for (var i = t; i < AREA; i += 32u) {
         let map = i / 256u;
@@ -154,7 +157,7 @@ fn second_scale(t: u32, angle: u32, maps: u32, image: u32, channel: u32) {
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) t: u32) {
     let angle = group.x;
     let image = group.y;
-    // Row t of the image, in the middle of a square whose opposite edges meet.
+    // Row t of the image, centred in a square whose opposite edges meet.
     for (var column = 0u; column < SIDE; column++) {
         var pixel = 0.0;
         if (t >= 2u && t < 30u && column >= 2u && column < 30u) {

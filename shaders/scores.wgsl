@@ -1,4 +1,4 @@
-// model::reference::logits of the chunk's examples, CLASSES words each, one after the other: what the host reads.
+// model::reference::logits of the chunk's examples, CLASSES consecutive words each, for the host.
 
 override LOGITS: u32;
 

@@ -1,5 +1,5 @@
-// mechanism::denoise::{james_stein, linear}: 1 − release.denoise / ‖noisy‖², at least 0, where the distance is else. One workgroup; 256 partial sums
-// and a tree, so that rounding stays far below the noise.
+// mechanism::denoise::{james_stein, linear}: 1 − release.denoise / ‖noisy‖², at least 0, in place
+// of the distance. One workgroup; 256 partial sums and a tree keep rounding below the noise.
 
 var<workgroup> partial: array<f32, 256>;
 
@@ -20,7 +20,7 @@ fn main(@builtin(local_invocation_index) t: u32) {
     if (t > 0u) {
         return;
     }
-    // What is not finite moves nothing: the first comparison fails for a NaN, the second for an infinity.
+    // A non-finite sum gives 0: the first comparison fails for a NaN, the second for an infinity.
     let all = partial[0];
     var factor = 0u;
     if (all > release.denoise && all < 3.0e38) {

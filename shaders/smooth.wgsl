@@ -1,5 +1,6 @@
-// mechanism::denoise::smooth: a workgroup smooths the weights that a unit of the first layer has for its pixels, as (H x H) times gains, and back.
-// `tails` holds (cos + sin)(2πj/SIDE), then 2 − 2cos(2πk/SIDE).
+// mechanism::denoise::smooth: a workgroup smooths the weights of a unit of the first layer for its
+// pixels: transform (H x H), multiply by gains, transform back. `tails` holds (cos +
+// sin)(2πj/SIDE), then 2 − 2cos(2πk/SIDE).
 
 override SIDE: u32;
 
@@ -7,7 +8,7 @@ const MOST: u32 = 784;
 var<workgroup> plane: array<f32, MOST>;
 var<workgroup> turned: array<f32, MOST>;
 
-// to = the transform of each column of `plane`, as a row.
+// Entry `at` of the columns' transforms of `plane`, one per row.
 fn columns(at: u32) -> f32 {
     let k = at % SIDE;
     let column = at / SIDE;
@@ -28,7 +29,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     for (var at = t; at < area; at += 256u) {
         plane[at] = noisy[first + at];
     }
-    // Rows become columns each time: after two passes, coefficients; after four, the plane again.
+    // Each pass transposes: two passes give coefficients, four the plane again.
     for (var times = 0u; times < 4u; times++) {
         workgroupBarrier();
         for (var at = t; at < area; at += 256u) {

@@ -1,11 +1,11 @@
-// model::scattering::normalise, and the byte of each feature: groups of three channels to mean 0 and variance 1. One workgroup an
-// image.
+// model::scattering::normalise, and the byte of each feature: groups of three channels get mean 0
+// and variance 1. One workgroup per image.
 
 const GROUP: u32 = 3 * CELLS;
 const GROUPS: u32 = 27;
 const FLOOR: f32 = 1e-5;
 const STEPS: f32 = 24.0;
-// What stands for no feature: an input of 0.
+// Byte of a missing feature: an input of 0.
 const NOTHING: u32 = 128;
 const WORDS: u32 = (FEATURES + 3) / 4;
 

@@ -1,4 +1,4 @@
-// model::reference::convolution's zero padding: the image as floats byte / 255 on a field with a border of zeros.
+// Zero padding of model::reference::convolution: the image as floats byte / 255, bordered by zeros.
 
 override PADDED: u32;
 

@@ -1,9 +1,8 @@
-// model::reference::Stage::Pool, backward, then the activation's derivative. The delta takes the activation's
-// place.
+// model::reference::Stage::Pool, backward, then the activation's slope, over the activation.
 
 override CHANNELS: u32;
 override WIDTH: u32;
-// Activations before the pool (overwritten with their deltas), deltas after the pool, and pool.wgsl's codes.
+// Activations before the pool (overwritten with their deltas), deltas after it, pool.wgsl's codes.
 override SOURCE: u32;
 override DELTA: u32;
 override CODES: u32;
@@ -23,7 +22,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     let words = (WIDTH + 5u) / 7u;
     let base = e * STRIDE;
     var delta = 0.0;
-    // The windows that hold this cell, in row-major order; it is their last cell first.
+    // The windows that contain this cell, in row-major order; it is the last cell of the first.
     for (var k = 0u; k < 4u; k++) {
         let up = 1u - k / 2u;
         let left = 1u - k % 2u;

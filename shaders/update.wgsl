@@ -1,8 +1,10 @@
-// The end of mechanism::Algorithm::release where there is a denoiser: what is left of it for each coordinate, then momentum and parameters.
+// The end of mechanism::Algorithm::release with a denoiser: denoises each coordinate, then updates
+// momentum and parameters.
 
 // Coordinates below this were smoothed.
 override SMOOTHED: u32 = 0;
-// Whether the sum is multiplied by what stands for the distance; whether coordinates are moved towards 0.
+// Whether the sum is multiplied by the factor at DISTANCE; whether coordinates are
+// soft-thresholded.
 override SCALED: bool = false;
 override SOFT: bool = false;
 

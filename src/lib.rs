@@ -1,13 +1,13 @@
-//! hushgrad trains a small model to read handwritten digits, with differential privacy, in a browser tab or from a shell.
+//! hushgrad trains a small model to read digits with differential privacy, in a browser or a shell.
 //!
-//! An example's gradient is bounded ([`mechanism`]: clipped to a norm, or clamped by rank into an envelope), the gradients of a sampled lot are
-//! summed, the sum gets noise, and the model moves by it. What each step releases is recorded in a ledger before it runs; the accountant
-//! ([`accounting`], a crate of its own) says from the ledger what the whole training costs: (ε, δ).
+//! Per-example gradients are bounded ([`mechanism`]: clipped, or clamped by rank into an envelope)
+//! and summed over a sampled lot; noise is added, and the model is updated. Each release is first
+//! recorded in a ledger, from which the accountant ([`accounting`]) computes (ε, δ).
 //!
 //! # A private training
 //!
-//! What is set ([`RunConfig`](train::config::RunConfig)) is checked once against the training set ([`Plan`](train::plan::Plan)). A
-//! [`Session`](train::session::Session) then takes the plan's steps on an [`Engine`](engine::Engine).
+//! [`Plan::new`](train::plan::Plan::new) checks a [`RunConfig`](train::config::RunConfig); a
+//! [`Session`](train::session::Session) takes the plan's steps on an [`Engine`](engine::Engine).
 //!
 //! ```
 //! use hushgrad::{
@@ -49,27 +49,27 @@
 //!
 //! # Features
 //!
-//! `gpu` (default) adds the WebGPU engine; `page` (default) adds the page, [`ui`]. Without both, nothing of wgpu or Leptos is compiled.
+//! `gpu` (default) adds wgpu and its engine; `page` (default) adds Leptos and the page, [`ui`].
 //!
 //! # Modules
 //!
-//! | module | what it is | may use |
+//! | module | contents | may use |
 //! | --- | --- | --- |
-//! | [`rng`] | ChaCha20 keyed by the system; a replayable stream, which protects nobody | none of these |
+//! | [`rng`] | ChaCha20 keyed by the system; a replayable stream without privacy | none of these |
 //! | [`accounting`] | the crate `hushgrad-accounting`: noise families, bounds, accountants, ledger | none of these |
 //! | [`data`] | IDX files, synthetic digits, datasets | [`rng`] |
 //! | [`mechanism`] | encode, clip, add noise, denoise: the plain reference on slices | the above |
 //! | [`model`] | architectures and their per-example gradients | the above |
 //! | [`engine`] | one trait; the plain reference, the CPU engine and the WebGPU engine | the above |
 //! | [`train`] | configuration, plan, session, report | the above |
-//! | [`attack`] | attacks that people recognise, on a run's own release: membership, the candidate game, an image from a gradient | the above |
-//! | [`plot`] | charts as plain data and as SVG, for the page and the native tool | the type of a point of [`train`] |
-//! | [`worker`] | the page's threads, and what may be asked of them | the above |
+//! | [`attack`] | known attacks on a run's release: membership, candidate game, gradient inversion | the above |
+//! | [`plot`] | charts as plain data and SVG, for the page and the native tool | [`accounting`], [`train`] |
+//! | [`worker`] | the page's threads and their messages | the above |
 //! | [`ui`] | the page (feature `page`): plain logic everywhere, Leptos in the browser | [`worker`]'s messages, [`plot`], plain data of the rest |
 //!
-//! No module uses one below it in this table. [`rng`], [`data`], [`mechanism`] and [`model`] are the crate `hushgrad-core`, [`engine`] is `hushgrad-engine`,
-//! [`train`] and [`attack`] are `hushgrad-train`: cargo holds the arrows between them. Nothing in [`accounting`] knows a tensor; nothing that computes
-//! gradients knows ε.
+//! No module uses one below it. [`rng`], [`data`], [`mechanism`] and [`model`] are `hushgrad-core`,
+//! [`engine`] is `hushgrad-engine`, [`train`] and [`attack`] are `hushgrad-train`; cargo enforces
+//! this order. [`accounting`] knows no tensors; code that computes gradients knows no ε.
 
 pub use hushgrad_accounting as accounting;
 pub use hushgrad_core::{data, mechanism, model, rng};

@@ -1,4 +1,5 @@
-//! The training loop as the page meets it: messages in, messages out, on the CPU engine with synthetic digits.
+//! The training loop as the page sees it: messages in, messages out, on the CPU engine with
+//! synthetic digits.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -61,25 +62,25 @@ mod refused;
 #[path = "common/adapter.rs"]
 mod adapter;
 
-/// A page that serves files from memory and writes down what it is told.
+/// A page that serves files from memory and records events.
 struct Page {
     events: RefCell<Vec<Event>>,
     files: Vec<(String, Vec<u8>)>,
-    /// What is kept of files is wrong: past it they are what they are.
+    /// Whether cached files are wrong; fetching anew bypasses them.
     stale: Cell<bool>,
-    /// Addresses of what was found sound.
+    /// Addresses of files that were found valid.
     kept: RefCell<Vec<String>>,
-    /// Files arrive one by one, when the test lets them.
+    /// Whether files arrive one by one, when the test lets them.
     slow: Cell<bool>,
     /// Whether the site's server fails.
     down: Cell<bool>,
     waiting: RefCell<VecDeque<oneshot::Sender<()>>>,
     browser: Rc<Browser>,
-    /// Time passes only where a test lets it.
+    /// Whether time passes only if a test lets it.
     patient: Cell<bool>,
-    /// What happens as the next run stands.
+    /// Called when the next run starts.
     at_start: RefCell<Option<Box<dyn FnOnce()>>>,
-    /// What is heard of the next reader before it reads; an error: it cannot be started.
+    /// What the next reader says before it reads; an error if it cannot be started.
     of_reader: RefCell<Vec<Result<Heard, ReaderError>>>,
     spawner: LocalSpawner,
 }
@@ -88,10 +89,10 @@ struct Page {
 #[derive(Default)]
 struct Browser {
     kept: RefCell<Memory>,
-    /// What is said of each write.
+    /// How the store answers.
     says: RefCell<Says>,
     writes: Cell<u32>,
-    /// Runs that are in hand in some tab.
+    /// Runs that are open in some tab.
     locked: RefCell<Vec<String>>,
 }
 
@@ -100,11 +101,11 @@ enum Says {
     #[default]
     Yes,
     No(StoreError),
-    /// It answers after a while, of which a thread that is busy sees nothing but one long pause.
+    /// It answers after a while, which a busy thread sees as one long pause.
     Late,
     /// It never answers.
     Nothing,
-    /// The thread dies as it writes: the block is written, and nobody hears of it.
+    /// The thread dies as it writes: the block is written, and no answer arrives.
     WritesAndFallsSilent,
 }
 
@@ -210,7 +211,7 @@ impl Host for Page {
             turns(1).await;
             hushgrad::data::decode::decode(coded)
         };
-        let told = move |told| drop(tell.unbounded_send(Heard::Told(told)));
+        let told = move |told| drop(tell.unbounded_send(Heard::Message(told)));
         self.spawn(reading::read(taken, decode, told));
         Ok(reader)
     }
@@ -239,7 +240,7 @@ impl Host for Page {
     }
 }
 
-/// Turns of the executor, as a browser's event loop would take.
+/// Waits for turns of the executor, as a browser's event loop would take.
 async fn turns(mut left: u32) {
     std::future::poll_fn(|context| {
         if left == 0 {
@@ -256,9 +257,9 @@ struct Thread {
     pool: LocalPool,
     page: Rc<Page>,
     inbox: UnboundedSender<Message>,
-    /// How many loads were asked for.
+    /// Number of requested loads.
     loads: u32,
-    /// Key of the run that stands.
+    /// Key of the current run.
     key: String,
 }
 
@@ -267,7 +268,7 @@ impl Thread {
         Self::in_browser(Rc::default(), files)
     }
 
-    /// A thread in a browser that others have been in, or are.
+    /// A thread in a browser that other threads use, or have used.
     fn in_browser(browser: Rc<Browser>, files: Vec<(String, Vec<u8>)>) -> Self {
         let pool = LocalPool::new();
         let page = Rc::new(Page {
@@ -289,7 +290,7 @@ impl Thread {
         Self { pool, page, inbox, loads: 0, key: String::new() }
     }
 
-    /// A site's dataset is on its way, and arrives file by file.
+    /// Begins to load a site's dataset, which arrives file by file.
     fn with_slow_site(files: Vec<(String, Vec<u8>)>) -> Self {
         let mut thread = Self::new(files);
         thread.page.slow.set(true);
@@ -298,7 +299,7 @@ impl Thread {
         thread
     }
 
-    /// Digits loaded, and a run at step 0.
+    /// Loads digits, and starts a run at step 0.
     fn with_run(config: RunConfig) -> Self {
         Self::with_run_in(Rc::default(), config)
     }
@@ -316,7 +317,7 @@ impl Thread {
         self.inbox.unbounded_send(Message::Request(request)).unwrap();
     }
 
-    /// Runs until the loop waits for a message, and hands over what it said.
+    /// Runs until the loop waits for a message, and returns its events.
     fn settle(&mut self) -> Vec<Event> {
         self.pool.run_until_stalled();
         let events = self.page.events.take();
@@ -329,8 +330,8 @@ impl Thread {
         events
     }
 
-    /// Nobody hears that a run rests before its last step is reported, nor that it is complete before it is measured: the page takes what it knows then
-    /// for final.
+    /// Checks that no run rests before its last step is reported, nor is complete before it is
+    /// measured: the page then takes what it knows as final.
     fn rests_at_its_last_step(events: &[Event]) {
         let step = |event: &Event| if let Event::Report(report, _) = event { Some(report.step) } else { None };
         for report in
@@ -349,7 +350,7 @@ impl Thread {
         }
     }
 
-    /// A request to go on with a run of this file, which the browser keeps from now on.
+    /// A request to continue the run in this file, which the browser keeps from now on.
     fn continuing(&self, file: Vec<u8>) -> Request {
         let entry = Entry { name: "f".to_owned(), note: String::new(), pinned: false, card: String::new() };
         let record = Record { entry, file: String::from_utf8(file).unwrap(), books: None, reserved: 0 };
@@ -369,14 +370,14 @@ impl Thread {
         self.ask_and_settle(Request::Load { load: self.loads, from })
     }
 
-    /// Which digits pay for privacy.
+    /// Counts which digits pay for privacy.
     fn count(&mut self) -> Counted {
         let events = self.ask_and_settle(Request::Count);
         let Some(Event::Counted(counted)) = events.last() else { panic!("{events:?}") };
         (**counted).clone()
     }
 
-    /// The visitor's files, handed over piece by piece as they are asked for.
+    /// Loads the visitor's files, piece by piece as they are requested.
     fn load_files(&mut self, files: &[(String, Vec<u8>)]) -> Vec<Event> {
         let sizes = files.iter().map(|(name, bytes)| (name.clone(), bytes.len() as u64)).collect();
         let mut events = self.load(own(sizes));
@@ -389,7 +390,7 @@ impl Thread {
         events
     }
 
-    /// The next file arrives.
+    /// Lets the next file arrive.
     fn one_arrives(&mut self) -> Vec<Event> {
         let next = self.page.waiting.borrow_mut().pop_front().unwrap();
         next.send(()).unwrap();
@@ -411,8 +412,8 @@ fn site() -> DataRequest {
     DataRequest::Site { manifest: format!("http://here/data/{MANIFEST}") }
 }
 
-/// What a site with 10,050 training images and 60 test images serves, all of them blank: a manifest and three shards,
-/// which are asked for in the order manifest, training, test, training.
+/// Files of a site with 10,050 training images and 60 test images, all blank: a manifest and three
+/// shards, requested in the order manifest, training, test, training.
 fn shards(name: &str) -> Vec<(String, Vec<u8>)> {
     let folder = std::env::temp_dir().join(format!("hushgrad-agent-{name}-{}", std::process::id()));
     let (pixels, labels) = (vec![0; 10_050 * PIXELS], (0..10_050).map(|i| (i % 10) as u8).collect::<Vec<_>>());
@@ -429,7 +430,7 @@ fn own(files: Vec<(String, u64)>) -> DataRequest {
     DataRequest::Files { reader: "http://here/reader_loader.js".to_owned(), files }
 }
 
-/// A visitor's file that breaks off.
+/// A visitor's file that is cut off.
 fn damaged() -> Vec<(String, Vec<u8>)> {
     vec![("mine-images-idx3-ubyte".to_owned(), vec![0, 0, 8, 3, 0, 0])]
 }
@@ -442,7 +443,7 @@ fn refusals(events: &[Event]) -> Vec<(u32, &str)> {
     events.iter().filter_map(refused).collect()
 }
 
-/// The curves of a run and of its baseline have a beginning.
+/// The curves of a run and of its baseline need a beginning.
 #[test]
 fn the_first_steps_of_a_run_and_of_its_baseline_are_measured() {
     let mut thread = Thread::with_run(short());
@@ -464,7 +465,7 @@ fn the_first_steps_of_a_run_and_of_its_baseline_are_measured() {
 }
 
 #[test]
-fn files_are_asked_for_piece_by_piece_and_not_at_all_where_they_are_too_many_or_too_large() {
+fn files_are_requested_in_pieces_unless_too_many_or_too_large() {
     let mut thread = Thread::with_run(short());
     let sized = |count: u32, size| own((0..count).map(|i| (format!("file-{i}"), size)).collect());
     for (request, says) in [(sized(20, 250_000_000), "20 files were given"), (sized(1, 9 << 30), "file-0 has 9.7 GB")] {
@@ -489,7 +490,7 @@ fn files_are_asked_for_piece_by_piece_and_not_at_all_where_they_are_too_many_or_
         events.iter().any(|event| matches!(event, Event::Loaded { train: 4000..6000, complete: true, .. })),
         "{events:?}"
     );
-    // Bytes that nobody asked for, that cannot be read, and files that others take the place of.
+    // Bytes that were not requested, or cannot be read, and files that others replace.
     assert_eq!(thread.ask_and_settle(Request::Piece { load: 99, bytes: Some(vec![0]) }), vec![]);
     let waiting = thread.load(sized(1, 1_000_000));
     assert!(matches!(waiting[..], [Event::Wanted { file: 0, start: 0, .. }]), "{waiting:?}");
@@ -532,13 +533,13 @@ fn pictures_are_decoded_beside_the_loop() {
     let presumed = |event: &Event| matches!(event, Event::Loaded { remarks, .. } if remarks.iter().any(|said| said.contains("are read off the files, and taken for public")));
     assert!(events.iter().any(presumed), "{events:?}");
 
-    // One that cannot be decoded; what was loaded before stays.
+    // One cannot be decoded; what was loaded before stays.
     let events = thread.load_files(&[("damaged.zip".to_owned(), pictures(60, true))]);
     let [Event::NotLoaded { over: true, sentence, .. }] = &events[events.len() - 1..] else { panic!("{events:?}") };
     assert!(sentence.starts_with("damaged.zip: “pets/dog/059.png” cannot be decoded ("), "{sentence}");
     assert!(!events.iter().any(|event| matches!(event, Event::Loaded { .. })), "{events:?}");
 
-    // Others take the place of those that are being decoded.
+    // Others replace those that are being decoded.
     let zip = pictures(60, false);
     let size = zip.len() as u64;
     let first = thread.load(own(vec![("pets.zip".to_owned(), size)]));
@@ -557,7 +558,7 @@ fn pictures_are_decoded_beside_the_loop() {
 }
 
 #[test]
-fn a_reader_that_does_not_come_or_ends_says_so_and_costs_nothing() {
+fn failed_readers_are_reported_and_cost_nothing() {
     let mut thread = Thread::with_run(short());
     let files = || own(vec![("mine-images".to_owned(), 5_000)]);
     let absent = ReaderError::Absent { reason: "Failed to fetch".to_owned() };
@@ -573,17 +574,17 @@ fn a_reader_that_does_not_come_or_ends_says_so_and_costs_nothing() {
         let events = thread.load(files());
         let [(load, sentence)] = refusals(&events)[..] else { panic!("{events:?}") };
         assert!(load == thread.loads && sentence.starts_with(says), "{sentence}");
-        // It is read no further, even if it should go on.
+        // It is not read further, even if it continues.
         let piece = Request::Piece { load: thread.loads, bytes: Some(vec![0; 1024]) };
         assert_eq!(thread.ask_and_settle(piece), vec![]);
     }
-    // One that comes late is told of, and reads.
+    // A late reader is reported, and reads.
     thread.page.of_reader.replace(vec![Ok(Heard::Late)]);
     let events = thread.load(files());
     let late = |event: &Event| matches!(event, Event::Notice(said) if said.contains("takes long to come"));
     let wanted = |event: &Event| matches!(event, Event::Wanted { file: 0, start: 0, .. });
     assert!(events.len() == 2 && events.iter().any(late) && events.iter().any(wanted), "{events:?}");
-    // Other digits that come in between are those that are used: the files are read no further.
+    // Digits that arrive in between are used: the files are not read further.
     let events = thread.load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 });
     assert!(events.iter().any(|event| matches!(event, Event::Loaded { train: 600, .. })), "{events:?}");
     assert_eq!(thread.ask_and_settle(Request::Piece { load: thread.loads - 1, bytes: Some(vec![0]) }), vec![]);
@@ -600,9 +601,9 @@ fn the_confusion_matrix_counts_every_test_digit_and_agrees_with_the_accuracy() {
     assert_eq!(counted.run.usual.iter().flatten().sum::<u32>(), 700);
     assert_eq!(accuracy(&counted.run.usual, None), report.test_accuracy);
     assert_eq!((counted.run.turned, counted.open), (None, None));
-    // Of the last step, which was taken apart.
+    // Of the last step, which was traced.
     assert_eq!(counted.pulls.map(|(step, _)| step), Some(40));
-    // All that are misread or as many as are shown, the surest first, and each as it was drawn.
+    // All misread ones, or as many as are shown, the surest first, each as it was drawn.
     let wrong = 700 - (0..10).map(|digit| counted.run.usual[digit][digit]).sum::<u32>();
     assert_eq!(counted.misread.len(), MISREAD.min(wrong as usize));
     assert!(counted.misread.is_sorted_by(|a, b| a.sure >= b.sure));
@@ -642,7 +643,8 @@ fn the_twin_and_the_digits_of_a_looked_at_step_are_counted_beside_the_run() {
     assert_eq!((counted.run.step, counted.open, counted.pulls), (0, None, None));
 }
 
-/// The same images are turned here as by the native tool, before anything else; what the page says of ε is what it says without them.
+/// Images are turned here as by the native tool, before anything else; the page's ε is the same as
+/// without a minority.
 #[test]
 fn a_minority_is_trained_on_as_any_session_trains_on_it_at_the_same_epsilon() {
     let config = RunConfig { minority: Minority::Turned, replay: Some(5), ..short() };
@@ -661,7 +663,7 @@ fn a_minority_is_trained_on_as_any_session_trains_on_it_at_the_same_epsilon() {
     };
     assert!(alone(config.clone()) == *parameters);
     assert!(alone(RunConfig { minority: Minority::None, ..config.clone() }) != *parameters);
-    // Both groups are counted, of the run and of its twin, and the twin has the same minority.
+    // Both groups are counted, for the run and its twin, which has the same minority.
     thread.ask_and_settle(Request::TrainBaseline);
     let counted = thread.count();
     assert_eq!(accuracy(&counted.run.usual, None), report.test_accuracy);
@@ -669,7 +671,7 @@ fn a_minority_is_trained_on_as_any_session_trains_on_it_at_the_same_epsilon() {
         assert_eq!(counts.turned.as_ref().unwrap().iter().flatten().sum::<u32>(), 700);
         assert!(accuracy(counts.turned.as_ref().unwrap(), None) < accuracy(&counts.usual, None));
     }
-    // What is released costs the same, and the digits are the same people's.
+    // The cost and the ledger are the same.
     let bound = |minority| {
         let mut thread = Thread::with_run(RunConfig { minority, ..short() });
         let Privacy::Bounded(bound) = Thread::last_report(&thread.ask_and_settle(Request::Play)).privacy else {
@@ -726,7 +728,7 @@ fn a_twin_without_privacy_trains_beside_the_run_and_leaves_it_alone() {
 fn a_twin_that_cannot_be_trained_is_called_off() {
     let mut thread = Thread::new(Vec::new());
     assert_eq!(thread.ask_and_settle(Request::TrainBaseline), [Event::NoBaseline], "there is no run yet");
-    // The twin's rate is the product of both, which is too small for an f32.
+    // The twin's rate is the product of both, too small for an f32.
     let tiny = RunConfig { learning_rate: 1e-30, encoder: EncoderSpec::Clip { norm: 1e-9 }, ..short() };
     let mut thread = Thread::with_run(tiny);
     let events = thread.ask_and_settle(Request::TrainBaseline);
@@ -775,7 +777,7 @@ fn one_step_is_one_step_and_a_reset_spends_nothing() {
     assert_eq!((report.step, epsilon(&report)), (0, 0.0));
 }
 
-/// What stands on the stage beside the numbers of a run's end is the run's end.
+/// The stage shows the same step as the numbers of the run's end.
 #[test]
 fn the_last_planned_step_is_taken_apart_where_lots_are_shown() {
     let lots_of = |events: &[Event]| -> Vec<u64> {
@@ -792,7 +794,7 @@ fn the_last_planned_step_is_taken_apart_where_lots_are_shown() {
         let events = thread.ask_and_settle(Request::Play);
         assert_eq!(lots_of(&events), if lots { vec![12] } else { vec![] });
         assert!(Thread::last_report(&events).complete);
-        // A single step is taken apart for all, and its digits are told to who shows them.
+        // A single step is traced for all, but its digits go only to those who show them.
         thread.ask_and_settle(Request::Reset);
         let events = thread.ask_and_settle(Request::StepOnce);
         assert!(events.iter().any(|e| matches!(e, Event::Snapshot { step: 1, .. })), "{events:?}");
@@ -804,7 +806,7 @@ fn the_last_planned_step_is_taken_apart_where_lots_are_shown() {
 fn a_pause_freezes_step_and_epsilon() {
     let mut thread = Thread::with_run(RunConfig { steps: None, ..short() });
     thread.ask(Request::Play);
-    // Some turns of play, then a pause that arrives in mid-run.
+    // Some turns of play, then a pause in mid-run.
     thread.pool.run_until(turns(20));
     let events = thread.ask_and_settle(Request::Pause);
     let report = Thread::last_report(&events);
@@ -815,7 +817,7 @@ fn a_pause_freezes_step_and_epsilon() {
 }
 
 #[test]
-fn what_is_refused_is_named_and_changes_nothing() {
+fn refusals_name_the_field_and_change_nothing() {
     let mut thread = Thread::with_run(short());
     thread.ask_and_settle(Request::StepOnce);
     let gaussian = |sigma| Some(NoiseSpec::Gaussian { sigma });
@@ -856,7 +858,7 @@ fn what_is_refused_is_named_and_changes_nothing() {
 }
 
 #[test]
-fn without_noise_or_bound_or_secrecy_there_is_no_number() {
+fn no_epsilon_without_noise_bound_or_secrecy() {
     let runs = [
         RunConfig { noise: None, ..short() },
         RunConfig { encoder: EncoderSpec::None, ..short() },
@@ -940,13 +942,13 @@ fn a_refused_file_leaves_the_load_that_is_under_way_alone() {
         if before == 3 {
             assert_eq!(started(&events).train, 10_050, "the run at step 0 takes the fuller data");
         }
-        // Nothing is on its way any more, so a run could be continued: it is the file that is refused.
+        // Nothing is loading, so a run could be continued: it is the file that is refused.
         let events = thread.ask_and_settle(thread.continuing(b"nothing".to_vec()));
         assert!(Thread::problems(&events)[0].sentence.contains("no run file"), "{events:?}");
     }
 }
 
-/// On a part of the digits each would be drawn more often, for as long as the run lasts.
+/// On a part of the digits each would be drawn more often, as long as the run lasts.
 #[test]
 fn the_first_step_waits_for_all_digits() {
     let files = shards("patience");
@@ -966,7 +968,7 @@ fn the_first_step_waits_for_all_digits() {
             assert!(events.iter().any(stepped), "{request:?}: {events:?}");
             assert_eq!(started(&events).train, train);
         }
-        // Who changes their mind waits for nothing.
+        // A pause cancels the wait.
         let mut thread = Thread::with_slow_site(files.clone());
         (0..3).for_each(|_| drop(thread.one_arrives()));
         thread.ask_and_settle(Request::Start { config: Box::new(short()), broken: None });
@@ -978,7 +980,7 @@ fn the_first_step_waits_for_all_digits() {
 }
 
 #[test]
-fn an_overtaken_load_is_not_heard() {
+fn a_superseded_load_sends_no_events() {
     let whole = shards("overtaken");
     let without_the_last = whole.iter().filter(|(name, _)| !name.starts_with("train-01")).cloned().collect();
     for files in [whole, without_the_last] {
@@ -1007,7 +1009,7 @@ fn a_missing_shard_is_named_and_the_load_goes_on() {
 }
 
 #[test]
-fn what_came_wrong_is_fetched_past_what_was_kept_and_only_sound_files_are_kept() {
+fn wrong_cached_files_are_fetched_anew_and_only_valid_ones_kept() {
     let files = shards("stale");
     let all = files.len();
     let mut thread = Thread::new(files);
@@ -1031,7 +1033,7 @@ fn what_came_wrong_is_fetched_past_what_was_kept_and_only_sound_files_are_kept()
 }
 
 #[test]
-fn a_drawing_that_is_no_picture_is_refused() {
+fn invalid_drawings_are_refused() {
     let mut thread = Thread::with_run(short());
     for pixels in [vec![0.0; 783], vec![f32::NAN; 784], vec![2.0; 784]] {
         assert_eq!(Thread::problems(&thread.ask_and_settle(Request::Predict { pixels })).len(), 1);
@@ -1041,7 +1043,7 @@ fn a_drawing_that_is_no_picture_is_refused() {
     assert!((classes.iter().sum::<f32>() - 1.0).abs() < 1e-5);
 }
 
-/// The run that stands, a step further, as a file.
+/// Takes a step and exports the current run as a file.
 fn save(thread: &mut Thread) -> Vec<u8> {
     thread.ask_and_settle(Request::StepOnce);
     let events = thread.ask_and_settle(Request::ExportRun { key: thread.key.clone() });
@@ -1055,7 +1057,7 @@ fn started(events: &[Event]) -> &RunInfo {
 }
 
 #[test]
-fn a_continued_run_is_the_run_that_never_stopped() {
+fn a_continued_run_equals_an_uninterrupted_one() {
     let config = RunConfig { replay: Some(7), momentum: 0.9, ..short() };
     let end = |thread: &mut Thread| {
         let report = Thread::last_report(&thread.ask_and_settle(Request::Play));
@@ -1093,24 +1095,24 @@ fn the_ledger_of_a_continued_run_holds_what_was_released_before() {
     let again = rdp::epsilon_of(&ledger, 1e-5).unwrap().improved.epsilon;
     assert!((again - epsilon(&report)).abs() <= 1e-9);
 
-    // On fewer digits each is drawn more often: another release, and both count.
+    // With fewer digits each is drawn more often: another release, and both count.
     other.load(DataRequest::Synthetic { seed: 2, train: 300, test: 100 });
     let events = other.ask_and_settle(other.continuing(file.clone()));
     assert!(events.iter().any(|e| matches!(e, Event::Notice(text) if text.contains("600 images"))), "{events:?}");
     let other_report = Thread::last_report(&other.ask_and_settle(Request::StepOnce));
     assert!(epsilon(&other_report) > epsilon(&report));
-    // The plan knows of the second release alone: nothing may be priced by it.
+    // The plan knows only the second release: nothing may be priced by it.
     let events = other.ask_and_settle(Request::ExportLedger);
     let [Event::Ledger(json)] = &events[..] else { panic!("{events:?}") };
     assert_eq!(Ledger::from_json(json).unwrap().releases().len(), 2);
 
-    // What is refused leaves the run that stands alone.
+    // A refused file leaves the current run alone.
     let damaged = other.continuing(file[..file.len() / 2].to_vec());
     assert_eq!(Thread::problems(&other.ask_and_settle(damaged)).len(), 1);
     assert_eq!(Thread::last_report(&other.ask_and_settle(Request::StepOnce)).step, 3);
 }
 
-/// Its partition is in no file, so the epoch that was open is paid for, and the books begin the next.
+/// The partition is in no file, so the open epoch is paid for, and the books begin the next.
 #[test]
 fn a_shuffled_run_that_is_continued_begins_an_epoch() {
     let config = RunConfig { sampling: SamplingPolicy::Shuffled, ..short() };
@@ -1120,12 +1122,12 @@ fn a_shuffled_run_that_is_continued_begins_an_epoch() {
     let mut other = Thread::with_run(short());
     other.ask_and_settle(other.continuing(file));
     let again = RunFile::from_json("f", &save(&mut other)).unwrap();
-    // Ten batches of 60 in 600: nine that nobody drew, and the first of the next epoch.
+    // Ten batches of 60 in 600: nine that were not drawn, and the first of the next epoch.
     assert_eq!((again.run.report.step, again.ledger.as_ref().map(Ledger::steps)), (2, Some(11)));
     assert!(epsilon(&again.run.report) > one);
 }
 
-/// Groups and the noise of its last steps are in no file: a new sequence begins, and both are paid for.
+/// Groups and recent noise are in no file: a new sequence begins, and both are paid for.
 #[test]
 fn a_run_with_correlated_noise_that_is_continued_begins_a_sequence() {
     let config = RunConfig { bands: 4, ..short() };
@@ -1139,14 +1141,14 @@ fn a_run_with_correlated_noise_that_is_continued_begins_a_sequence() {
     let mut other = Thread::with_run(short());
     assert_eq!(epsilon(&Thread::last_report(&other.ask_and_settle(other.continuing(file)))), two);
     let again = RunFile::from_json("f", &save(&mut other)).unwrap();
-    // Two steps of a cycle of four that was given up, and the first of the next.
+    // An abandoned cycle of four, of which two steps were taken, and the first of the next.
     assert_eq!((again.run.report.step, again.ledger.as_ref().map(Ledger::steps)), (3, Some(5)));
     assert!(epsilon(&again.run.report) > two);
 }
 
-/// What a step drew is for the screen: the page hears of it beside the report, and no file holds it.
+/// Sampled values are for the screen: the page gets them beside the report, and no file holds them.
 #[test]
-fn what_was_drawn_is_told_to_the_page_and_not_to_a_file() {
+fn sampled_values_reach_the_page_but_no_file() {
     let mut thread = Thread::with_run(short());
     let events = thread.ask_and_settle(Request::StepOnce);
     let drawn = events.iter().rev().find_map(|e| if let Event::Report(_, t) = e { Some(*t) } else { None }).unwrap();
@@ -1156,10 +1158,10 @@ fn what_was_drawn_is_told_to_the_page_and_not_to_a_file() {
     for secret in ["lot-size", "examples-per-second", "non-finite"] {
         assert!(!text.contains(secret), "{secret}");
     }
-    // Public digits are said to be so.
+    // Public digits are marked as such.
     let report = RunFile::from_json("f", &file).unwrap().run.report;
     assert_eq!(report.test_set, Some(hushgrad::data::TestSet::Public));
-    // Two digits of the seconds: the others would tell how large lots were.
+    // Two digits of the seconds: more would reveal how large lots were.
     let seconds = format!("{:e}", report.training_seconds);
     assert!(seconds.split('e').next().unwrap().len() <= 3, "{seconds}");
     let events = thread.ask_and_settle(thread.continuing(file));
@@ -1186,7 +1188,7 @@ fn every_message_survives_postcard() {
     assert_eq!(postcard::from_bytes::<Request>(&bytes).unwrap(), request);
 }
 
-/// Where WebGPU was asked for and something is off: the CPU computes, and the page hears why.
+/// If WebGPU was requested and something is wrong, the CPU computes, and the page is told why.
 #[cfg(feature = "gpu")]
 mod off_the_gpu {
     use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -1201,10 +1203,10 @@ mod off_the_gpu {
 
     use super::*;
 
-    /// The device is the process's: one test at a time has it.
+    /// The device is the process's: one test at a time uses it.
     static DEVICE: Mutex<()> = Mutex::new(());
 
-    /// The backend is chosen, and digits are loaded; `None` where there is no adapter.
+    /// Opens the backend and loads digits; `None` without an adapter.
     fn opened() -> Option<(MutexGuard<'static, ()>, Gpu, Thread)> {
         opened_for(BackendChoice::Gpu)
     }
@@ -1222,12 +1224,12 @@ mod off_the_gpu {
 
     fn lose(gpu: &Gpu) {
         gpu.device().destroy();
-        // Natively nothing tells of a loss but waiting for the device; whether the wait failed does not matter.
+        // Natively a loss shows only on waiting for the device, whether the wait fails or not.
         let _ = gpu.device().poll(wgpu::PollType::wait_indefinitely());
         assert!(gpu.check().is_err());
     }
 
-    /// Why the CPU computes, as the page was told last.
+    /// Why the CPU computes, as last reported.
     fn told(events: &[Event]) -> &Fallback {
         let told = events.iter().rev().find_map(|event| match event {
             Event::Opened { engine, fallback: Some(fallback) } if engine.backend == Backend::Cpu => Some(fallback),
@@ -1241,7 +1243,7 @@ mod off_the_gpu {
     }
 
     #[test]
-    fn a_device_that_is_lost_while_nothing_plays_refuses_no_run() {
+    fn runs_start_after_an_idle_device_is_lost() {
         let louder = RunConfig { noise: Some(NoiseSpec::Gaussian { sigma: 2.0 }), ..short() };
         for case in ["first run", "reset", "other settings", "other digits", "continued run"] {
             let Some((_alone, gpu, mut thread)) = opened() else { return };
@@ -1297,7 +1299,7 @@ mod off_the_gpu {
     }
 
     #[test]
-    fn a_device_that_is_lost_forgets_no_step_that_was_shown() {
+    fn a_lost_device_forgets_no_shown_step() {
         let begin = || {
             let (alone, gpu, mut thread) = opened()?;
             thread.ask_and_settle(Request::Start { config: Box::new(books::endless()), broken: None });
@@ -1320,7 +1322,7 @@ mod off_the_gpu {
     }
 
     #[test]
-    fn of_two_engines_the_faster_one_trains_and_who_names_one_is_obeyed() {
+    fn the_faster_engine_trains_unless_one_is_named() {
         {
             let Some((_alone, _, mut thread)) = opened() else { return };
             let events = thread.ask_and_settle(Request::Start { config: Box::new(short()), broken: None });
@@ -1333,12 +1335,13 @@ mod off_the_gpu {
         assert!(timed.cpu > 0.0 && timed.gpu > 0.0 && timed.cpu.max(timed.gpu) < 1e4, "{timed:?}");
         let faster = if timed.cpu < timed.gpu { Backend::Cpu } else { Backend::Gpu };
         assert_eq!(started(&events).engine.backend, faster, "{timed:?}");
-        // Nothing was released by it, and what was timed once is known.
+        // Timing released nothing, and its result is remembered.
         assert!(Thread::problems(&events).is_empty() && notice(&events).is_none(), "{events:?}");
         assert_eq!(Thread::last_report(&thread.ask_and_settle(Request::StepOnce)).step, 1);
         let events = thread.ask_and_settle(start());
         assert_eq!((started(&events).engine.backend, times(&events)), (faster, vec![]));
-        // Another kind of step is timed by itself; one that WebGPU does not take is the CPU's, and is not.
+        // Another kind of step is timed, too; one that WebGPU does not support runs on the CPU
+        // untimed.
         let larger = RunConfig { model: Architecture::Mlp, ..short() };
         let events = thread.ask_and_settle(Request::Start { config: Box::new(larger), broken: None });
         assert!(matches!(times(&events)[..], [Some(other)] if other != timed), "{events:?}");
@@ -1348,7 +1351,7 @@ mod off_the_gpu {
         assert!(told(&events).reason.contains("augmentation"), "{events:?}");
     }
 
-    /// Before its first evaluation, too: then the state that it was continued with is all there is.
+    /// Also before its first evaluation: then there is only the state that it was continued with.
     #[test]
     fn a_continued_run_whose_device_is_lost_at_once_keeps_its_parameters() {
         let Some((_alone, gpu, mut thread)) = opened() else { return };
@@ -1376,7 +1379,7 @@ mod off_the_gpu {
             file.resize(file.len() + count * bytes, 0);
             (name.to_owned(), file)
         };
-        // More bytes of images than this program takes of any device.
+        // More bytes of images than this program uses on any device.
         let files = vec![
             file("train-images", Kind::Images, 330_000, PIXELS),
             file("train-labels", Kind::Labels, 330_000, 1),

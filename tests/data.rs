@@ -1,4 +1,4 @@
-//! Data: every way in which a file can be wrong, what a drop of files becomes, and MNIST where it is found.
+//! Data: all ways in which a file can be wrong, the sorting of dropped files, MNIST if present.
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 use std::{io::Write, path::PathBuf};
@@ -82,7 +82,7 @@ fn a_wrong_header_names_its_field() {
     assert_eq!(fault(&with(images(1), 8, &[0, 0, 0, 0])), Fault::Size { field: Field::Rows, found: 0 });
     assert_eq!(fault(&idx::header_of(&[1, 8, 8, 2])), Fault::Colours { found: 2 });
     assert_eq!(fault(&idx::header_of(&[500_000, 64, 64, 3])), Fault::TooLarge { bytes: 6_144_000_000 });
-    // As square images they would be.
+    // As square images they would be too large.
     assert_eq!(fault(&idx::header_of(&[500_000, 1, 64])), Fault::TooLarge { bytes: 2_048_000_000 });
     assert_eq!(fault(&with(images(1), 12, &[0, 1, 0, 0])), Fault::Size { field: Field::Columns, found: 65536 });
 
@@ -137,7 +137,7 @@ fn damaged_gzip_is_not_taken_for_data() {
 }
 
 #[test]
-fn claims_cost_no_memory() {
+fn declared_sizes_allocate_no_memory() {
     // The count alone would need 3.4 TB; 32-bit arithmetic would overflow.
     assert_eq!(fault(&with(images(1), 4, &[0xff; 4])), Fault::TooMany { found: u32::MAX });
     let most = idx::MAX_EXAMPLES;
@@ -145,8 +145,8 @@ fn claims_cost_no_memory() {
     let expected = 16 + u64::from(most) * PIXELS as u64;
     let claim = with(images(1), 4, &most.to_be_bytes());
     assert_eq!(fault(&claim), Fault::Truncated { found: 16 + PIXELS as u64, expected });
-    // A bomb: 64 MB of zeros behind a header that declares one image. Unpacking stops at the first byte too many: three quarters of the file may
-    // be missing, and nobody notices.
+    // A bomb: 64 MB of zeros after a header that declares one image. Unpacking stops at the first
+    // excess byte: three quarters of the file may be missing unnoticed.
     let bomb = gzip(&[images(1), vec![0; 64 << 20]].concat());
     assert!(bomb.len() < 400_000);
     let expected = images(1).len() as u64;
@@ -180,7 +180,7 @@ fn sentences_name_file_field_found_and_expected() {
 }
 
 #[test]
-fn a_drop_sorts_itself_out() {
+fn dropped_files_are_sorted_by_role() {
     let named = |name: &str, bytes: Vec<u8>| (name.to_owned(), bytes);
     let all = [
         named("t10k-labels-idx1-ubyte.gz", gzip(&labels(20))),
@@ -192,17 +192,17 @@ fn a_drop_sorts_itself_out() {
     assert_eq!((digits.train.len(), digits.test.len()), (60, 20));
     assert_eq!((digits.source, digits.test_set), (Source::Visitor, TestSet::Visitor));
 
-    // Without telling names the larger pair is for training.
+    // If the names say nothing, the larger pair is for training.
     let plain = [named("a", images(20)), named("b", labels(20)), named("c", labels(60)), named("d", images(60))];
     let digits = visitor::assemble(&plain).unwrap();
     assert_eq!((digits.train.len(), digits.test.len()), (60, 20));
 
-    // One pair: about one example in six is held out, and said to be the visitor's own.
+    // One pair: about one example in six is held out, and marked as the visitor's own.
     let digits = visitor::assemble(&[named("x", images(60)), named("y", labels(60))]).unwrap();
     assert_eq!((digits.train.len() + digits.test.len(), digits.test_set), (60, TestSet::HeldOut));
     assert!((4..=20).contains(&digits.test.len()), "{}", digits.test.len());
     assert!(digits.test_set.caution().unwrap().contains("ε does not cover"));
-    // Each example is in one of the two, in its order: no two of them are alike.
+    // Each example is in one of the two parts, in order: no two examples are alike.
     let (mut train, mut test) = (examples(&digits.train).into_iter(), examples(&digits.test).into_iter());
     let (mut next, mut held) = (train.next(), test.next());
     for (i, pixels) in images(60)[16..].chunks(PIXELS).enumerate() {
@@ -217,12 +217,12 @@ fn a_drop_sorts_itself_out() {
     assert_eq!((next, held), (None, None));
 }
 
-/// Pixels and label of each.
+/// Pixels and label of each example.
 fn examples(data: &Dataset) -> Vec<(Vec<u8>, u8)> {
     (0..data.len()).map(|i| (data.image(i).to_vec(), data.labels[i])).collect()
 }
 
-/// The visitor's file of these examples: trained on, and held out; `None` where it is refused.
+/// The parts of a visitor's file, for training and held out; `None` if it is refused.
 type Halves = Option<[Vec<(Vec<u8>, u8)>; 2]>;
 
 fn halves(file: &[(Vec<u8>, u8)]) -> Halves {
@@ -240,7 +240,7 @@ fn halves(file: &[(Vec<u8>, u8)]) -> Halves {
     }
 }
 
-/// A file of so many images, of `kinds` that differ; labels 0 to 9 but for `absent`.
+/// A file of `count` images, at most `kinds` of them different; labels 0 to 9 except `absent`.
 fn visitor_file(seed: u64, count: usize, kinds: u64, absent: u8) -> Vec<(Vec<u8>, u8)> {
     let mut state = seed;
     let mut next = || {
@@ -258,7 +258,8 @@ fn visitor_file(seed: u64, count: usize, kinds: u64, absent: u8) -> Vec<(Vec<u8>
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// What ε says of a training set it says of the file: one image less in the file is at most one image less in one of the two parts, and nothing else.
+    /// ε of a training set holds for the file: one image less in the file is at most one image less
+    /// in one of the two parts, and changes nothing else.
     #[test]
     fn one_image_less_in_a_file_is_one_less_in_one_part(
         seed: u64, count in 1usize..90, kinds in 1u64..2000, absent in 0u8..10, at: prop::sample::Index,
@@ -270,7 +271,7 @@ proptest! {
             let (pixels, labels): (Vec<_>, Vec<u8>) = file.iter().cloned().unzip();
             let (train, test) = Dataset::new("a file", pixels.concat(), labels).hold_out_by_coin(visitor::HOLD_OUT);
             let parts = [examples(&train), examples(&test)];
-            // As it is dropped, where it is not refused.
+            // As when dropped, unless it is refused.
             if !file.is_empty() && let Some(halves) = halves(file) {
                 assert_eq!(halves, parts);
             }
@@ -291,7 +292,7 @@ proptest! {
 
 #[test]
 fn files_of_few_or_equal_images_are_split_or_refused() {
-    // Any number of one image is on one side.
+    // All copies of one image are on one side.
     for count in [6, 100] {
         assert_eq!(halves(&vec![(vec![9; PIXELS], 3); count]), None);
     }
@@ -307,15 +308,15 @@ fn files_of_few_or_equal_images_are_split_or_refused() {
         }
     }
     assert!(split > 0 && refused >= 5, "{split} {refused}");
-    // Of many about one in six, and of each image all copies or none.
+    // Of many images about one in six, and of each image all copies or none.
     let [train, test] = halves(&all(6000)).unwrap();
     assert!((800..1200).contains(&test.len()), "{}", test.len());
     assert!(test.iter().take(50).all(|held| !train.contains(held)));
 }
 
 #[test]
-fn what_is_held_out_is_spread_over_the_file_and_follows_no_period() {
-    // An image that tells its place.
+fn held_out_images_are_spread_over_the_file_without_a_period() {
+    // Images that show their place.
     let place = |i: usize| [&[(i >> 8) as u8, i as u8], &[0; PIXELS - 2][..]].concat();
     let whole = Dataset::new("places", (0..1205).flat_map(place).collect::<Vec<_>>(), vec![3; 1205]);
     let places = |part: &Dataset| -> Vec<usize> {
@@ -329,8 +330,8 @@ fn what_is_held_out_is_spread_over_the_file_and_follows_no_period() {
     assert!(others.is_sorted());
     all.sort_unstable();
     assert_eq!(all, (0..1205).collect::<Vec<_>>());
-    // By any period that divides the distance, and by any that does not, it takes no more of one place than chance would:
-    // six standard deviations, of a draw that is always the same.
+    // Whatever the period, whether it divides the distance or not, no more of one place is held out
+    // than by chance: six standard deviations, of a draw that is always the same.
     for period in 2usize..=12 {
         for rest in 0..period {
             let (count, share) = (held.iter().filter(|place| *place % period == rest).count(), 1.0 / period as f64);
@@ -392,7 +393,7 @@ proptest! {
     /// Whatever the bytes, reading ends with data of the declared size or with a fault.
     #[test]
     fn no_bytes_break_the_reader(mut bytes in prop::collection::vec(any::<u8>(), 0..4000), shape in 0..4u8) {
-        // Half of the cases begin as files do, so that they get past the first field.
+        // Most cases begin as files do, so that they get past the first field.
         let start = match shape {
             0 => vec![],
             1 => idx::header(Kind::Images, 2),
@@ -408,7 +409,7 @@ proptest! {
         }
     }
 
-    /// One flipped byte in a gzip file is noticed or harmless, never other data.
+    /// One flipped byte in a gzip file is detected or harmless, never other data.
     #[test]
     fn gzip_never_yields_other_data(at in 0usize..4000, flip in 1u8..) {
         let whole = images(5);
@@ -448,7 +449,7 @@ fn idx_files_of_any_size_say_what_they_are_of() {
     assert_eq!(of(&[60, 64, 64, 1], 4), ("64×64 grey".to_owned(), 5));
 }
 
-/// An empty folder of this test's own.
+/// An empty folder for this test.
 fn folder(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&folder);
@@ -457,7 +458,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 #[test]
-fn places_come_in_the_promised_order() {
+fn mnist_folders_are_searched_in_order() {
     let env = |key: &str| match key {
         "MNIST_DIR" => Some("/m".into()),
         "XDG_CACHE_HOME" => Some("/x".into()),
@@ -498,7 +499,7 @@ fn a_folder_without_mnist_is_reported_with_the_reason() {
     // MNIST_DIR is binding: the cache is not tried after it.
     let error = mnist::locate_in(vec![place(Why::MnistDir, &empty), place(Why::Cache, &other)]).unwrap_err();
     assert!(matches!(error, mnist::MnistError::MnistDir { .. }), "{error}");
-    // The same folder is good data of its own.
+    // The same folder is valid as a user's own data.
     let digits = own_files::load(&other).unwrap();
     assert_eq!((digits.train.len(), digits.test.len(), digits.source), (9, 9, Source::Visitor));
     assert!(matches!(own_files::load(&empty), Err(mnist::FolderError::NoFiles)));
@@ -521,7 +522,7 @@ fn mnist_is_found_whole_where_the_machine_has_it() {
     }
 }
 
-/// Share of `data` whose nearest centroid of `from` is its own digit's.
+/// Share of `data` whose nearest centroid of `from` is that of its own digit.
 fn right_by_centroids(from: &Dataset, data: &Dataset) -> f64 {
     let mut centroids = vec![(0.0, vec![0.0; PIXELS]); 10];
     for (i, &label) in from.labels.iter().enumerate() {
@@ -540,10 +541,10 @@ fn right_by_centroids(from: &Dataset, data: &Dataset) -> f64 {
     right as f64 / data.len() as f64
 }
 
-/// Training images of MNIST on odd places are easier than those on even ones, and the last ones easier than the others: what
-/// is held out must be neither.
+/// MNIST's training images at odd places are easier than those at even ones, and the last ones
+/// easier than the others: held-out images must be neither.
 #[test]
-fn what_is_held_out_of_mnist_is_as_hard_as_the_rest() {
+fn held_out_mnist_images_are_as_hard_as_the_rest() {
     let Ok(found) = mnist::locate() else {
         println!("MNIST is not on this machine: how hard its held-out images are is not checked here");
         return;
@@ -633,10 +634,10 @@ fn a_missing_or_damaged_shard_is_named_and_the_rest_is_kept() {
     assert_eq!(files.len(), 4, "each shard is asked for once");
     assert!(!assembler.is_complete());
     assert_eq!(assembler.digits().unwrap().train.len(), 10_000);
-    // Another try at the same file mends it.
+    // Another try at the same file repairs it.
     assembler.take(&files[2], &std::fs::read(folder.join(&files[2])).unwrap()).unwrap();
     assert_eq!(assembler.digits().unwrap().train.len(), 20_000);
-    // A page in the shard's place, as some servers answer, and a shard under another's name.
+    // A page instead of a shard, as some servers answer, and a shard under another's name.
     let page = assembler.take(&files[3], b"<html>").unwrap_err();
     assert!(matches!(page, ShardError::Damaged { fault: Fault::Truncated { found: 6, .. }, .. }));
     let swapped = std::fs::read(folder.join(&files[0])).unwrap();
@@ -681,7 +682,7 @@ fn a_manifest_that_lies_is_refused() {
 }
 
 #[test]
-fn mnist_in_shards_is_known_for_mnist() {
+fn mnist_shards_are_recognised() {
     let Ok(found) = mnist::locate() else {
         return println!("MNIST is not on this machine: its shards are not checked here");
     };
@@ -701,7 +702,7 @@ fn mnist_in_shards_is_known_for_mnist() {
     assert!(digits.train == found.digits.train.slice(0..10_000) && digits.test == found.digits.test);
 }
 
-/// FNV-1a, to pin what a seed draws.
+/// FNV-1a, to pin the digits of a seed.
 fn fingerprint(data: &Dataset) -> u64 {
     let bytes = data.images.iter().chain(data.labels.iter());
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
@@ -716,12 +717,12 @@ fn a_seed_draws_the_same_digits_in_any_pieces() {
     let digits = synthetic::digits(11, 300, 50);
     assert!(digits.train == whole && digits.test == synthetic::dataset(11, synthetic::TEST_START, 50));
     assert_eq!((digits.source, digits.test_set), (Source::Synthetic, TestSet::Public));
-    // The same on every machine and target: change this only together with the way digits are drawn.
+    // The same on every machine and target: change this only with the way digits are drawn.
     assert_eq!(fingerprint(&whole), 0xd050_6764_1eb5_ee1d);
 }
 
 #[test]
-fn drawn_digits_lie_as_mnists_do() {
+fn synthetic_digits_are_centred_and_scaled_like_mnist() {
     let data = synthetic::dataset(5, 0, 4000);
     let mut counts = [0; 10];
     for i in 0..data.len() {

@@ -1,6 +1,6 @@
-//! The property suite (`common/suite.rs`) over this package's engines, and what is true of one of them alone.
+//! The property suite (`common/suite.rs`) on this package's engines, and properties of single ones.
 //!
-//! An engine joins by a line at the end, with a function that makes it.
+//! To add an engine, add a line at the end with a function that makes it.
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
@@ -50,8 +50,8 @@ fn every_model_has_both_engines() {
     }
 }
 
-/// Features that the device computes, in pieces and for an evaluation: a byte in some hundred is another than the CPU's, by one step of 24 for a
-/// deviation.
+/// Features that the device computes, in pieces and for an evaluation: one byte in some hundred
+/// differs from the CPU's, by one step of 24 for a standard deviation.
 #[cfg(feature = "gpu")]
 #[test]
 fn a_device_computes_features_itself() {
@@ -79,7 +79,7 @@ fn a_device_computes_features_itself() {
     assert_eq!(ours.len(), EXAMPLES);
 }
 
-/// In pieces or at once, for one engine or two: the same features, and none of images that are not there any more.
+/// In pieces or at once, for one engine or two, features are the same, and only for their images.
 #[test]
 fn features_are_computed_once_and_belong_to_their_images() {
     const EACH: usize = hushgrad::model::scattering::FEATURES;
@@ -110,7 +110,8 @@ fn features_are_computed_once_and_belong_to_their_images() {
     assert!(relative_difference(&minus(&ours, &start), &minus(&theirs, &start)) < 1e-4);
 }
 
-/// Layers on fixed features, of digits and of colours, moved and at rest: each engine that takes them steps as the reference does.
+/// Layers on fixed features, of digits and of colour images, shifted or not: each engine that
+/// supports them steps as the reference does.
 #[test]
 fn layers_on_features_take_the_same_step() {
     let colours = colour::dataset(4, 0, 12);
@@ -149,7 +150,7 @@ fn layers_on_features_take_the_same_step() {
             assert!(refused.unwrap_err().to_string().contains("fixed features"), "{list}");
         }
     }
-    // Features of another kind take the place of those that are there.
+    // Features of another kind replace those that are there.
     let data = examples();
     let known = |kind| data.features().of(&data, kind).len();
     for (list, there, gone) in [
@@ -163,10 +164,12 @@ fn layers_on_features_take_the_same_step() {
     }
 }
 
-/// Images of one grey: what a norm divides by is hardly more than its floor, and a ReLU behind a group of equal values stands at its kink.
+/// Images of a single grey: a norm divides by hardly more than its floor, and a ReLU after a group
+/// of equal values is at its kink.
 ///
-/// Of scattering features the middle of three evenly spaced bytes is its group's mean to the last digit of f32 or not: a ReLU there may be on in one engine
-/// and off in the other, both rightly (the steps differ by 2.5e-3 at most), so tanh stands there.
+/// Of scattering features, the middle of three evenly spaced bytes may equal its group's mean to
+/// f32's last digit: a ReLU could be on in one engine and off in the other, both rightly (the steps
+/// differ by 2.5e-3 at most), so tanh is used.
 #[test]
 fn images_of_one_grey_take_the_same_step() {
     const GREYS: [u8; 6] = [0, 1, 60, 128, 201, 255];
@@ -204,9 +207,9 @@ fn images_of_one_grey_take_the_same_step() {
     }
 }
 
-/// Runs beside each other share a set: one that reads its features keeps no other waiting.
+/// Concurrent runs share a dataset: reading its features does not block the others.
 #[test]
-fn who_reads_features_keeps_nobody_waiting() {
+fn reading_features_does_not_block_other_runs() {
     let data = examples();
     let prepare = |model| {
         let task = clip(model);
@@ -222,7 +225,8 @@ fn who_reads_features_keeps_nobody_waiting() {
     }
 }
 
-/// Multiples of the grid, the reference's up to coordinates that gradients in f32 put on its other side; each example inside its bound as it is.
+/// Sums are multiples of the grid and equal the reference's, up to coordinates that f32 gradients
+/// move to the other side; each example is inside its bound.
 #[test]
 fn sums_on_a_grid_are_the_references() {
     let noise = NoiseSpec::Gaussian { sigma: 0.7 };
@@ -273,7 +277,7 @@ fn the_gpu_leaves_sums_on_a_grid_to_the_cpu() {
     }
 }
 
-/// Parameters of a user's own have no kernels, and planes larger than an image of digits no room.
+/// Local steps have no kernels, and planes larger than an image of digits no room.
 #[cfg(feature = "gpu")]
 #[test]
 fn the_gpu_leaves_local_steps_and_large_planes_to_the_cpu() {
@@ -304,7 +308,7 @@ fn on_gpu(task: Task, data: Dataset, start: &[f32], performance: Performance) ->
     block_on(async { GpuEngine::new(&Gpu::acquire().await?, &task, &data, start, performance).await })
 }
 
-/// Of networks that somebody has built alone.
+/// Only for built networks.
 #[cfg(feature = "gpu")]
 fn built_on_gpu(task: Task, data: Dataset, start: &[f32], performance: Performance) -> Result<GpuEngine, EngineError> {
     if task.model.is_named() { Err(Unsupported::OtherTask.into()) } else { on_gpu(task, data, start, performance) }
@@ -342,7 +346,7 @@ fn canaries_take_the_same_step_on_the_cpu() {
     canaries::canaries_take_the_same_step(CpuEngine::new);
 }
 
-/// Also of the reference, whose steps the other engines are held to.
+/// Also checks the reference, with which the other engines are compared.
 #[test]
 fn an_auditor_sees_noise_and_canaries() {
     canaries::an_auditor_sees_noise_and_canaries(CpuEngine::new);
@@ -355,7 +359,7 @@ fn canaries_that_are_not_there_are_refused() {
     canaries::canaries_that_are_not_there_are_refused(plainly);
 }
 
-/// The reference from where the suite's engines begin.
+/// The reference at the parameters where the suite's engines begin.
 fn plainly(task: Task, data: Dataset, _: &[f32], _: Performance) -> Result<ReferenceEngine, EngineError> {
     Ok(ReferenceEngine::new(&task, data, SEED)?)
 }
@@ -409,7 +413,7 @@ fn units_of_built_networks_take_the_same_step() {
     }
 }
 
-/// What no layer may hide: a parameter of any layer that is no number breaks every example.
+/// No layer may hide it: a NaN parameter of any layer breaks every example.
 #[cfg(feature = "gpu")]
 #[test]
 fn a_broken_parameter_of_any_layer_shows() {
@@ -439,7 +443,8 @@ fn counts_of_the_gpu_are_the_references() {
     }
 }
 
-/// Whole runs: the clip goes the same way, and the accuracy that is told is the same. What lies on the clip may count on either side, which moves the clip by a 300th.
+/// Whole runs: the clip takes the same course, and the released accuracy is the same. A norm at the
+/// clip may count on either side, which moves the clip by a 300th.
 #[cfg(feature = "gpu")]
 #[test]
 fn a_clip_that_follows_the_norms_goes_the_same_way_on_both_engines() {

@@ -1,4 +1,5 @@
-//! An adapter that computes any of a run's kernels wrongly is refused before the run, by a sentence that names the kernel.
+//! An adapter that computes any of a run's kernels wrongly is refused before the run, by a sentence
+//! that names the kernel.
 #![cfg(feature = "gpu")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -52,7 +53,7 @@ fn build(factory: &EngineFactory, task: &Task) -> Result<AnyEngine, EngineError>
     block_on(factory.build(task, &synthetic::dataset(2, 0, 30), &start))
 }
 
-/// A kernel's text with one thing in it changed, and a run that uses it.
+/// A kernel's text with one change, and a run that uses it.
 struct Sabotage {
     kernel: &'static str,
     from: &'static str,
@@ -76,7 +77,7 @@ fn one_vector() -> Task {
 fn cnn() -> Task {
     clip(Architecture::CnnTanh)
 }
-/// Every layer with a factor and a unit of its own.
+/// Every layer has its own factor and unit.
 fn layered() -> Task {
     let layers = LayerClip { strategy: NoiseStrategy::DimensionAdjusted, ..LayerClip::even(1.0) };
     Task { encoder: EncoderSpec::Layers(layers), ..cnn() }
@@ -138,7 +139,7 @@ fn counting_cnn() -> Task {
 fn counting_units() -> Task {
     Task { counting: Counting { within: Some(1.0), answers: None }, ..shared() }
 }
-/// With canaries of an audit.
+/// Adds canaries of an audit.
 fn with_canaries(task: Task) -> Task {
     let p = task.model.parameters();
     let canaries = Canaries::draw(10, &task.encoder, task.envelope.as_deref(), p, 9).unwrap();
@@ -156,14 +157,14 @@ fn audited_ranked() -> Task {
 fn audited_counting() -> Task {
     with_canaries(Task { counting: Counting { within: Some(1.0), answers: None }, ..linear() })
 }
-/// Networks that somebody has built.
+/// A built network.
 fn built(list: &str) -> Task {
     clip(Architecture::Built(list.parse().unwrap()))
 }
 fn convolved() -> Task {
     built("conv 9 5x5/3 same, elu, conv 4 3x3/2 pad 1, tanh, maxpool 3/1, avgpool 2/1, dense 10")
 }
-/// A stride beyond those that have phases, and a pool of the image.
+/// A stride too large for phases, and a pool of the image.
 fn strided() -> Task {
     built("avgpool 2, conv 3 2x2, conv 2 6x6/5 pad 2, dense 10")
 }
@@ -176,14 +177,14 @@ fn curved() -> Task {
 fn narrow() -> Task {
     built("dense 20, elu, dense 10")
 }
-/// More stored squares than are added up at a time.
+/// More stored squares than are summed at a time.
 fn wide() -> Task {
     built("conv 24 20x20/2, relu, dense 10")
 }
 fn wide_ranked() -> Task {
     envelope(wide().model, 3)
 }
-/// As many layers with parameters as there may be, each with a factor and a unit of its own.
+/// As many layers with parameters as possible, each with its own factor and unit.
 fn many_layers() -> Task {
     let list = "dense 9, tanh, dense 7, tanh, dense 9, elu, dense 6, tanh, dense 8, tanh, dense 9, tanh, dense 12, tanh, dense 10";
     Task { encoder: layered().encoder, ..built(list) }
@@ -220,7 +221,7 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("CONV2_GRADIENT", "work[d + 7u * AREA_2]", "work[d + 6u * AREA_2]", cnn),
     sabotage("CONV2_INPUT_GRADIENT", "d4 * near", "d3 * near", cnn),
     sabotage("CONV1_GRADIENT", "p < AREA_1", "p < AREA_1 - 46u", cnn),
-    // Twice the bound; no bound; a broken example with one.
+    // Members, shares, inputs and status of a unit's vector.
     sabotage("GATHER", "place < last", "place + 1u < last", shared),
     sabotage("GATHER", "run.rate / f32(end - first)", "run.rate / f32(last - here)", shared),
     sabotage("GATHER", "[k % 4u]", "[0]", shared),
@@ -236,7 +237,7 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("PLANT", "chunk.first + group.y", "group.y", audited),
     sabotage("PLANT", "(canary >> 1u) * EACH + k", "(canary >> 1u) * EACH", audited_ranked),
     sabotage("PLANT", "STATUS] = 1.0", "STATUS] = 0.0", audited_layers),
-    // The last layers of what is stored, which canaries' gradients alone have.
+    // The last stored layers, which only canaries' gradients have.
     sabotage(
         "NORM",
         "slice(base + STORED + SECOND_STORED",
@@ -260,7 +261,7 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("NORM", "select(0xffffffffu, 1u, square", "select(0u, 1u, square", counting_units),
     sabotage("NORM", "tallies[DIGITS + digit], 1u", "tallies[DIGITS + digit], 2u", counting),
     sabotage("NORM", "best == digit", "digit == 0u", counting_cnn),
-    // Counted, though it is not finite.
+    // A non-finite example is counted.
     sabotage(
         "NORM",
         "atomicAdd(&tallies[NON_FINITE], 1u)",
@@ -272,7 +273,7 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("HISTOGRAM_STORED", "work[at] = h", "work[at] = 0.9 * h", cnn_ranked),
     sabotage("HISTOGRAM_STORED", "i < STORED_LENGTH", "i < STORED_LENGTH / 2u", cnn_ranked),
     sabotage("HISTOGRAM_DENSE", "o < OUTPUTS", "o < OUTPUTS - 2u", linear_ranked),
-    // Coordinates whose bucket is not the one that they are counted in: the bound is another rank's.
+    // Coordinates counted in another bucket than their own get another rank's bound.
     sabotage("HISTOGRAM_DENSE", "counts + b]", "counts + min(b + 1u, 16383u)]", linear_ranked),
     sabotage("HISTOGRAM_DENSE", "counts + b]", "counts + min(b + 512u, 16383u)]", cnn_ranked),
     sabotage("BOUNDS", "psi + rank - 1u", "psi + rank - min(rank, 40u)", one_vector),
@@ -283,7 +284,7 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("ACCUMULATE_STORED", "clamp(g, -psi", "clamp(1.1 * g, -psi", cnn_ranked),
     sabotage("ACCUMULATE_DENSE", "o + min(2u, last)", "o", linear_ranked),
     sabotage("ACCUMULATE_DENSE", "h = clamp(h, -psi, psi)", "h = clamp(h, -2.0 * psi, psi)", linear_ranked),
-    // A carry that is lost, as a sum in f32 loses it.
+    // A lost carry, as in an f32 sum.
     sabotage(
         "ACCUMULATE_DENSE",
         "atomicAdd(&sums[run.dimension + i], upper)",
@@ -293,10 +294,10 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("ACCUMULATE_DENSE", "round(h)", "round(h + 0.5)", linear),
     sabotage("ACCUMULATE_DENSE", "(unit(BYTES) * work", "(1.001 * unit(BYTES) * work", linear),
     sabotage("SCORES", "logits + k]", "logits + 9u - k]", linear),
-    // Each family's own formula, and what all of them are made of.
+    // Correlated noise, each family's own formula, and what all of them use.
     sabotage("NOISE", "quantiles[j - 1u] *", "quantiles[0u] *", banded),
     sabotage("NOISE", "min(release.position, rows)", "min(release.position, 1u)", banded),
-    // The noise of the oldest step stays.
+    // The noise of the oldest step is not replaced.
     sabotage("NOISE", "(1u + release.position % rows)", "(1u + min(release.position, rows - 1u))", banded),
     sabotage("NOISE", "z = correlated(i, z)", "z = correlated(i, z) / 1.001", banded),
     sabotage("NOISE", "sqrt(2.0 * negative_log", "sqrt(1.999 * negative_log", linear),
@@ -315,7 +316,7 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("NOISE", "+ t * (quantiles[at + 3u]", "- t * (quantiles[at + 3u]", || {
         family(NoiseSpec::GeneralizedGaussian { exponent: 1.5, scale: 1.0 })
     }),
-    // Where the exact sum and the noise meet.
+    // Where the exact sum and the noise are added.
     sabotage("NOISE", "256 * (sums[i]", "256 * (sums[i] / 2", linear),
     sabotage("NOISE", "sums[release.dimension + i] + own + i32(upper)", "i32(upper)", linear),
     sabotage("NOISE", "bitcast<f32>(sums[i]) + z", "z", || Task { encoder: EncoderSpec::None, ..linear() }),
@@ -329,7 +330,7 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("SHRINK", "1.0 - release.denoise / all", "1.0", shrinking),
     sabotage("SMOOTH", "1.0 + release.denoise * curvature", "1.0 + 0.999 * release.denoise * curvature", smoothing),
     sabotage("SMOOTH", "row * SIDE + column", "row * SIDE", smoothing_kernels),
-    // Filters over the steps are all update.
+    // Filters over the steps are part of the update.
     sabotage("NOISE", "release.takes * (", "(", low_pass),
     sabotage("NOISE", "release.ahead * step", "step", kalman),
     sabotage("NOISE", "parameters[place] - step", "parameters[i] - 0.5 * step", kalman),
@@ -340,7 +341,7 @@ const SABOTAGE: &[Sabotage] = &[
         linear_ranked,
     ),
     sabotage("NOISE", "release.momentum * momentum[i]", "release.momentum", linear),
-    // Networks that somebody has built.
+    // Built networks.
     sabotage("PIXELS", "four[k]", "four[0]", convolved),
     sabotage("PIXELS", "min(4u, INPUTS - i)", "min(3u, INPUTS - i)", curved),
     sabotage("CONVOLUTION", "row + y, column + x", "row + y, column + y", convolved),
@@ -355,7 +356,7 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("CONVOLUTION_INPUT_GRADIENT", "slope(ACTIVATION, value(at))", "1.0", convolved),
     sabotage("CONVOLUTION_INPUT_GRADIENT", "right % STEP != 0u ||", "", strided),
     sabotage("POOL_WINDOWS", "v > best", "v > best + 0.1", convolved),
-    // Only the way back reads which one won.
+    // Only the backward pass reads which one won.
     sabotage("POOL_WINDOWS", "winner = y * KERNEL + x", "winner = y * KERNEL", convolved),
     sabotage("POOL_WINDOWS", "sum / f32(WINDOW)", "sum / f32(KERNEL)", strided),
     sabotage("POOL_WINDOWS_BACKWARD", "== f32(own)", ">= f32(own)", convolved),
@@ -385,7 +386,7 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("GATHER", "work[base + STORED + i]", "work[base + STORED]", shared_built),
 ];
 
-/// What is said about a device that computes this kernel wrongly.
+/// Returns the error of a device that computes this kernel wrongly.
 fn refused(name: &'static str, from: &'static str, to: &'static str, task: &Task) -> Option<EngineError> {
     let hits = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&hits);
@@ -421,7 +422,8 @@ fn every_kernel_that_computes_wrongly_is_found_and_named() {
     assert!(missed.is_empty(), "{missed:#?}");
 }
 
-/// Scattering features have kernels of their own, which every run of theirs checks; the rest of the list is complete.
+/// Scattering features have their own kernels, checked by each run that uses them; all others are
+/// in the list.
 #[test]
 fn the_list_has_every_kernel() {
     for kernel in kernels::ALL {
@@ -441,7 +443,7 @@ fn the_list_has_every_kernel() {
     }
 }
 
-/// A right device passes for every kind of run.
+/// A correct device passes for every kind of run.
 #[test]
 fn a_right_adapter_passes_for_each_kind_of_run() {
     if adapter::device().is_none() {

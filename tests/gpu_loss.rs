@@ -1,5 +1,5 @@
-//! A device that goes away in mid-run: an error that says so, no panic, and a new device for the next run. A process of its own,
-//! because the device is the process's.
+//! A device lost during a run: an error that says so, no panic, and a new device for the next run.
+//! This needs its own process, because the device is the process's.
 #![cfg(feature = "gpu")]
 
 use std::sync::Arc;
@@ -50,7 +50,7 @@ fn a_lost_device_is_an_error_and_can_be_replaced() {
     block_on(engine.step(input())).unwrap();
 
     gpu.device().destroy();
-    // The loss may be noticed by the first call or the next, and by every one after that.
+    // The first or the second call notices the loss, and so does every later one.
     let lost = |result: Result<(), EngineError>| matches!(result, Err(EngineError::DeviceLost(_)));
     let _ = block_on(engine.step(input()));
     assert!(lost(block_on(engine.metrics()).map(drop)));

@@ -1,5 +1,5 @@
-//! Sums on WebGPU are exact: two lots that differ in one example have sums that differ in exactly its encoded gradient, whatever else they
-//! hold, in whatever order and chunks.
+//! Sums on WebGPU are exact: sums of two lots that differ in one example differ by exactly its
+//! encoded gradient, whatever else they hold, in any order and chunks.
 #![cfg(feature = "gpu")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -22,7 +22,8 @@ mod adapter;
 
 const CLIP: f64 = 1.0;
 
-/// Images that all pull the same weights the same way, so that sums grow to many times the clip, by shades that no two share.
+/// Images that all pull the same weights the same way, so that sums grow to many times the clip; no
+/// two have the same shades.
 fn aligned(count: usize) -> Dataset {
     let image = |example: usize| {
         (0..PIXELS).map(move |pixel| {
@@ -62,7 +63,8 @@ fn steps(engine: &mut GpuEngine, lot: &[u32]) -> Vec<i64> {
     block_on(engine.encoded_steps()).unwrap().unwrap()
 }
 
-/// Sums of `lots` examples, clipped or in an envelope: with and without one of them, and that one alone.
+/// Compares sums of `lots` examples, clipped or in an envelope: with and without one of them, and
+/// of that one alone.
 fn a_neighbour_differs_by_its_own_gradient(lots: &[(usize, &[bool])]) {
     let Some(gpu) = adapter::device() else { return };
     for &(lot, envelopes) in lots {
@@ -105,13 +107,14 @@ fn a_neighbour_differs_by_its_own_gradient_alone() {
 
 /// Lots of a whole training set.
 #[test]
-fn so_does_a_neighbour_of_a_whole_training_set() {
+fn a_neighbour_of_a_whole_training_set_differs_by_its_own_gradient() {
     a_neighbour_differs_by_its_own_gradient(&[(20_000, &[true]), (60_000, &[false])]);
 }
 
-/// The data above tells one sum from the other: in f32, which sums without noise are still in, a neighbour differs by more than its own.
+/// The data above can tell: in f32, in which sums without noise are still computed, neighbours
+/// differ by more than one example's gradient.
 #[test]
-fn sums_in_floating_point_would_not() {
+fn sums_without_noise_are_not_exact() {
     let Some(gpu) = adapter::device() else { return };
     let data = aligned(2048);
     let all: Vec<u32> = (0..2048).collect();
@@ -125,9 +128,9 @@ fn sums_in_floating_point_would_not() {
     assert!(block_on(engine.encoded_steps()).unwrap().is_none());
 }
 
-/// What is released is S + z to a 256th of a step, whatever the lot: also where z is far larger than S.
+/// The released value is S + z to a 256th of a step for any lot, even if z is far larger than S.
 #[test]
-fn what_is_released_is_the_exact_sum_and_noise() {
+fn released_values_are_the_exact_sum_plus_noise() {
     let Some(gpu) = adapter::device() else { return };
     let data = aligned(300);
     let all: Vec<u32> = (0..300).collect();
@@ -142,7 +145,7 @@ fn what_is_released_is_the_exact_sum_and_noise() {
             let sums = block_on(engine.encoded_steps()).unwrap().unwrap();
             for (i, (&noisy, &sum)) in (0..).zip(trace.noisy.iter().zip(&sums)) {
                 let sum = sum as f64 * step;
-                // The device's own noise has f32's last bits.
+                // The device's own noise is right to f32's last bits.
                 let z = hushgrad::mechanism::noise::noise_at(&[3; 8], i, &*noise).clamp(-2e9 * CLIP, 2e9 * CLIP);
                 let expected =
                     (sum + z).clamp(-f64::from(1 << 29) * 65_536.0 * step, f64::from(1 << 29) * 65_536.0 * step);
@@ -150,7 +153,7 @@ fn what_is_released_is_the_exact_sum_and_noise() {
                 assert!((f64::from(noisy) - expected).abs() <= allowed, "{scale}, {i}: {noisy} against {expected}");
             }
             if lot.len() == 1 {
-                // Multiples of g/256, as far as f32 has them.
+                // Multiples of g/256, as far as f32 represents them.
                 let fine =
                     |v: &f32| v.abs() >= (step * 65_536.0) as f32 || (f64::from(*v) * 256.0 / step).fract() == 0.0;
                 assert!(trace.noisy.iter().all(fine));

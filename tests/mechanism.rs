@@ -1,4 +1,4 @@
-//! What encoders, noise and denoiser promise, on every input that proptest finds.
+//! Properties of encoders, noise and denoisers, on every input that proptest finds.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 
 const KEY: [u32; 8] = [0x0123, 0x4567, 0x89ab, 0xcdef, 0x1032, 0x5476, 0x98ba, 0xdcfe];
 
-/// Any finite f32 of moderate size, the ends of the range, and values that many coordinates share.
+/// Finite f32 of moderate size, the ends of the range, and values that many coordinates share.
 fn entry() -> impl Strategy<Value = f32> {
     prop_oneof![
         8 => (-20.0_f32..3.0, any::<bool>()).prop_map(|(e, negative)| if negative { -e.exp2() } else { e.exp2() }),
@@ -50,8 +50,8 @@ fn sorted_magnitudes(values: &[f32]) -> Vec<f32> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The guarantee's premise: some arrangement of one ψ bounds the encoded gradient, in f32, exactly. (If any
-    /// arrangement does, the sorted one does.)
+    /// The premise of the guarantee: some permutation of one ψ bounds the encoded gradient, in f32,
+    /// exactly. (If any permutation does, the sorted one does.)
     #[test]
     fn encoded_gradients_are_inside_the_envelope(
         gradient in gradient(), shape in shape(), n in 1_u32..6, seed in 0_u64..4, pre_scale in 0.01_f64..100.0,
@@ -70,9 +70,9 @@ proptest! {
         }
     }
 
-    /// A gradient inside the ball, by the margin that clipping keeps, passes unchanged.
+    /// A gradient inside the ball, by clipping's margin, is unchanged.
     #[test]
-    fn what_is_inside_stays(gradient in prop::collection::vec(-1e3_f32..1e3, 1..300)) {
+    fn gradients_inside_the_ball_are_unchanged(gradient in prop::collection::vec(-1e3_f32..1e3, 1..300)) {
         let norm = norm(gradient.iter().copied()) * (1.0 + 1.0 / 8192.0) + 1e-9;
         let encoder = Encoder::new(&EncoderSpec::Clip { norm }, gradient.len()).unwrap();
         let mut clipped = gradient.clone();
@@ -94,12 +94,12 @@ proptest! {
         }
     }
 
-    /// A rank by buckets is off by less than the number of coordinates within a factor 1 + 2^−9 of the magnitude,
-    /// and never lets a coordinate use a larger bound than a full sort allows.
+    /// A bucketed rank is off by less than the number of coordinates within a factor 1 + 2^−9 of
+    /// the magnitude, and never gives a coordinate a larger bound than a full sort allows.
     #[test]
     fn bucketed_ranks_are_near_sorted_ranks(gradient in prop::collection::vec(-3.9_f32..3.9, 1..300)) {
         let p = gradient.len();
-        // A ψ that tells which rank was used.
+        // A ψ that shows which rank was used.
         let psi: Vec<f32> = (0..p).map(|rank| (p - rank) as f32).collect();
         let bounds = bucket_bounds(&histogram(&gradient, first_bucket(1.0)), &psi);
         let magnitudes = sorted_magnitudes(&gradient);
@@ -107,7 +107,7 @@ proptest! {
             let m = g.abs();
             prop_assume!(m > 2f32.powi(-30));
             let used = p - bounds[bucket(m, first_bucket(1.0))] as usize;
-            // The ranks that a sort may give to this magnitude: more than one if others equal it.
+            // Ranks that a sort may give to this magnitude: several if others equal it.
             let first = magnitudes.partition_point(|&other| other > m);
             let last = magnitudes.partition_point(|&other| other >= m) - 1;
             let factor = 1.0 + 1.0 / 512.0;
@@ -116,7 +116,7 @@ proptest! {
         }
     }
 
-    /// One broken coordinate silences its example, and nothing else.
+    /// One broken coordinate makes its example zero.
     #[test]
     fn broken_gradients_become_zero(
         gradient in gradient(), at in any::<prop::sample::Index>(),
@@ -132,7 +132,7 @@ proptest! {
         }
     }
 
-    /// Against the definition: at each value, counts of values below and not above it.
+    /// Compares with the definition: at each value, counts of values below and not above it.
     #[test]
     fn kolmogorov_smirnov_is_its_definition(values in prop::collection::vec(prop_oneof![-3.0_f32..3.0, Just(0.5), Just(-0.5)], 1..200)) {
         let logistic = |x: f64| 1.0 / (1.0 + (-x).exp());
@@ -146,7 +146,7 @@ proptest! {
         prop_assert!((slow - fast).abs() < 1e-14, "{} by definition, {}", slow, fast);
     }
 
-    /// Adding one example moves the encoded sum by no more than the sensitivity that is accounted for.
+    /// Adding one example moves the encoded sum by at most the accounted sensitivity.
     #[test]
     fn one_example_moves_the_sum_by_at_most_its_bound(
         gradients in prop::collection::vec(prop::collection::vec(prop_oneof![entry(), Just(f32::NAN)], 40), 1..12),
@@ -175,7 +175,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// With noise there is no "nearly": neighbours' sums differ by what one example adds by itself, which is inside its bound, exactly.
+    /// With noise this is exact: neighbours' sums differ by what one example alone adds, which is
+    /// inside its bound.
     #[test]
     fn with_noise_one_example_moves_the_sum_by_its_encoded_gradient(
         gradients in prop::collection::vec(prop::collection::vec(prop_oneof![entry(), Just(f32::NAN)], 40), 1..12),
@@ -196,7 +197,7 @@ proptest! {
         let mut others = all.clone();
         let removed = others.remove(removed.index(all.len()));
         let alone = sum(&[removed]);
-        // Sums of a few examples are multiples of a step that f32 holds.
+        // Sums of a few examples are multiples of a step that f32 represents.
         let difference: Vec<f32> = sum(&all).iter().zip(sum(&others)).map(|(a, b)| a - b).collect();
         prop_assert_eq!(&difference, &alone);
         prop_assert!(norm(alone.iter().copied()) <= clip.unwrap_or(1.0));
@@ -209,7 +210,8 @@ proptest! {
     }
 }
 
-/// Cubes of normals, about as uneven as a CNN's gradient: by buckets or by a full sort, the encoded gradient is nearly the same.
+/// Cubes of normals, about as uneven as a CNN's gradient: the encoded gradient is nearly the same
+/// by buckets and by a full sort.
 #[test]
 fn buckets_hardly_change_a_large_gradient() {
     let p = 26_010;
@@ -230,7 +232,7 @@ fn buckets_hardly_change_a_large_gradient() {
     assert!(difference < 2e-3);
 }
 
-/// One of each family, at scales that are not 1.
+/// Each family, at scales other than 1.
 fn families() -> Vec<NoiseSpec> {
     vec![
         NoiseSpec::Gaussian { sigma: 1.1 },
@@ -245,7 +247,7 @@ fn families() -> Vec<NoiseSpec> {
     ]
 }
 
-/// P(X ≤ x) from textbooks and statrs, not from the code under test.
+/// P(X ≤ x) from textbooks and statrs, independent of the code under test.
 fn distribution_function(spec: &NoiseSpec, x: f64) -> f64 {
     use core::f64::consts::PI;
     use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
@@ -262,12 +264,13 @@ fn distribution_function(spec: &NoiseSpec, x: f64) -> f64 {
         NoiseSpec::GeneralizedGaussian { exponent, scale } if m > 0.0 => {
             symmetric(0.5 * statrs::function::gamma::gamma_ur(1.0 / exponent, (m / scale).powf(exponent)))
         }
-        // The generalised Gaussian's middle.
+        // The middle of the generalised Gaussian.
         _ => 0.5,
     }
 }
 
-/// Two-sided KS tests with 100,000 draws each, at a false-alarm rate of 1e-6 a family (Massart's constant: √(ln(2/1e-6)/2)).
+/// Two-sided KS tests with 100,000 draws each, at a false-alarm rate of 1e-6 per family (Massart's
+/// constant: √(ln(2/1e-6)/2)).
 #[test]
 fn noise_follows_its_distribution() {
     const DRAWS: usize = 100_000;
@@ -281,7 +284,8 @@ fn noise_follows_its_distribution() {
         let distance = kolmogorov_smirnov(&draws, |x| distribution_function(&spec, x));
         println!("{spec:?}: KS distance {distance:.5}, threshold {threshold:.5}");
         assert!(distance < threshold, "{spec:?}: {distance}");
-        // KS says little about tails: the counts beyond one in a thousand on either side, within 5 standard deviations.
+        // KS says little about tails: counts beyond up to one in a thousand on either side must be
+        // within 5 standard deviations.
         for tail in [0.0005, 0.001] {
             let edge = noise.survival_quantile(tail);
             let expected = tail * DRAWS as f64;
@@ -293,7 +297,7 @@ fn noise_follows_its_distribution() {
     }
 }
 
-/// The distribution that the denoiser and the accountant use is the one that the textbooks name.
+/// The denoiser and the accountant use the textbooks' distribution.
 #[test]
 fn distribution_functions_agree() {
     for spec in families() {
@@ -306,14 +310,14 @@ fn distribution_functions_agree() {
     }
 }
 
-/// The engines' contract, letter by letter: which words make which draw.
+/// The engines' contract, to the letter: which words give which draw.
 #[test]
 fn draws_follow_the_contract() {
     use core::f64::consts::{PI, TAU};
     let contract = |spec: &NoiseSpec, [w0, w1, w2, w3]: [u32; 4]| {
         let u1 = ((f64::from(w0) * 2f64.powi(32) + f64::from(w1)) + 0.5) * 2f64.powi(-64);
         let u2 = (f64::from(w2) + 0.5) * 2f64.powi(-32);
-        // In f64 an angle has both words; engines that compute in f32 may leave out what they cannot tell.
+        // In f64 an angle uses both words; in f32, engines may omit what they cannot represent.
         let angle = TAU * (((f64::from(w2) * 2f64.powi(32) + f64::from(w3)) + 0.5) * 2f64.powi(-64));
         let sign = |word: u32, bit: u32| if word >> bit & 1 == 1 { -1.0 } else { 1.0 };
         match *spec {
@@ -327,7 +331,7 @@ fn draws_follow_the_contract() {
                 let NoiseSpec::GeneralizedGaussian { exponent, scale } = *spec else {
                     panic!("the contract's words for {spec:?} are not written here");
                 };
-                // u1 is the probability of a larger magnitude: bisected here.
+                // u1 is the probability of a larger magnitude, inverted by bisection.
                 let (mut low, mut high) = (0.0, 64.0);
                 for _ in 0..200 {
                     let middle = f64::midpoint(low, high);
@@ -378,7 +382,7 @@ fn an_empty_lot_releases_noise_alone() {
         assert_eq!(trace.denoised[i], (trace.denoise_factor * f64::from(z)) as f32);
         let momentum = 0.5 * 0.5 + trace.denoised[i] / 10.0;
         assert_eq!((state.momentum[i], state.parameters[i]), (momentum, 0.25 - 0.1 * momentum));
-        // Three quarters of what it was.
+        // Three quarters of the old mean.
         let average = 0.75 * 0.25 + 0.25 * state.parameters[i];
         assert!((state.read_with()[i] - average).abs() < 1e-7, "{} {average}", state.read_with()[i]);
     }
@@ -412,7 +416,7 @@ fn a_denoiser_without_noise_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// No denoiser of a sum makes it longer, or anything but a number; what it does not touch stays.
+    /// A denoiser makes a sum no longer, and nothing non-finite; what it does not touch stays.
     #[test]
     fn denoised_sums_are_no_longer(
         values in prop::collection::vec(-1e6_f32..1e6, 70..120), sigma in 1e-3_f64..1e6, strength in 1e-3_f64..1000.0,
@@ -451,7 +455,7 @@ proptest! {
     }
 }
 
-/// DiSK with one gradient: it is taken at θ + γ(θ − θ before), and what is read is θ.
+/// DiSK with one gradient: it is taken at θ + γ(θ − θ before), and θ is read.
 #[test]
 fn a_kalman_filter_takes_gradients_ahead_of_the_parameters() {
     let (gain, rate) = (0.25_f64, 0.1_f64);

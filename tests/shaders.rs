@@ -1,6 +1,7 @@
-//! The WGSL kernels: each is valid, small enough for every WebGPU device, and does on a device what its plain function does.
+//! The WGSL kernels: each is valid, small enough for every WebGPU device, and computes on a device
+//! what its plain function does.
 //!
-//! Without any adapter these tests fail, unless `HUSHGRAD_NO_GPU=1` says that this is known.
+//! Without an adapter these tests fail, unless `HUSHGRAD_NO_GPU=1` declares its absence.
 #![cfg(feature = "gpu")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -56,7 +57,8 @@ fn every_file_belongs_to_a_kernel() {
     }
 }
 
-/// What a comment says of the library, `model::reference::dense` or `mechanism::encode::{clip, choose}`: first and last names.
+/// First and last names of the library paths in a comment: `model::reference::dense` or
+/// `mechanism::encode::{clip, choose}`.
 fn named(comment: &str) -> Vec<(&'static str, &str)> {
     let mut found = vec![];
     for module in ["engine", "mechanism", "model", "accounting"] {
@@ -73,7 +75,7 @@ fn named(comment: &str) -> Vec<(&'static str, &str)> {
     found
 }
 
-/// All source of a file or folder.
+/// Appends all source of a file or folder.
 fn source(path: &Path, text: &mut String) {
     if path.is_dir() {
         std::fs::read_dir(path).unwrap().for_each(|entry| source(&entry.unwrap().path(), text));
@@ -82,7 +84,7 @@ fn source(path: &Path, text: &mut String) {
     }
 }
 
-/// Whether there is an item of that name, or a variant of an enum.
+/// True if there is an item or an enum variant of this name.
 fn defines(source: &str, name: &str) -> bool {
     let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
     source.lines().map(str::trim_start).any(|line| {
@@ -97,7 +99,7 @@ fn defines(source: &str, name: &str) -> bool {
 }
 
 #[test]
-fn what_comments_name_is_there() {
+fn names_in_comments_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let of_module = |module: &str| {
         let mut text = String::new();
@@ -112,7 +114,7 @@ fn what_comments_name_is_there() {
     let files: BTreeSet<_> = kernels::ALL.iter().flat_map(|kernel| kernel.parts).map(|(file, _)| *file).collect();
     let mut names = 0;
     for file in files {
-        // Kernels are shipped without their comments.
+        // The files are read, as kernels are shipped without their comments.
         let text = std::fs::read_to_string(root.join("shaders").join(file)).unwrap();
         for comment in text.lines().filter(|line| line.trim_start().starts_with("//")) {
             for (module, name) in named(comment) {
@@ -141,7 +143,7 @@ fn every_kernel_is_valid_within_default_limits() {
             .validate(&module)
             .unwrap_or_else(|error| panic!("{}: {}", kernel.name, error.emit_to_string(&source)));
 
-        // Two names of one binding are one buffer, of which an entry point uses one.
+        // Two names of one binding are one buffer; an entry point uses one of them.
         let buffers = module.global_variables.iter().map(|(_, variable)| variable);
         let buffers = buffers.filter(|variable| matches!(variable.space, naga::AddressSpace::Storage { .. }));
         let storage = buffers.filter_map(|buffer| buffer.binding).collect::<std::collections::HashSet<_>>().len();
@@ -160,7 +162,8 @@ fn every_kernel_is_valid_within_default_limits() {
     }
 }
 
-/// Runs a kernel of its own bindings on `inputs` (binding `input`), and reads `outputs` bytes (binding `output`).
+/// Runs a kernel with its own bindings on `inputs` (binding `input`), and reads `outputs` bytes
+/// (binding `output`).
 fn run(
     gpu: &Gpu,
     kernel: &Kernel,
@@ -205,7 +208,8 @@ fn words(bytes: &[u8]) -> Vec<u32> {
     bytes.as_chunks::<4>().0.iter().map(|&b| u32::from_le_bytes(b)).collect()
 }
 
-/// RFC 8439, 2.3.2 and A.1 (vectors 1 to 5) by first and last words, then random inputs against the plain function.
+/// RFC 8439, 2.3.2 and A.1 (vectors 1 to 5) by first and last words, then random inputs against the
+/// plain function.
 #[test]
 fn chacha20_on_the_device() {
     let Some(gpu) = gpu() else { return };
@@ -241,10 +245,10 @@ fn chacha20_on_the_device() {
     }
 }
 
-/// The buckets of many magnitudes: all edges with their neighbours, and a walk through all bit patterns.
+/// The buckets of many magnitudes: all edges with their neighbours, and a scan of all bit patterns.
 #[test]
 fn buckets_on_the_device() {
-    // 52,736 is the first bucket of a pre-scale of 1.
+    // 52,736 is the first bucket for a pre-scale of 1.
     const ENTRY: &str = "@compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
         if (id.x < arrayLength(&examples)) { atomicStore(&tallies[id.x], bucket(bitcast<f32>(examples[id.x]), 52736)); }
     }";
@@ -263,8 +267,8 @@ fn buckets_on_the_device() {
     }
 }
 
-/// The buckets of products in whole numbers are those of the exact products; where neither factor is a byte, of products that lack 2^-20 of
-/// themselves at most.
+/// Buckets of products in integers are those of the exact products, or of products too small by a
+/// relative 2^-22 at most if one factor is a byte, else by 2^-20.
 #[test]
 fn buckets_of_products_on_the_device() {
     const ENTRY: &str = "@compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
@@ -300,14 +304,14 @@ fn buckets_of_products_on_the_device() {
                 cases.push([(near / 128.0).to_bits(), 128.0_f32.to_bits(), 1, first as u32]);
             }
         }
-        // Zeros, with and without a partner.
+        // Zeros, with and without another factor.
         cases.extend([[0, 0, 0, first as u32], [0, 1.0_f32.to_bits(), 1, first as u32]]);
     }
     let groups = cases.len().div_ceil(64) as u32;
     let bytes = bytemuck::cast_slice(cases.as_flattened());
     let buckets = words(&run(&gpu, &kernel, groups, (0, bytes), (5, 4 * cases.len() as u64)));
     for (&[x, y, of_bytes, first], &found) in cases.iter().zip(&buckets) {
-        // 48 bits, exactly.
+        // Exact, in 48 bits.
         let product = f64::from(f32::from_bits(x)) * f64::from(f32::from_bits(y));
         let down = |product: f64| {
             let nearest = product as f32;
@@ -323,7 +327,7 @@ fn buckets_of_products_on_the_device() {
     }
 }
 
-/// Blots of different size, place and darkness.
+/// Blots of different place and darkness.
 fn examples(count: usize) -> Dataset {
     let images = (0..count).flat_map(|example| {
         let e = example as f32;
@@ -365,7 +369,8 @@ fn families() -> Vec<NoiseSpec> {
     ]
 }
 
-/// The table of quantiles on the device is interpolated: what it would not follow is refused, and so runs on the CPU.
+/// The device interpolates its table of quantiles: a density that it cannot follow is refused, and
+/// so runs on the CPU.
 #[test]
 fn a_density_that_the_table_does_not_follow_is_refused() {
     let Some(gpu) = gpu() else { return };
@@ -379,8 +384,9 @@ fn a_density_that_the_table_does_not_follow_is_refused() {
     assert!(error.contains("steep"), "{error}");
 }
 
-/// Coordinate by coordinate what the plain function draws, and together what the distribution says: a KS test of 101,770 draws
-/// with a false-alarm rate of 1e-6 for each family (√(ln(2·10⁶)/2)/√P, Massart 1990). Keys are fixed, so that it never flickers.
+/// Each coordinate is what the plain function draws, and together they follow the distribution: a
+/// KS test of 101,770 draws with a false-alarm rate of 1e-6 per family (√(ln(2·10⁶)/2)/√P, Massart
+/// 1990). Keys are fixed, so that the test is deterministic.
 #[test]
 fn noise_on_the_device() {
     let Some(gpu) = gpu() else { return };
@@ -393,7 +399,7 @@ fn noise_on_the_device() {
         for (i, &z) in (0..).zip(&noise) {
             let plain = noise_at(&key, i, &*distribution);
             let error = (f64::from(z) - plain).abs();
-            // Where two large terms cancel (cos near 0), what is left keeps the error of the terms.
+            // Where two large terms cancel (cos near 0), the rest keeps the terms' error.
             assert!(error < 2e-6 * (plain.abs() + scale), "{spec:?}, coordinate {i}: {z} against {plain}");
         }
         let distance = kolmogorov_smirnov(&noise, |x| distribution.cdf(x));
@@ -404,7 +410,8 @@ fn noise_on_the_device() {
     }
 }
 
-/// The distance is exact for values that follow the noise, for values far from it (nearly all in one bin), and between.
+/// The distance is exact for values that follow the noise, for values far from it (nearly all in
+/// one bin), and between.
 #[test]
 fn kolmogorov_smirnov_on_the_device() {
     let Some(gpu) = gpu() else { return };
@@ -451,7 +458,8 @@ fn gradients_on_the_device() {
     }
 }
 
-/// Scattering features of digits, of blank paper, of ink alone, and of noise: within a byte of the CPU's, and nearly always the same one.
+/// Scattering features of digits, blank paper, ink alone and noise: within a byte of the CPU's, and
+/// nearly always equal.
 #[test]
 fn features_on_the_device() {
     let Some(gpu) = gpu() else { return };

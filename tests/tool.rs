@@ -1,4 +1,4 @@
-//! The native tool, run as a program: files in, lines of JSON and a ledger out, a sentence for what is wrong.
+//! The native tool, run as a program: files in, JSON lines and a ledger out, sentences for errors.
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 #[cfg(feature = "gpu")]
@@ -46,11 +46,11 @@ fn a_run_reports_in_json_and_its_ledger_gives_the_same_epsilon() {
     let epsilon = account["improved"]["epsilon"].as_f64().unwrap();
     assert!((epsilon - bound.improved.epsilon).abs() <= 1e-9, "{epsilon} {}", bound.improved.epsilon);
     assert_eq!(account["steps"], 6);
-    // From the first line on, what all of them cost.
+    // From the first line on, the cost of all planned steps.
     let first: serde_json::Value = serde_json::from_str(text(&trained.stdout).lines().next().unwrap()).unwrap();
     assert_eq!((&first["planned"]["steps"], &first["step"]), (&6.into(), &2.into()));
     let planned = first["planned"]["epsilon"].as_f64().unwrap();
-    // This noise has no tight price.
+    // This noise has no tight bound.
     assert!(account["tight"].is_null() && (planned - epsilon).abs() <= 1e-9, "{planned} {epsilon}");
 }
 
@@ -83,20 +83,21 @@ fn every_sampling_policy_is_drawn_from_and_accounted_for() {
         let account: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
         let epsilon = account["improved"]["epsilon"].as_f64().unwrap();
         assert!((epsilon - bound.improved.epsilon).abs() <= 1e-9, "{policy}: {epsilon} {}", bound.improved.epsilon);
-        // The last line has the tight one, too.
+        // The last line has the tight bound, too.
         let line: serde_json::Value = serde_json::from_slice(&trained.stdout).unwrap();
         assert!(account["tight"]["value"].as_f64().is_some_and(|tight| tight <= epsilon), "{policy}: {account}");
         assert_eq!(line["tight"], account["tight"], "{policy}");
         spent.push(epsilon);
     }
-    // An exchange is a removal and an addition; two unsampled releases cost more than twelve sampled ones here.
+    // A replacement is a removal and an addition; two unsampled releases cost more than twelve
+    // sampled ones here.
     assert!(spent[0] < spent[1] && spent[0] < spent[2], "{spent:?}");
     let out = hushgrad("train --data @ --sampling everybody", &files.0);
     assert!(!out.status.success() && text(&out.stderr).contains("fixed-size"), "{}", text(&out.stderr));
 }
 
 #[test]
-fn a_run_on_a_grid_counts_what_its_noise_tells() {
+fn rounding_to_a_grid_is_accounted_for() {
     let files = Files::new("grid");
     let run = "train --data @ --json --lot 32 --steps 4 --evaluate-every 4 --grid-bits 10 --ledger @ledger.json";
     let reports = reports(&hushgrad(run, &files.0));
@@ -132,7 +133,7 @@ fn ledger_of_one(files: &Files) {
 }
 
 #[test]
-fn a_label_says_of_a_run_and_of_its_ledger_what_they_cost() {
+fn labels_state_the_cost_of_a_run_and_its_ledger() {
     let files = Files::new("label");
     let trained =
         hushgrad("train --data @ --lot 32 --steps 6 --threads 1 --ledger @ledger.json --out @run.json", &files.0);
@@ -153,13 +154,14 @@ fn a_label_says_of_a_run_and_of_its_ledger_what_they_cost() {
             assert_eq!(written.contains("300 training examples"), file == "run", "{written}");
         }
     }
-    // The machine is what was asked for, not what there is.
+    // The device states the requested threads, not the machine's.
     let file = RunFile::from_json("run.json", &std::fs::read(files.0.join("run.json")).unwrap()).unwrap();
     assert!(file.run.engine.device.ends_with(", 1 thread"), "{}", file.run.engine.device);
-    // What tuning cost is that of all runs.
+    // The cost of tuning is that of all runs.
     let both = label("@run.json --with @ledger.json");
     assert!(both.contains("All 2 runs on these data together: ε ≤ ") && both.contains(&stated), "{both}");
-    // One unsampled Gaussian release: μ = 1, and of 100 members at most 27 are found by who accuses 5 of 100 others, or few more by points of the curve.
+    // One unsampled Gaussian release: μ = 1, and whoever accuses 5 of 100 others finds at most 27
+    // of 100 members, or a few more by points of the curve.
     ledger_of_one(&files);
     let one = label("@ledger.json");
     assert!(one.contains("μ ≤ 1.00"), "{one}");
@@ -173,7 +175,7 @@ fn a_label_says_of_a_run_and_of_its_ledger_what_they_cost() {
 }
 
 #[test]
-fn an_audit_says_what_was_claimed_and_found_and_a_broken_promise_shows() {
+fn audits_report_claims_and_findings_and_detect_broken_promises() {
     let files = Files::new("audit");
     let audit = "audit --data @ --lot 30 --steps 30 --threads 1";
     let lines = |words: &str| -> Vec<serde_json::Value> {
@@ -181,7 +183,7 @@ fn an_audit_says_what_was_claimed_and_found_and_a_broken_promise_shows() {
         assert!(out.status.success(), "{words}: {}", text(&out.stderr));
         text(&out.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     };
-    // As many canaries as are allowed; two bounds alone.
+    // As many canaries as allowed; two of the bounds.
     let found = lines("--quick --runs 2");
     assert_eq!(found.len(), 3);
     for (run, one) in found[..2].iter().enumerate() {
@@ -196,7 +198,7 @@ fn an_audit_says_what_was_claimed_and_found_and_a_broken_promise_shows() {
         assert!(one["bounds"][0].is_f64() && one["bounds"][2].is_null(), "{one}");
     }
     assert_eq!((found[2]["runs"].as_u64(), found[2]["bounds"]["guesses"]["runs"].as_u64()), (Some(2), Some(2)));
-    // All five, and a promise that single steps show to be broken.
+    // All five bounds, and a broken promise that single steps reveal.
     let found = lines("--canaries 200 --mutate noise-of-mean");
     assert_eq!(found.len(), 1);
     assert!(found[0]["broken"] == "noise-of-mean" && found[0]["refuted"] == true, "{}", found[0]);
@@ -214,7 +216,7 @@ fn an_audit_says_what_was_claimed_and_found_and_a_broken_promise_shows() {
     ] {
         assert!(table.contains(part), "{part}: {table}");
     }
-    // Nothing is claimed where there is no noise.
+    // Without noise nothing is claimed.
     let found = lines("--noise none");
     assert!(found[0]["claim"].is_null() && found[0]["refuted"] == false, "{}", found[0]);
 }
@@ -243,10 +245,10 @@ fn a_run_with_canaries_says_so() {
         let label = hushgrad("label @other.json --format md", &files.0);
         assert!(text(&label.stdout).contains("ε ≤ "), "{sharing}: {}", text(&label.stderr));
     }
-    // Coins are in no file: it goes on, and nobody is in.
+    // Coins are in no file: the run continues without canaries.
     let resumed = hushgrad("train --data @ --resume @run.json --steps 5", &files.0);
     assert!(resumed.status.success(), "{}", text(&resumed.stderr));
-    // The books of a run file are read as a ledger is.
+    // The books of a run file are read like a ledger.
     let account = hushgrad("account @run.json", &files.0);
     assert!(account.status.success() && text(&account.stdout).contains("ε ≤"), "{}", text(&account.stderr));
 }
@@ -292,7 +294,7 @@ fn a_target_is_calibrated_for_or_refused_with_the_reason() {
 
 /// `hushgrad account … | head -1`.
 #[test]
-fn a_reader_may_leave() {
+fn a_closed_pipe_is_no_failure() {
     let files = Files::new("pipe");
     ledger_of_one(&files);
     let mut command = Command::new(env!("CARGO_BIN_EXE_hushgrad"));
@@ -301,9 +303,10 @@ fn a_reader_may_leave() {
     assert!(child.wait().unwrap().success());
 }
 
-/// σ = 1, one release of everything: μ is 1, and the best of many such runs costs more than one of them, however many that are.
+/// σ = 1, one release of everything: μ is 1, and the best of several such runs costs more than one;
+/// even that of 100 costs less than four times as much.
 #[test]
-fn mu_and_the_price_of_a_choice_stand_below_the_assumptions() {
+fn account_reports_mu_and_the_cost_of_a_choice() {
     let files = Files::new("choice");
     ledger_of_one(&files);
     let said = text(&hushgrad("account @ledger.json --best-of 4", &files.0).stdout);
@@ -337,7 +340,7 @@ fn printed_bounds_are_rounded_up() {
     for (printed, bound) in printed.iter().zip(bounds.map(|bound| bound.as_f64().unwrap())) {
         assert!(*printed >= bound && *printed < bound + 1.01e-6, "{printed} {bound}");
     }
-    // Next to nothing is not nothing.
+    // A tiny ε is not printed as zero.
     let mut ledger = Ledger::new();
     let noise = Some(NoiseSpec::Gaussian { sigma: 1.0 });
     let release = Release::new(Sampling::Poisson { rate: 1e-9 }, Sensitivity::L2 { norm: 1.0 }, noise);
@@ -358,9 +361,9 @@ fn printed_bounds_are_rounded_up() {
     assert!(printed >= json["epsilon"].as_f64().unwrap(), "{said} {json}");
 }
 
-/// Files of one's own: a test set of them is not covered.
+/// The user's own files: their test set is not covered by ε.
 #[test]
-fn what_a_run_says_of_private_images_is_marked_and_what_it_drew_is_not_told() {
+fn private_results_are_marked_and_sampled_values_not_reported() {
     let files = Files::new("private");
     let of_both = hushgrad("train --data @ --lot 32 --steps 2 --json", &files.0);
     for file in ["t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"] {
@@ -389,7 +392,7 @@ fn what_a_run_says_of_private_images_is_marked_and_what_it_drew_is_not_told() {
     assert!(report["test-set"] == "public" && report.get("caution").is_none(), "{report}");
 }
 
-/// With steps, with epochs, or with neither: then it ends after one epoch.
+/// With steps, with epochs, or with neither: the run then ends after one epoch.
 #[test]
 fn a_learning_rate_falls_towards_the_end_of_any_run() {
     let files = Files::new("decay");
@@ -405,7 +408,7 @@ fn a_learning_rate_falls_towards_the_end_of_any_run() {
 }
 
 #[test]
-fn a_configuration_goes_out_and_in_again() {
+fn a_configuration_survives_export_and_import() {
     let files = Files::new("config");
     let out = hushgrad(
         "train --data @ --print-config --model mlp --lot 7 --clip 0.5 --lr 0.25 --decay-to 0.1 --steps 3",
@@ -417,12 +420,12 @@ fn a_configuration_goes_out_and_in_again() {
     let again = hushgrad("train --data @ --config @run.json --print-config", &files.0);
     assert_eq!(serde_json::from_slice::<RunConfig>(&again.stdout).unwrap(), config);
     assert_eq!(reports(&hushgrad("train --data @ --config @run.json --json", &files.0)).last().unwrap().step, 3);
-    // What is given changes what the file says.
+    // Options override the file.
     let changed = hushgrad("train --data @ --config @run.json --lot 9 --print-config", &files.0);
     assert_eq!(serde_json::from_slice::<RunConfig>(&changed.stdout).unwrap(), RunConfig { lot: 9, ..config });
 }
 
-/// The training thread's tests say the same of the page: both are this session.
+/// The training thread's tests check the same for the page: both use this session.
 #[test]
 fn a_minority_is_what_any_session_trains_on_and_costs_nothing() {
     let files = Files::new("minority");
@@ -442,7 +445,7 @@ fn a_minority_is_what_any_session_trains_on_and_costs_nothing() {
     };
     assert!(alone(config.clone()) == file.parameters);
     assert!(alone(RunConfig { minority: Minority::None, ..config }) != file.parameters);
-    // The books are those of the same digits.
+    // The cost is that of the same digits.
     let cost = |minority: &str| {
         reports(&hushgrad(&format!("{run} --json --minority {minority}"), &files.0)).pop().unwrap().privacy
     };
@@ -451,7 +454,7 @@ fn a_minority_is_what_any_session_trains_on_and_costs_nothing() {
     assert!(text(&resumed.stderr).contains("a run goes on as it was set"), "{}", text(&resumed.stderr));
 }
 
-/// MNIST is nowhere here, and whoever would fetch it leaves a mark.
+/// MNIST is nowhere here, and an attempt to fetch it leaves a mark.
 #[cfg(unix)]
 #[test]
 fn a_configuration_is_printed_without_digits() {
@@ -471,13 +474,13 @@ fn a_configuration_is_printed_without_digits() {
         assert_eq!((config.steps, text(&out.stderr)), (Some(steps), String::new()), "{words}");
     }
     assert!(!files.0.join("fetched").exists());
-    // The mark is made where digits are wanted.
+    // The mark appears once digits are needed.
     let trained = print("train --lot 1 --steps 1");
     assert!(trained.status.success() && files.0.join("fetched").exists(), "{}", text(&trained.stderr));
 }
 
 #[test]
-fn what_is_wrong_gets_a_sentence_and_a_failure() {
+fn errors_give_a_sentence_and_a_failure() {
     let files = Files::new("wrong");
     std::fs::write(files.0.join("bad.json"), r#"{"lott": 3}"#).unwrap();
     ledger_of_one(&files);
@@ -588,7 +591,7 @@ fn an_adapter_is_chosen_by_number_or_name_and_one_that_is_not_there_is_named() {
         return;
     }
 
-    // The first line that a run says ends with the device that it runs on.
+    // The first line of a run ends with its device.
     let device = |out: &Output| {
         let said = text(&out.stderr);
         assert!(out.status.success(), "{said}");
@@ -603,7 +606,7 @@ fn an_adapter_is_chosen_by_number_or_name_and_one_that_is_not_there_is_named() {
 }
 
 #[test]
-fn figures_that_were_not_run_are_said_to_be_so() {
+fn figures_mark_missing_runs() {
     let files = Files::new("figures");
     let out = hushgrad("reproduce figures --figure 8", &files.0);
     assert!(!out.status.success() && text(&out.stderr).contains("headline, 1, 2"), "{}", text(&out.stderr));
@@ -621,13 +624,13 @@ fn figures_that_were_not_run_are_said_to_be_so() {
     assert!(text(&out.stderr).contains("--epochs is 0; it must be above 0"), "{}", text(&out.stderr));
 }
 
-/// A density as a table, or as a formula: trained with, calibrated for, and refused with the line.
+/// A density as a table or a formula: used in training and calibration, or refused with the line.
 #[test]
 fn a_density_of_ones_own_is_used_or_refused_with_the_line() {
     let files = Files::new("density");
     let write = |text: &str| std::fs::write(files.0.join("noise.csv"), text).unwrap();
     let rows = |n: u32| (0..n).map(|i| 0.1 * f64::from(i)).map(|x| format!("{x},{}\n", (-x).exp())).collect::<String>();
-    // Laplace noise of scale 1, with a heading, a remark and another separator.
+    // Laplace noise of scale 1, with a heading, a comment and another separator.
     write(&format!("\u{feff}x,density\n# measured\n{}\n-1;{}\n", rows(60), (-1f64).exp()));
     let printed = |words: &str| -> RunConfig {
         let out = hushgrad(&format!("train --data @ --print-config {words}"), &files.0);
@@ -647,7 +650,7 @@ fn a_density_of_ones_own_is_used_or_refused_with_the_line() {
             serde_json::from_slice(&out.stdout).unwrap_or_else(|_| panic!("{}", text(&out.stderr)));
         found["value"].as_f64().unwrap()
     };
-    // What is linear between knots is exactly Laplace's here.
+    // Interpolation between knots is exact for Laplace noise.
     let (table, formula) = (scale("--noise-table @noise.csv"), scale("--noise-formula exp(-abs(x))"));
     assert!((table / formula - 1.0).abs() < 1e-3, "{table} {formula}");
 

@@ -61,7 +61,7 @@ fn the_game_is_played_from_a_configuration_and_from_a_ledger() {
         assert!(attack < outcome["bound"].as_f64().unwrap() + 4.0 * error, "{outcome}");
         assert!(outcome["bound"].as_f64().unwrap() <= outcome["bound-of-epsilon"].as_f64().unwrap());
     }
-    // The same steps, as a run has kept them.
+    // The same steps, from the ledger of a run.
     let trained = hushgrad("train --data @ --json --lot 30 --steps 6 --sigma 1.2 --ledger @ledger.json", &files.0);
     assert!(trained.status.success(), "{}", text(&trained.stderr));
     let kept = lines("attack game --json --rounds 40 --candidates 2,5 --examples 300 --ledger @ledger.json", &files);
@@ -78,7 +78,7 @@ fn the_game_is_played_from_a_configuration_and_from_a_ledger() {
 }
 
 #[test]
-fn an_image_goes_as_noise_grows() {
+fn noise_hides_the_inverted_image() {
     let files = Files::new("attack-invert");
     let found = lines("attack invert --data @ --json --images 3 --sigma 0,0.01,0.1,1.1", &files);
     let cosine = |k: usize| found[k]["cosine"]["value"].as_f64().unwrap();

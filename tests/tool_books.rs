@@ -14,7 +14,7 @@ use hushgrad::{
     train::books::{AllRuns, Cost, DatasetBooks, SetName},
 };
 
-/// What the last line of a run says of all runs.
+/// What the last line of a run reports about all runs.
 fn all_runs(files: &Files, words: &str) -> AllRuns {
     let out = hushgrad(&format!("train --json --lot 32 {words}"), &files.0);
     reports(&out);
@@ -47,13 +47,13 @@ fn runs_on_the_same_digits_add_up() {
     let two = all_runs(&files, "--data @ --books @books --steps 6 --sigma 2 --ledger @2.json");
     let both = ledger(&files, "1.json").compose(&ledger(&files, "2.json")).unwrap();
     assert!(two.runs == 2 && same(epsilon(&two), cost(&both)), "{two:?} {}", cost(&both));
-    // Also as text, before and after.
+    // Also as text, before and after the run.
     let out = hushgrad("train --data @ --lot 32 --steps 1 --books @books", &files.0);
     let said = text(&out.stderr);
     assert!(said.contains("before this run, all runs on these digits (2): ε ≤ "), "{said}");
     assert!(said.trim_end().lines().last().unwrap().starts_with("all runs on these digits (3): ε ≤ "), "{said}");
 
-    // The same examples in another order, from another folder.
+    // The same examples in reverse order.
     let other = Files::with("add-up-2", 2);
     let bytes = |name: &str| fs::read(files.0.join(name)).unwrap();
     let (images, labels) = (bytes("train-images-idx3-ubyte"), bytes("train-labels-idx1-ubyte"));
@@ -62,34 +62,34 @@ fn runs_on_the_same_digits_add_up() {
     let turned: Vec<u8> = labels[8..].iter().rev().copied().collect();
     fs::write(files.0.join("train-labels-idx1-ubyte"), [&labels[..8], &turned].concat()).unwrap();
     assert_eq!(all_runs(&files, "--data @ --books @books --steps 1").runs, 4);
-    // Other digits have books of their own, in the same file.
+    // Other digits have their own books, in the same file.
     fs::copy(files.0.join("books"), other.0.join("books")).unwrap();
     let apart = all_runs(&other, "--data @ --books @books --steps 4 --ledger @1.json");
     assert!(apart.runs == 1 && same(epsilon(&apart), cost(&ledger(&other, "1.json"))));
 
-    // Removed, they begin anew.
+    // After removal, new books begin.
     fs::remove_file(files.0.join("books")).unwrap();
     assert_eq!(all_runs(&files, "--data @ --books @books --steps 1").runs, 1);
 }
 
 #[test]
-fn a_run_that_goes_on_is_counted_once_and_one_that_nobody_entered_in_full() {
+fn continued_runs_are_counted_once_and_unknown_ones_in_full() {
     let files = Files::new("once");
     all_runs(&files, "--data @ --books @books --steps 4 --out @run.json");
     fs::copy(files.0.join("run.json"), files.0.join("copy.json")).unwrap();
-    // Without its books it does not go on.
+    // It does not continue without its books.
     let alone = hushgrad("train --data @ --resume @run.json --steps 10", &files.0);
     assert!(!alone.status.success() && text(&alone.stderr).contains("counted in books"), "{}", text(&alone.stderr));
     let on = all_runs(&files, "--data @ --books @books --resume @run.json --steps 10 --ledger @l.json");
     assert!(same(epsilon(&on), cost(&ledger(&files, "l.json"))), "{on:?}");
-    // Twice from one file: what both have in common is counted once, and what each added by itself.
+    // Twice from one file: the common part is counted once, and so is each addition.
     let twice = all_runs(&files, "--data @ --books @books --resume @copy.json --steps 7");
     let mut thirteen = ledger(&files, "l.json");
     let id = thirteen.register(thirteen.releases()[0].clone()).unwrap();
     thirteen.record_many(id, 3);
     assert!(same(epsilon(&twice), cost(&thirteen)), "{twice:?} {}", cost(&thirteen));
 
-    // From a run that is in no books, and on digits that have none of it.
+    // From a run that is in no books, and on digits whose books do not have it.
     fs::remove_file(files.0.join("books")).unwrap();
     let unknown = all_runs(&files, "--data @ --books @books --resume @run.json --steps 11");
     let mut eleven = ledger(&files, "l.json");
@@ -104,7 +104,7 @@ fn a_run_that_goes_on_is_counted_once_and_one_that_nobody_entered_in_full() {
     assert_eq!(ledger(&other, "l.json").steps(), 12);
 }
 
-/// The rest of an epoch that a file left open costs no more, as one run or as two.
+/// Continuing in an epoch that a file left open costs no more, as one run or as two.
 #[test]
 fn a_shuffled_run_that_goes_on_costs_what_its_ledger_costs() {
     let files = Files::new("epochs");
@@ -113,21 +113,21 @@ fn a_shuffled_run_that_goes_on_costs_what_its_ledger_costs() {
     assert!(same(epsilon(&on), cost(&ledger(&files, "l.json"))), "{on:?} {}", cost(&ledger(&files, "l.json")));
 }
 
-/// Correlated noise goes on as a new sequence, and what is written says so.
+/// Correlated noise continues with a new sequence, as the ledger says.
 #[test]
 fn a_run_with_correlated_noise_that_goes_on_costs_what_its_ledger_costs() {
     let files = Files::new("bands");
     all_runs(&files, "--data @ --books @books --bands 4 --steps 6 --out @run.json");
     let on = all_runs(&files, "--data @ --books @books --resume @run.json --steps 9 --ledger @l.json");
     let kept = ledger(&files, "l.json");
-    // Two cycles of four, and the first three of the next.
+    // Two cycles of four, and the first three steps of the next.
     assert_eq!(kept.steps(), 11);
     assert!(matches!(kept.releases()[0].sampling, Sampling::CyclicPoisson { groups: 4, .. }), "{kept:?}");
     assert!(same(epsilon(&on), cost(&kept)), "{on:?} {}", cost(&kept));
 }
 
 #[test]
-fn different_neighbours_and_no_guarantee_are_said() {
+fn mixed_neighbours_and_missing_guarantees_are_reported() {
     let files = Files::new("mixed");
     let added = all_runs(&files, "--data @ --books @books --steps 4");
     let both = all_runs(&files, "--data @ --books @books --steps 4 --sampling fixed-size");
@@ -137,13 +137,13 @@ fn different_neighbours_and_no_guarantee_are_said() {
     let none = all_runs(&files, "--data @ --books @books --steps 1 --replay 1");
     let Cost::NoGuarantee { reason } = none.cost else { panic!("{none:?}") };
     assert!(none.runs == 3 && reason == "one of them has none", "{reason}");
-    // Whatever comes after.
+    // Whatever follows.
     let after = all_runs(&files, "--data @ --books @books --steps 1");
     assert!(matches!(after.cost, Cost::NoGuarantee { .. }));
     assert_eq!(after.runs, 4);
 }
 
-/// Runs beside each other do not lose one another's entries.
+/// Concurrent runs do not lose each other's entries.
 #[test]
 fn several_programs_share_books() {
     let files = Files::new("share");
@@ -161,7 +161,7 @@ fn several_programs_share_books() {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        // They hold a name of private digits, by which a guess can be tried.
+        // They hold a name of private digits, against which a guess can be tested.
         let mode = fs::metadata(files.0.join("books")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }

@@ -1,4 +1,5 @@
-//! What the native tool keeps of a run: nothing that was there is lost, nothing that was released is forgotten, and a run goes on.
+//! What the native tool keeps of a run: no existing file is lost, no release is forgotten, and a
+//! run can be continued.
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
@@ -34,7 +35,7 @@ fn epsilon(privacy: &Privacy) -> f64 {
     bound.improved.epsilon
 }
 
-/// All that lies in the folder, but for the digits.
+/// All files in the folder, without the digits.
 fn kept(files: &Files) -> Vec<String> {
     let names = fs::read_dir(&files.0).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = names.filter(|name| !name.ends_with("ubyte")).collect();
@@ -42,7 +43,7 @@ fn kept(files: &Files) -> Vec<String> {
     names
 }
 
-/// A run that says a line a step, with its standard output to read from.
+/// Starts a run that prints a line per step, and returns its standard output.
 fn start(words: &str, files: &Files) -> (Child, BufReader<std::process::ChildStdout>) {
     let mut command = command(&format!("{words} --data @ --json --lot 32 --evaluate-every 1"), &files.0);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -73,7 +74,7 @@ fn a_run_is_kept_whole_and_goes_on() {
     assert_eq!(run.run.accuracy_curve.iter().map(|point| point.0).collect::<Vec<_>>(), [3.0, 6.0]);
     assert_eq!(run.ledger, Some(ledger(&files, "l.json")));
     assert!(run.momentum.iter().any(|m| *m != 0.0));
-    // What images are read with.
+    // The parameters that images are read with.
     let weights = fs::read(files.0.join("w.st")).unwrap();
     let weights = safetensors::SafeTensors::deserialize(&weights).unwrap();
     let (name, tensor) = weights.iter().find(|(name, _)| name.ends_with("bias")).unwrap();
@@ -94,7 +95,7 @@ fn a_run_is_kept_whole_and_goes_on() {
     assert_eq!(run.run.accuracy_curve.iter().map(|point| point.0).collect::<Vec<_>>(), [3.0, 6.0, 8.0, 10.0]);
     assert_eq!(kept(&files), ["l.json", "run.json", "w.st"]);
 
-    // To another file, and the first stays what it is.
+    // To another file; the first one stays as it is.
     let before = fs::read(files.0.join("run.json")).unwrap();
     let fork = "train --data @ --json --resume @run.json --steps 11 --out @fork.json";
     assert_eq!(reports(&hushgrad(fork, &files.0)).last().unwrap().step, 11);
@@ -102,9 +103,10 @@ fn a_run_is_kept_whole_and_goes_on() {
     assert_eq!(fs::read(files.0.join("run.json")).unwrap(), before);
 }
 
-/// The same run in one piece and in two: continued, it has the same parameters to the last bit, as a replayed stream is wound forward.
+/// In one piece and in two, the same run has the same parameters to the last bit, as a replayed
+/// stream is wound forward.
 #[test]
-fn a_run_that_goes_on_is_the_run_that_never_stopped() {
+fn a_resumed_run_equals_an_uninterrupted_one() {
     let files = Files::new("pieces");
     let of = |words: &str| {
         let out = hushgrad(&format!("train --data @ --json --lot 32 {words}"), &files.0);
@@ -120,7 +122,7 @@ fn a_run_that_goes_on_is_the_run_that_never_stopped() {
 }
 
 #[test]
-fn what_is_there_already_is_refused_before_anything_is_read() {
+fn existing_files_are_refused_before_anything_is_read() {
     let files = Files::new("there");
     let first = "train --data @ --lot 32 --steps 3 --json --ledger @l.json --out @run.json --weights @w.st";
     assert!(hushgrad(first, &files.0).status.success());
@@ -135,7 +137,7 @@ fn what_is_there_already_is_refused_before_anything_is_read() {
         ("--resume @run.json --weights @w.st", "the weights"),
         ("--resume @run.json --out @l.json", "the run"),
     ] {
-        // No digits are looked for before.
+        // Refused before any digits are looked for.
         let out = hushgrad(&format!("train --data @nowhere --steps 4 {words}"), &files.0);
         let said = text(&out.stderr);
         assert!(
@@ -157,7 +159,7 @@ fn what_is_there_already_is_refused_before_anything_is_read() {
         let out = hushgrad(&format!("train --data @nowhere --steps 4 {words}"), &files.0);
         assert!(!out.status.success() && text(&out.stderr).contains(sentence), "{words}: {}", text(&out.stderr));
     }
-    // What the run was is not changed, and it has to go somewhere.
+    // A run keeps its settings, and must have steps left.
     for (words, sentence) in [
         ("--resume @run.json", "the run has taken 3 steps already"),
         ("--resume @run.json --steps 3", "the run has taken 3 steps already"),
@@ -173,7 +175,7 @@ fn what_is_there_already_is_refused_before_anything_is_read() {
     assert_ne!(all()[2], before[2]);
 }
 
-/// A ledger that is further than the run file was written by a program that was ended between the two.
+/// A ledger ahead of its run file was written by a program that ended between the two.
 #[test]
 fn a_ledger_beside_a_run_is_compared_with_it() {
     let files = Files::new("beside");
@@ -194,7 +196,7 @@ fn a_ledger_beside_a_run_is_compared_with_it() {
     assert!(out.status.success() && text(&out.stderr).contains("counts 7 releases"), "{}", text(&out.stderr));
     assert_eq!((ledger(&files, "ahead.json").steps(), run_file(&files, "run.json").ledger.unwrap().steps()), (9, 9));
     assert_eq!(run_file(&files, "run.json").run.report.step, 5);
-    // One that is behind is caught up with.
+    // A ledger that is behind is brought up to date.
     assert!(of("--resume @run.json --steps 6 --ledger @l.json").status.success());
     assert_eq!(ledger(&files, "l.json").steps(), 10);
 }
@@ -227,7 +229,7 @@ fn two_programs_do_not_write_one_ledger() {
     first.kill().unwrap();
     first.wait().unwrap();
     assert!(ledger(&files, "l.json").steps() >= printed);
-    // Whoever was killed holds nothing any more.
+    // A killed program holds no lock.
     let second = hushgrad("train --data @ --lot 32 --steps 3 --force --ledger @l.json", &files.0);
     assert!(second.status.success(), "{}", text(&second.stderr));
     assert_eq!(ledger(&files, "l.json").steps(), 3);
@@ -250,7 +252,7 @@ mod signals {
         assert!(sent.success());
     }
 
-    /// A program inherits what is ignored here, and would never end: better said at once.
+    /// The program inherits ignored signals, and would never end: this says so at once.
     #[cfg(target_os = "linux")]
     fn nothing_is_ignored() {
         let status = fs::read_to_string("/proc/self/status").unwrap();
@@ -266,7 +268,7 @@ mod signals {
     #[cfg(not(target_os = "linux"))]
     fn nothing_is_ignored() {}
 
-    /// All lines that are left, and the last step of them.
+    /// Reads all remaining lines, and returns the last step.
     fn drain(out: &mut impl std::io::BufRead) -> u64 {
         std::iter::from_fn(|| next(out)).last().map_or(0, |report| report.step)
     }
@@ -287,13 +289,14 @@ mod signals {
             assert!(said.contains(&format!("ended by SIG{signal} after ")), "{said}");
             let run = run_file(&files, "run.json");
             let steps = ledger(&files, "l.json").steps();
-            // What ran, to the step.
+            // Everything that ran is recorded.
             assert!(steps >= printed && run.run.report.step == steps, "{signal}: {steps} {printed}");
             assert_eq!(kept(&files), ["l.json", "run.json", "w.st"], "{signal}");
         }
     }
 
-    /// Within a step of which all 300 images are moved sixteen times: the first signal waits for its end, the second does not.
+    /// During a step that shifts all 300 images sixteen times: the first signal waits for its end,
+    /// the second does not.
     #[test]
     fn a_second_signal_ends_a_run_at_once() {
         nothing_is_ignored();
@@ -308,7 +311,7 @@ mod signals {
         let printed = printed.max(drain(&mut out));
         let ended = child.wait_with_output().unwrap();
         let said = text(&ended.stderr);
-        // By whichever the system handed over last, and without a word on the end of the step.
+        // By whichever signal came last, and without a message about the end of the step.
         assert!(
             matches!(ended.status.code(), Some(130 | 143)) && !said.contains("ended by"),
             "{}: {said}",
@@ -318,7 +321,7 @@ mod signals {
     }
 
     #[test]
-    fn a_terminal_that_is_gone_does_not_spoil_the_end() {
+    fn a_lost_terminal_does_not_prevent_a_clean_end() {
         nothing_is_ignored();
         let files = Files::new("gone");
         let (mut child, mut out) = start("train --steps 1000000 --ledger @l.json", &files);
@@ -346,10 +349,11 @@ mod signals {
         assert!(child.wait().unwrap().success());
     }
 
-    /// A run that is ended in every way at any moment, and goes on each time: what was seen of it never exceeds what its ledger, its run file
-    /// and the books say. `HUSHGRAD_KILLS` times, from the seed `HUSHGRAD_SEED`.
+    /// A run is ended in every way at random moments, and continued each time: what it has shown
+    /// never exceeds what its ledger, its run file and the books record. `HUSHGRAD_KILLS` times,
+    /// from the seed `HUSHGRAD_SEED`.
     #[test]
-    fn whatever_ends_a_run_no_release_that_was_shown_is_forgotten() {
+    fn no_shown_release_is_forgotten_however_a_run_ends() {
         nothing_is_ignored();
         let number = |name: &str, usual: u64| std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(usual);
         let (kills, seed) = (number("HUSHGRAD_KILLS", 8), number("HUSHGRAD_SEED", 1));
@@ -362,7 +366,7 @@ mod signals {
             let words = format!("train --steps 1000000 --books @books.json --ledger @l.json --weights @w.st {from}");
             let (mut child, mut out) = start(&words, &files);
             let signal = ["KILL", "KILL", "TERM", "INT", "HUP"][random.below(5) as usize];
-            // Some are ended before they have said anything, wherever they are then.
+            // Some are ended before they print anything, wherever they are then.
             let wait = random.below(4) > 0;
             let mut last = 0;
             if wait {
@@ -378,7 +382,7 @@ mod signals {
             *ends.entry(format!("{signal}: {status}")).or_insert(0) += 1;
             if !files.0.join("run.json").exists() {
                 assert_eq!(last, 0, "{place}");
-                // Whatever else was written is of a run that cannot go on.
+                // Any other files belong to a run that cannot be continued.
                 for name in ["l.json", "w.st"] {
                     let _ = fs::remove_file(files.0.join(name));
                 }

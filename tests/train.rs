@@ -1,4 +1,4 @@
-//! `hushgrad train`, called as a shell calls it.
+//! `hushgrad train`, run as from a shell.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -29,7 +29,7 @@ fn digits() -> PathBuf {
     folder
 }
 
-/// Three steps, each with a report, and the ledger.
+/// Three steps, each with a report, and a ledger.
 fn train(folder: &Path, ledger: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hushgrad"));
     command.args(["train", "--json", "--threads", "1", "--lot", "10", "--steps", "3", "--evaluate-every", "1"]);
@@ -45,7 +45,7 @@ fn the_ledger_is_written_whatever_becomes_of_the_run() {
     assert!(train(&folder, &whole).stdout(Stdio::null()).status().unwrap().success());
     assert_eq!(steps(&whole), 3);
 
-    // Nobody takes the first report, as after `| head`: the run ends in silence after a step that was released.
+    // Nobody reads the first report, as with `| head`: the run ends silently after a released step.
     let broken = folder.join("broken.json");
     let mut child = train(&folder, &broken).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());

@@ -1,25 +1,25 @@
-// Says why the page does not open, or which part of it does not come, and offers a way back. The build writes it into the pages
-// themselves, before all that may fail to come, and its digest into their policies. Old browsers have to read it: no syntax that
-// is newer than modules.
+// Reports why the page does not open, or which part of it fails to load, and offers a retry. The
+// build inlines it into the pages, before everything that may fail, and puts its digest into their
+// policies. Old browsers must parse it: no syntax newer than modules.
 (function () {
-  /** Milliseconds without a page until something is said, and that a host may take to say what is wrong with a file. */
+  /** Milliseconds until a slow page is reported, and until a host must answer about a file. */
   var SLOW = 10000;
   var LIMIT = 5000;
-  /** A function that fills a vector and drops it: valid where the programs are. */
+  /** A function that fills and drops a vector: valid where the programs are. */
   var SIMD = [0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 10, 9, 1, 7, 0, 65, 0, 253, 15, 26, 11];
   var SHEET = /\.css($|\?)/;
   var root = document.documentElement;
   var asked = [];
   var opened = false;
-  /** What the sentence is about, a file or the page as such; and how bad it is. */
+  /** What the message is about, a file or the page itself (""), and its severity. */
   var shown = null;
   var level = 0;
   var LATE = 1;
   var PART = 2;
   var WHOLE = 3;
-  /** In a sandbox a page may have no origin of its own, and then the host has to let it load even its own files. */
+  /** True for an opaque origin (a sandbox), where the host must allow even the page's own files. */
   var apart = self.origin === "null";
-  /** Whether the browser itself kept a file from such a page, whatever the host allows. */
+  /** True if the browser itself blocked a file of such a page, whatever the host allows. */
   var barred = false;
 
   function name(url) {
@@ -27,7 +27,7 @@
   }
 
   function show(about, sentence, how) {
-    // Of what is equally bad the first cause is the one to know; a wait is none.
+    // Of equally severe causes the first is kept; a wait is not a cause.
     if (how < level || (how === level && how !== LATE)) return;
     shown = about;
     level = how;
@@ -42,7 +42,7 @@
     var opening = document.querySelector(".opening");
     if (opening) opening.hidden = level === WHOLE;
     dispatchEvent(new CustomEvent("hushgrad-failed", { detail: sentence }));
-    // Whoever put this page into a frame hears of it here where what talks to them did not come.
+    // Tells the host page, if `embed.js`, which would do so, has not loaded.
     if (parent !== window && root.hasAttribute("data-start") && !boot.talks) parent.postMessage({ source: "hushgrad", v: 1, type: "error", message: sentence }, "*");
   }
 
@@ -52,13 +52,13 @@
     document.getElementById("failed").hidden = true;
   }
 
-  /** What a host says of a file, in words; null where nothing is wrong with its answer. */
+  /** Resolves to what is wrong with the host's response for a file; null if nothing is. */
   function ask(url) {
     if (barred) return Promise.resolve("this browser lets a sandbox without an origin of its own load nothing of the site that it came from: allow-same-origin is missing");
     var late = new Promise(function (done) { setTimeout(done, LIMIT, "the host does not answer"); });
     var said = fetch(url, { cache: "no-store" }).then(function (answer) {
       var type = (answer.headers.get("content-type") || "no type").split(";")[0];
-      // What the service worker has found out: more is not to be had from it.
+      // The service worker's own finding, about which it can say no more.
       if (answer.statusText === "Not this site's file") return null;
       if (!answer.ok) return "the host answers " + answer.status + (answer.statusText && " (" + answer.statusText + ")");
       if (type === "text/html") return "the host answers with another page";
@@ -72,16 +72,16 @@
     return Promise.race([said, late]);
   }
 
-  /** A file did not come, or is of no use: `what` it is, and in `error` what the browser said. */
+  /** Reports a file that did not load or is unusable: `what` it is, and the browser's `error`. */
   function fails(url, what, error) {
     if (asked.indexOf(url) >= 0) return;
     asked.push(url);
     var vital = !opened && !SHEET.test(url);
-    // Threads say which of their files they miss.
+    // Threads name the file that they lack.
     var named = /https?:[^\s"']+\.(js|wasm)/.exec(error || "");
     var file = named && !named[0].indexOf(location.origin + "/") ? named[0] : url;
     ask(file).then(function (why) {
-      // What was fetched ahead of its use in vain may have come when it was used.
+      // A file whose preload failed may have loaded when it was used.
       if (vital && opened) return;
       var how = why || !error || named ? " did not come: " + (why || "what came is damaged, or of another version of this site") : " did not start: " + error;
       show(url, (vital ? "The page cannot open. " : "") + what + " (" + name(file) + ")" + how + ".", vital ? WHOLE : PART);
@@ -89,19 +89,19 @@
   }
 
   var boot = (window.boot = {
-    /** What is waited for just now. */
+    /** Sets what the page is waiting for. */
     waits: function (what) { boot.what = what; },
     what: "its start",
     fails: fails,
-    /** Says `sentence` instead of a page. */
+    /** Shows `sentence` instead of the page. */
     says: function (sentence) {
       show("", sentence, WHOLE);
     },
-    /** Whether the page is not to start at all. */
+    /** True if the page must not start. */
     refused: false,
-    /** Whether `embed.js` is there. */
+    /** True if `embed.js` has loaded. */
     talks: false,
-    /** Says that a file takes long, until it comes. */
+    /** Reports that a file is slow, until it loads. */
     lags: function (url, what) {
       show(url, what + " (" + name(url) + ") is not there after " + SLOW / 1000 + " seconds. It may be on its way, or be damaged.", LATE);
     },
@@ -116,7 +116,7 @@
     },
   });
 
-  /** A sheet that does not come holds up both the paint and the scripts: it is let go, and comes when it comes. Whether there was one. */
+  /** Stops pending style sheets from blocking paint and scripts; true if there were any. */
   function release() {
     var sheets = document.querySelectorAll("link[rel=stylesheet]");
     var any = false;
@@ -132,11 +132,11 @@
     return any;
   }
 
-  /** Nothing that came before is taken again: each file of the site is fetched past all caches, and the page loaded anew. */
+  /** Fetches each file of the site again, past all caches, and reloads the page. */
   function again() {
     this.disabled = true;
     var here = document.baseURI;
-    // What is wrong this time, too, would be kept as the file for as long as its address is valid: it is asked for once more.
+    // A wrong response would be cached under its valid address, so it is requested once more.
     function take(url, last) {
       return fetch(url, { cache: "reload" }).then(function (answer) {
         var wrong = !answer.ok || (/text\/html/.test(answer.headers.get("content-type")) && !/\.html$|^the page$/.test(name(url)));
@@ -148,11 +148,11 @@
       return Promise.all(names.map(function (file) { return take(new URL(file, here)); }));
     }
     var named = [].slice.call(document.querySelectorAll("link[href], script[src], meta[name^=hushgrad-]"));
-    // What a link tells others of this site's address is no file of the page.
+    // A link that gives others this site's address is not a file of the page.
     var files = named.map(function (tag) { return new URL(tag.href || tag.src || tag.content, here); });
     var work = files.filter(function (url) { return url.origin === new URL(here).origin; }).map(function (url) { return take(url); });
     work.push(fetch("files.json", { cache: "reload" }).then(function (answer) { return answer.json(); }).then(all).catch(function () {}));
-    // A service worker of before may keep what is wrong: the next one takes its place.
+    // An older service worker may have cached wrong files: the next one replaces it.
     if (navigator.serviceWorker) {
       work.push(navigator.serviceWorker.getRegistration().then(function (known) {
         return known && known.update().then(function (found) {
@@ -167,7 +167,7 @@
   document.addEventListener("securitypolicyviolation", function (event) {
     if (apart && event.blockedURI.indexOf(location.protocol + "//" + location.host + "/") === 0) barred = true;
   });
-  // Of elements alone: a script's own errors have no address.
+  // Only errors of elements: a script's own errors have no address.
   addEventListener("error", function (event) {
     var tag = event.target;
     if (tag.tagName === "SCRIPT") fails(tag.src, "Its start");
@@ -189,7 +189,7 @@
     boot.says(sentence);
   }
 
-  /** A page that is refused as it stands has nothing to try again, but another place to open. */
+  /** Replaces the retry button of a refused page by a link that opens it elsewhere. */
   function elsewhere(text) {
     document.addEventListener("DOMContentLoaded", function () {
       var link = document.createElement("a");

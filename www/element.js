@@ -1,29 +1,29 @@
-// <hush-grad preset="dp-sgd" sigma="1.5" controls="sigma">: the playground in a page of yours. No dependency; loads as a
-// module and as a classic script. docs/embedding.md has its attributes, methods and events; the npm package `hush-grad` is
-// made of this file (packages/element).
+// <hush-grad preset="dp-sgd" sigma="1.5" controls="sigma">: the playground in your page. No
+// dependencies; loads as a module and as a classic script. docs/embedding.md has its attributes,
+// methods and events; the npm package `hush-grad` is built from this file (packages/element).
 (() => {
-  // Where pages are rendered ahead there are no elements.
+  // Server-side rendering has no custom elements.
   if (typeof customElements === "undefined" || customElements.get("hush-grad")) return;
   const SOURCE = "hushgrad";
   const VERSION = 1;
   const EVENTS = ["ready", "step", "paused", "complete", "state", "error"];
-  // What can be set while the frame stands: keys of the page's links.
+  // Keys of the page's links that can be set without reloading the frame.
   const SETTINGS = `preset dataset model layers encoder clipping layer-noise layer-norms shape noise density denoiser sampling protects schedule phases phase-list start break minority reading averaging clip clip-quantile clip-count-noise metrics vectors
     pre-scale envelope-seed epsilon sigma nu exponent smoothing memory lot micro-batch users user-skew user-seed local-steps local-rate bands rate rate-end phase-count noise-end momentum copies reach steps delta canaries seed replay grid-bits speed`;
-  // What the frame is made with; when it changes, the frame is loaded anew.
+  // Keys whose change reloads the frame.
   const FRAME = `v backend cores theme lang controls hide view poster lesson lab lab-envelope lab-epsilon lab-exponent lab-density`;
   const settings = SETTINGS.split(/\s+/);
   const keys = [...settings, ...FRAME.split(" ")];
-  // Attributes of any element, and those that frameworks leave; no key is like them.
+  // Global attributes and those of frameworks; no key looks like them.
   const PLAIN = /^(src|class|id|style|slot|part|exportparts|hidden|inert|title|dir|translate|tabindex|autofocus|accesskey|role|is|nonce|height|popover|draggable|spellcheck|contenteditable|item\w+|xmlns|(data|aria|ng)-.*|on.*|[^a-z].*|.*[^a-z0-9-].*)$/;
-  /** Milliseconds that an answer may take: the first one waits for the whole program. */
+  /** Milliseconds that an answer may take; the first waits for the whole program. */
   const PATIENCE = 60_000;
-  /** Pixels that no frame is given more of, whatever it asks for. */
+  /** Maximum height of a frame in pixels, whatever it requests. */
   const HIGHEST = 6000;
-  // A classic script knows its address; a module is named in the trace of an error.
+  // A classic script knows its address; that of a module is in the stack trace of an error.
   const scripts = [document.currentScript?.src, /https?:[^\s()]*element\.js[^\s():]*/.exec(new Error().stack ?? "")?.[0]];
   const here = scripts.find((src) => /\/element\.js([?#]|$)/.test(src ?? ""));
-  /** A page in a sandbox, or from a file, has no origin, and what it frames may have none either. */
+  /** True for an opaque origin (a sandbox, a file), which what it frames may have, too. */
   const apart = self.origin === "null";
   const STYLE = `
     :host { display: block; }
@@ -39,7 +39,7 @@
       .waiting iframe, .running svg { display: none; }
     }`;
 
-  /** What the page says of itself in attributes and classes: `light`, `dark`, or nothing. */
+  /** The theme that an element's attributes and classes name: `light`, `dark` or "". */
   function named(element) {
     const { dataset, classList } = element;
     if (dataset.jpThemeLight) return dataset.jpThemeLight === "false" ? "dark" : "light";
@@ -53,7 +53,7 @@
     return "";
   }
 
-  /** The theme that stands around an element: as it is said, else as it is seen. */
+  /** The theme around an element: as its ancestors name it, else as they look. */
   function themeAround(element) {
     let paper = "";
     for (let at = element.parentNode; at; at = at.parentNode ?? at.host) {
@@ -69,11 +69,11 @@
     if (light !== dark) return light ? "light" : "dark";
     const [r, g, b] = (/^rgba?\(/.test(paper) && paper.match(/[\d.]+/g)) || [];
     if (b !== undefined) return 0.3 * r + 0.6 * g + 0.1 * b < 110 ? "dark" : "light";
-    // A page that knows nothing of themes has white paper.
+    // A page without themes has a white background.
     return light ? "system" : "light";
   }
 
-  /** The curve of the poster, for paper. */
+  /** The poster's curve, for print. */
   function picture() {
     const [svg, path] = ["svg", "path"].map((name) => document.createElementNS("http://www.w3.org/2000/svg", name));
     svg.setAttribute("viewBox", "0 0 320 90");
@@ -84,23 +84,23 @@
   }
 
   class HushGrad extends HTMLElement {
-    /** Where the playground lies, for elements without `src`: the site that this script came from. */
+    /** The playground's address for elements without `src`: the site of this script. */
     static site = here;
     static observedAttributes = [...keys, "src", "height", "title"];
 
     #frame = null;
-    /** Whether it is on the page, and its attributes were read. */
+    /** True if it is on the page and its attributes have been read. */
     #stands = false;
     #origin = "";
     #met = false;
     #started = false;
-    /** Attributes that changed and have not been applied. */
+    /** Changed attributes that have not been applied. */
     #changed = null;
     #theme = "";
     #refused = "";
     /** What is wrong with the attributes. */
     #wrong = "";
-    /** Messages for when the frame has answered the first hello. */
+    /** Messages to send once the frame has answered the first hello. */
     #queue = [];
     #answers = new Map();
     #count = 0;
@@ -152,7 +152,7 @@
 
     attributeChangedCallback(name, before, now) {
       if (!this.#stands || before === now) return;
-      // All that changes in one turn is applied at once.
+      // All changes of one task are applied together.
       if (!this.#changed) queueMicrotask(() => this.#apply());
       this.#changed = (this.#changed ?? new Set()).add(name);
     }
@@ -169,16 +169,16 @@
     reset() {
       this.#send({ type: "reset" });
     }
-    /** What is set and where the run stands. */
+    /** Resolves to the settings and the state of the run. */
     getState() {
       return this.#ask({ type: "getState" });
     }
-    /** Sets what is named, by the keys of the page's links: `{ sigma: 2 }` or `"sigma=2"`. */
+    /** Sets keys of the page's links: `{ sigma: 2 }` or `"sigma=2"`. */
     async setState(state) {
       return this.#ask({ type: "setState", query: String(typeof state === "string" ? state : new URLSearchParams(state)) });
     }
 
-    /** The frame for what the attributes say. */
+    /** Builds the frame for the attributes. */
     #build() {
       const base = this.getAttribute("src") ?? HushGrad.site;
       if (!base) return this.#refuse("<hush-grad> needs the playground's address in its attribute src.");
@@ -202,11 +202,11 @@
       frame.part = "frame";
       frame.loading = "lazy";
       frame.referrerPolicy = "no-referrer";
-      // Scripts of an origin of its own, a link to the whole playground, and copies of what is shown: no more.
+      // Only scripts with their own origin, a link to the playground, and copies of results.
       frame.sandbox = "allow-scripts allow-same-origin allow-popups allow-popups-to-escape-sandbox allow-downloads";
       frame.allow = "clipboard-write";
-      // A statement, and no returned expression: WebKit, which calls in the caller's place what a strict function returns, would take
-      // the frame itself for who posts.
+      // A statement, not a returned expression: WebKit makes tail calls in strict functions, and
+      // would take the frame itself for the sender.
       frame.addEventListener("load", () => {
         frame.contentWindow?.postMessage(this.#message({ type: "hello", theme: this.#theme, fit: true }), this.#target);
       });
@@ -214,7 +214,7 @@
       this.#frame?.remove();
       this.#frame = frame;
       this.#name();
-      // Its place is there before anything is loaded: nothing on the page jumps.
+      // Its space is reserved before anything is loaded, so that nothing on the page jumps.
       frame.style.height = `${this.#height}px`;
       this.#box.append(frame);
       this.#check();
@@ -225,7 +225,7 @@
       this.#frame.title = this.getAttribute("title") ?? "hushgrad: train a model privately";
     }
 
-    /** Pixels that the frame has at least; NaN where the attribute is none of 40 to `HIGHEST`. */
+    /** Minimum height in pixels; NaN unless the attribute is from 40 to `HIGHEST`. */
     get #asked() {
       const pixels = Number(/^(\d{1,4})(px)?$/.exec(this.getAttribute("height") ?? "400")?.[1]);
       return pixels >= 40 && pixels <= HIGHEST ? pixels : NaN;
@@ -235,12 +235,12 @@
       return this.#asked || 400;
     }
 
-    /** Whoever posts from a page without an origin cannot know that the frame has one. */
+    /** A page with an opaque origin cannot know whether its frame has one, too. */
     get #target() {
       return apart ? "*" : this.#origin;
     }
 
-    /** Applies what has changed: settings are set, all else is another frame. */
+    /** Applies changed attributes: sets settings, and reloads the frame for all else. */
     #apply() {
       const changed = [...(this.#changed ?? [])];
       this.#changed = null;
@@ -253,7 +253,7 @@
       const settable = this.#started && set.every((name) => this.hasAttribute(name));
       if (rest.length || (set.length && !settable)) this.#build();
       else if (set.length) {
-        // A preset is the ground of all others.
+        // A preset sets all other settings, so they are set again.
         const all = set.includes("preset") ? settings.filter((name) => this.hasAttribute(name)) : set;
         const state = Object.fromEntries(all.map((name) => [name, this.getAttribute(name)]));
         this.setState(state).then(() => this.#refuse(""), ({ message }) => this.#refuse(message));
@@ -261,7 +261,7 @@
       return undefined;
     }
 
-    /** What changes on the page around: its theme, or an attribute that is none of ours. */
+    /** Handles changes of the page's theme and of attributes that are not keys. */
     #look(records) {
       if (records.some(({ target }) => target !== this)) this.#tellTheme();
       if (records.some(({ target, attributeName }) => target === this && !keys.includes(attributeName))) this.#check();
@@ -274,7 +274,7 @@
       if (this.#met) this.#send({ type: "theme", query: theme });
     }
 
-    /** Refuses attributes that nobody knows, which would be left aside in silence, and a height that is none. */
+    /** Refuses unknown attributes, which would be ignored silently, and an invalid height. */
     #check() {
       const unknown = this.getAttributeNames().filter((name) => !keys.includes(name) && !PLAIN.test(name));
       const before = this.#wrong;
@@ -284,14 +284,14 @@
       if (this.#wrong || this.#refused === before) this.#refuse(this.#wrong);
     }
 
-    /** Says what is refused: on the page, in the console and as an event. */
+    /** Reports a refusal on the page, in the console and as an event. */
     #refuse(message) {
       if (message === this.#refused) return;
       this.#refused = this.#problem.textContent = message;
       this.#problem.hidden = !message;
       if (!message) return;
       console.warn(message);
-      // Who listens may come after the element.
+      // Listeners may be added after the element.
       setTimeout(() => this.dispatchEvent(new CustomEvent("error", { detail: { message } })));
     }
 
@@ -330,7 +330,7 @@
       if (typeof detail.started === "boolean") this.#started = detail.started;
       if (detail.step > 0) this.#box.className = "running";
       if (type === "hello") {
-        // The theme may have changed since it was said.
+        // The theme may have changed since it was sent.
         if (!this.#met) this.#queue.unshift({ type: "theme", query: this.#theme });
         this.#met = true;
         this.#queue.splice(0).forEach((message) => this.#send(message));

@@ -1,17 +1,17 @@
-// The embedded page around the program: a poster until it is clicked, one GPU device a page, rest while out of sight,
-// and talk with the page around it. docs/embedding.md describes the messages.
+// The embedded page: a poster until it is clicked, one GPU device per page, a pause while out of
+// sight, and messages with the host page, which docs/embedding.md describes.
 
 const SOURCE = "hushgrad";
 const VERSION = 1;
 const COMMANDS = ["play", "pause", "step", "reset", "getState", "setState", "theme"];
 
-/** Characters of a query that are handed on: the program names one that is longer than any link. */
+/** Maximum length of a query that is passed on; the program reports one longer than any link. */
 const LONGEST = 5000;
-/** Commands that wait for the program. */
+/** Maximum number of commands that wait for the program. */
 const MOST_WAITING = 100;
-/** Milliseconds that other frames of the page have to say that one of them has the GPU. */
+/** Milliseconds for other frames of the page to answer that one of them has the GPU. */
 const GPU_PATIENCE = 250;
-/** Windows of a tab that are asked. */
+/** Maximum number of windows of a tab that are asked. */
 const MOST_WINDOWS = 200;
 
 if (globalThis.boot) globalThis.boot.talks = true;
@@ -20,19 +20,20 @@ const poster = document.getElementById("poster");
 const query = new URLSearchParams(location.search);
 const THEMES = ["light", "dark"];
 
-/** Whoever says hello first, and is the page around this one: nobody else is heard or told anything. */
+/** Origin of the host page, once it has said hello: the only partner of messages. */
 let host = null;
 let started = false;
-/** Commands that came before the program could hear them; null since it can. */
+/** Commands received before the program listens; null once it does. */
 let waiting = [];
 let ready = null;
 let playing = false;
 let resting = false;
 let seen = false;
-/** The height that the page around was told last, once it asked for it. */
+/** The height last reported to the host page, once it has asked for heights. */
 let told = 0;
 
-// A page without an origin of its own (a sandbox, a file) can be answered in no other way; the answer goes to that one window.
+// A host page with an opaque origin (a sandbox, a file) can only be addressed as "*"; the message
+// still goes to that one window.
 const post = (message) => host && parent.postMessage({ source: SOURCE, v: VERSION, ...message }, host === "null" ? "*" : host);
 const command = (detail) => {
   if (!waiting) dispatchEvent(new CustomEvent("hushgrad-command", { detail }));
@@ -56,7 +57,7 @@ addEventListener("message", ({ source, origin, data }) => {
 });
 
 function take({ type, id: named, query }) {
-  // What is said back is what any message can hold.
+  // Only ids that any message can hold are sent back.
   const id = typeof named === "number" || (typeof named === "string" && named.length <= 64) ? named : undefined;
   if (!COMMANDS.includes(type)) {
     const called = typeof type === "string" ? type.slice(0, 24) : typeof type;
@@ -64,15 +65,15 @@ function take({ type, id: named, query }) {
     return;
   }
   if (type === "theme") return follow(query);
-  // What is set is checked by the program alone.
+  // Only the program can check settings.
   if (["play", "step", "setState"].includes(type)) start();
   if (type === "pause" || type === "reset") resting = false;
   if (started) command({ type, id, query: typeof query === "string" ? query.slice(0, LONGEST) : "" });
-  // Nothing runs behind a poster, and its address says what would.
+  // Behind a poster nothing runs, and the address has the settings.
   else if (type === "getState") post({ type: "state", id, query: location.search.slice(1), started });
 }
 
-/** Shows the theme of the page around, unless the address names one: that is its author's. */
+/** Shows the host page's theme, unless the address names one, which is the author's choice. */
 function follow(theme) {
   if (THEMES.includes(query.get("theme"))) return;
   const known = THEMES.includes(theme);
@@ -85,7 +86,7 @@ function follow(theme) {
   command({ type: "theme", query: theme });
 }
 
-/** From now on the page around hears how high this one is, and gives it that height. */
+/** From now on reports this page's height to the host page, which resizes the frame. */
 function fit() {
   told = 0;
   if (!("fit" in root.dataset)) new ResizeObserver(measure).observe(document.body);
@@ -95,13 +96,13 @@ function fit() {
 
 function measure() {
   const height = Math.ceil(document.body.getBoundingClientRect().height);
-  // A poster fills whatever it is given.
+  // A poster fills any height.
   if (!poster.hidden || height === told || height < 40) return;
   told = height;
   post({ type: "size", height });
 }
 
-// What the program tells.
+// Messages of the program.
 addEventListener("hushgrad", ({ detail }) => {
   if (detail.type === "listening") {
     const all = waiting ?? [];
@@ -118,27 +119,27 @@ async function start() {
   if (started || globalThis.boot?.refused) return;
   started = true;
   poster.hidden = true;
-  // From now on what the page around sets is set in this frame, and needs no other.
+  // From now on the host page's settings are set in this frame, without a reload.
   post({ type: "hello", started });
   await takeGpu();
   const script = new URL(root.dataset.start, document.baseURI).href;
   try {
     await import(script);
   } catch (error) {
-    // Whatever is behind its start it names itself.
+    // The start script reports its own files.
     globalThis.boot?.fails(script, "Its start", String(error));
   }
 }
 
 addEventListener("hushgrad-failed", ({ detail }) => post({ type: "error", message: detail }));
 
-/** Where this frame stands with the GPU: not asked, `asked`, `held` or `taken`. */
+/** State of the claim to the GPU: "" (not asked), `asked`, `held` or `taken`. */
 let gpu = "";
-/** Which of two frames that ask at once gives way. */
+/** Decides which of two frames that ask at once gives way. */
 const turn = Math.random();
 let decided = () => {};
 
-/** The first of the embeds on a page that wants the GPU has it for as long as it is there; the others train on the CPU. */
+/** The first embed of a page that wants the GPU keeps it; the others train on the CPU. */
 async function takeGpu() {
   if (!navigator.gpu || query.get("backend") === "cpu") return;
   gpu = (await lockGpu()) ? "asked" : "taken";
@@ -147,10 +148,10 @@ async function takeGpu() {
   else gpu = "held";
 }
 
-/** Whether the lock of this tab is had, or there are no locks: a frame without an origin may keep and lock nothing. */
+/** True if this tab's lock is held, or there are no locks, as with an opaque origin. */
 async function lockGpu() {
   try {
-    // The page around is known by its tab, whose frames share this storage: a referrer names no more than a site.
+    // The tab, whose frames share this storage, stands for the page: a referrer names a site.
     const tab = (sessionStorage["hushgrad-tab"] ??= crypto.randomUUID());
     return await new Promise((done, fail) => {
       const hold = (lock) => {
@@ -164,7 +165,7 @@ async function lockGpu() {
   }
 }
 
-/** Asks the other frames of the tab by messages, which need no storage. What one learns of another is that it stands there. */
+/** Asks the tab's other frames by messages, which need no storage and reveal only presence. */
 function askForGpu() {
   const others = [];
   const collect = (page) => {
@@ -192,7 +193,7 @@ function shareGpu(source, { type, turn: other }) {
   }
 }
 
-/** Out of sight nothing is trained; back in sight, what played plays on. */
+/** Pauses training out of sight, and resumes it when back in sight. */
 function look() {
   const away = document.hidden || !seen;
   if (!away && poster.hidden) start();
@@ -205,7 +206,7 @@ function look() {
   }
 }
 
-// The element names the theme around it here, so that the first thing to be seen has it; no link goes on with it.
+// The element passes the theme around it here, so that the first paint has it; links leave it out.
 follow(new URLSearchParams(location.hash.slice(1)).get("host-theme"));
 waiting = [];
 if (THEMES.includes(query.get("theme"))) root.dataset.theme = query.get("theme");

@@ -1,5 +1,5 @@
-// The dialog *Embed*: what of this page stands in a page of one's own, shown as it will be, and what to copy for it. It is
-// fetched when it is first opened. docs/embedding.md describes the frame and the element.
+// The dialog *Embed*: a preview of this page's settings in another page, and the snippets to copy.
+// Fetched when first opened. docs/embedding.md describes the frame and the element.
 
 const SITE = new URL(".", document.baseURI).href;
 const SANDBOX = "allow-scripts allow-same-origin allow-popups allow-popups-to-escape-sandbox allow-downloads";
@@ -22,7 +22,7 @@ document.adoptedStyleSheets = [...document.adoptedStyleSheets, style];
 
 let dialog = null;
 
-/** An element with its properties and children. */
+/** Creates an element with its properties and children. */
 function make(name, properties = {}, ...children) {
   const element = Object.assign(document.createElement(name), properties);
   element.append(...children);
@@ -38,7 +38,7 @@ function choice(label, options, hook, change) {
 
 const quoted = (text) => String(text).replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
 
-/** Both snippets for what is chosen, and the address of the frame in them. */
+/** Returns both snippets for the choices, and the address and size of their frame. */
 export function snippets(query, { size, view, controls, poster, theme }) {
   const all = new URLSearchParams(query);
   const lesson = all.get("lesson");
@@ -47,7 +47,7 @@ export function snippets(query, { size, view, controls, poster, theme }) {
   if (view !== "lab") for (const key of [...all.keys()]) if (key.startsWith("lab")) all.delete(key);
   if (theme) all.delete("theme");
   for (const [key, value] of [["view", view], ["controls", controls], ["poster", poster ? "1" : ""], ["theme", theme]]) if (value) all.set(key, value);
-  // Every later version reads the links of this one; in an attribute it would say nothing.
+  // Later versions read links by their `v`; as an attribute it would mean nothing.
   const [width, height] = size.split(" ");
   const address = `${SITE}embed.html?${String(all).replaceAll("%2C", ",")}`;
   all.delete("v");
@@ -82,7 +82,7 @@ function build(say) {
   };
   const sizes = [["640 400", "640 × 400"], ["100% 460", say("as wide as the page, 460 high")], ["360 560", say("360 × 560, as a phone")]];
   const views = [["", say("both curves")], ["stage", say("one step, taken apart")], ["results", say("all results")], ["lesson", say("a lesson")], ["lab", say("the noise lab")]];
-  // As first proposal.
+  // Suggestions for `controls`.
   const changes = [["", say("nothing")], ["sigma", say("the noise")], ["sigma,clip", say("noise and clip")], ["preset,sigma,rate", say("preset, noise and rate")]];
   const themes = [["", say("of the page around")], ["light", say("light")], ["dark", say("dark")]];
   const [sizeLabel, size] = choice(say("Size"), sizes, "embed-size", draw);
@@ -124,7 +124,7 @@ function build(say) {
     make("div", { className: "end" }, said, close));
   dialog.setAttribute("aria-labelledby", "embed-title");
   dialog.dataset.testid = "embed-dialog";
-  // Nothing trains in a preview that nobody sees.
+  // A closed preview does not train.
   dialog.addEventListener("close", () => {
     preview.replaceChildren();
     shown = "";
@@ -141,10 +141,10 @@ function build(say) {
 }
 
 let show = null;
-/** What the dialog was built in. */
+/** The language that the dialog was built in. */
 let language = null;
 
-/** Opens the dialog for what the page's link says; `say` gives its texts in the page's language. */
+/** Opens the dialog for the page's link; `say` translates its texts. */
 export function open(say, query) {
   if (language !== document.documentElement.lang) {
     language = document.documentElement.lang;

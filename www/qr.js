@@ -1,7 +1,7 @@
-// An address as a QR code: black on white within its quiet zone, as SVG. The library comes with it; nothing is asked of anybody else.
+// An address as a QR code: SVG, black on white, with its quiet zone. The library is bundled.
 
 const SVG = "http://www.w3.org/2000/svg";
-/** Units of white around a code, as its standard has it. */
+/** Width of the quiet zone in modules, as in the standard. */
 const QUIET = 4;
 const library = document.querySelector("meta[name=hushgrad-qr-library]")?.content ?? "./lean_qr.js";
 const { correction, generate } = await import(new URL(library, document.baseURI).href);
@@ -12,7 +12,7 @@ function element(name, attributes) {
   return made;
 }
 
-/** The picture of an address; null where it is too long for one. */
+/** Returns the QR code of an address; null if it is too long for one. */
 export function code(address) {
   let bits;
   try {

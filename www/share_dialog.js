@@ -1,5 +1,5 @@
-// The dialogs of *Share*: the link of the page as a QR code for a projector, and the run that stands as a link to hand in. Fetched when one is first
-// opened. A name that is typed goes into the text of the link, and nowhere else.
+// The dialogs of *Share*: the page's link as a QR code for a projector, and the current run as a
+// link to hand in. Fetched when first opened. A typed name goes only into the text of the link.
 
 const qr = document.querySelector("meta[name=hushgrad-qr]")?.content ?? "./qr.js";
 const { code } = await import(new URL(qr, document.baseURI).href);
@@ -16,7 +16,7 @@ const STYLE = `
   .share-dialog .end { display: flex; flex-wrap: wrap; gap: 8px 14px; justify-content: space-between; align-items: center; }
   .share-dialog .end p { color: var(--soft); font-size: 0.87rem; flex: 1; }
 `;
-/** Texts in the page's language. */
+/** Translates an English text into the page's language. */
 let say = (english) => english;
 
 function make(name, properties = {}, ...children) {
@@ -33,7 +33,7 @@ dialog.setAttribute("aria-labelledby", "share-title");
 dialog.dataset.testid = "share-dialog";
 document.body.append(dialog);
 
-/** The button that copies a text, and what it says of it. */
+/** Makes the row of a button that copies a text, its status, and the close button. */
 function copying(text) {
   const said = make("p", {});
   said.setAttribute("role", "status");
@@ -84,7 +84,7 @@ function handIn(query, claim) {
   ];
 }
 
-/** Opens one of both; `texts` gives what it says. */
+/** Opens one of the two dialogs; `texts` translates its texts. */
 export function open(texts, kind, ...told) {
   say = texts;
   dialog.dataset.kind = kind;

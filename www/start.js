@@ -4,20 +4,23 @@ const { boot, document: { documentElement: root } } = globalThis;
 const here = new URL(".", import.meta.url).href;
 const names = new URL(import.meta.url).searchParams;
 
-/** Scripts of one line that were made here. */
+/** Addresses of the one-line scripts made here. */
 const made = new Set();
 
-/** Tags of charts, icons and bare words, with what places them: nothing that runs or loads. */
+/** Tags of charts, icons and plain text, with attributes that neither run nor load anything. */
 const harmless = /<\/?(?:b|br|circle|code|d[dlt]|div|em|g|h[1-4]|kbd|li|line|[ou]l|p|path|rect|small|span|strong|su[bp]|svg|t[dhr]|text|title|tspan)(?:\s+(?:aria-[a-z]+|class|c[xy]|d[xy]?|focusable|height|r|role|scope|text-anchor|transform|viewBox|width|[xy][12]?)="[^"]*")*\s*\/?>/g;
 
-// The browser takes markup and addresses of scripts from this policy alone: harmless markup, own files.
+// The only Trusted Types policy: allows harmless markup and this site's scripts.
 globalThis.trustedTypes?.createPolicy("default", {
   createHTML: (html) => (html.replace(harmless, "").includes("<") ? null : html),
   createScriptURL: (url) => (made.has(url) || new URL(url, here).href.startsWith(here) ? url : null),
 });
 
-/** A page without an origin of its own starts no thread from its host's files; but from a script of its own, which may load them where the
-    host allows that (CORS). Chromium starts no module so, but a classic script, which may import one. */
+/**
+ * With an opaque origin a page cannot start threads from its host's files, but from its own script,
+ * which may load them where the host allows it (CORS). In Chromium that must be a classic script,
+ * which may import a module.
+ */
 const apart = self.origin === "null";
 function startable(url) {
   const whole = new URL(url, here).href;
@@ -28,7 +31,7 @@ function startable(url) {
   return script;
 }
 
-// gloo-worker keeps the workers that it makes to itself, and only they tell when a thread fails.
+// gloo-worker hides its workers, and only they report that a thread fails.
 globalThis.Worker = class extends Worker {
   constructor(url, how) {
     let read = apart;
@@ -50,7 +53,7 @@ globalThis.Worker = class extends Worker {
   }
 };
 
-/** Whether a page of another origin stands around this one: its visitor could be led to press what is not seen. */
+/** True if a page of another origin frames this one, which would allow clickjacking. */
 function foreign() {
   try {
     for (let frame = self; frame !== top; ) if ((frame = frame.parent).origin !== origin) return true;
@@ -60,37 +63,37 @@ function foreign() {
   }
 }
 
-/** The tag that names a file of the page, and what `fetch` has to be told to get it. */
+/** The tag that names a file of the page; `file` gives the arguments of `fetch` for it. */
 const tagged = (name) => document.querySelector(`meta[name=hushgrad-${name}]`);
 function file(tag) {
   const [address, integrity = ""] = tag.content.split("#");
   return [new URL(address, here).href, { integrity, cache: "no-cache" }];
 }
-/** The same in the page's language, where there is one. */
+/** Those arguments for the file in the page's language, if there is one. */
 const translated = (name) => file(tagged(`${name}-${root.lang}`) ?? tagged(name));
 
-/** Languages that the page has a table of. */
+/** Languages with a table of texts. */
 const LANGUAGES = [...document.querySelectorAll("meta[name^=hushgrad-text-]")].map(({ name }) => name.slice(14));
 const LANGUAGE = "hushgrad-language";
-/** What they call themselves. */
+/** Each language's name in itself. */
 const NAMES = Object.fromEntries(LANGUAGES.map((each) => [each, new Intl.DisplayNames(each, { type: "language" }).of(each)]));
 
-/** The language of the link, or of the page around, or the one that was chosen here, or the first of the visitor's that the page has. */
+/** The first available language of the link, the host page, the stored choice and the browser. */
 function language() {
   let chosen = null;
   try {
     chosen = localStorage.getItem(LANGUAGE);
   } catch {
-    // A sandbox without an origin keeps nothing.
+    // An opaque origin has no storage.
   }
   const [link, around] = [new URLSearchParams(location.search).get("lang"), new URLSearchParams(location.hash.slice(1)).get("host-lang")];
   const wanted = [link, around, chosen, ...navigator.languages];
   return wanted.map((each) => each?.slice(0, 2).toLowerCase()).find((each) => LANGUAGES.includes(each)) ?? "en";
 }
 
-/** The language that was asked for last. */
+/** The language requested last. */
 let asked = null;
-/** Fetches what the page says in a language; from then on it speaks so. False if another was asked for meanwhile. */
+/** Fetches and applies the texts of a language; false if another was requested meanwhile. */
 async function speak(wanted) {
   asked = wanted;
   const answer = await fetch(...file(tagged(`text-${wanted}`)));
@@ -106,9 +109,9 @@ async function speak(wanted) {
   return true;
 }
 
-/** The words of the field, once one was asked for. */
+/** The glossary, once it has been requested. */
 let glossary = null;
-/** What this script and the dialogs say, by its English, once something was said. */
+/** Translations for this script and the dialogs, by their English, once needed. */
 let texts = null;
 function say(english) {
   const entries = () => (globalThis.hushgradText?.table ?? "").matchAll(/^([^@#=\n].*)\n(?:= (.*)\n)?/gm);
@@ -124,14 +127,15 @@ function keep(language) {
   }
 }
 
-// A language that the visitor chooses is kept at once, as the page may be left before its table is there; the program hears of it then.
+// A chosen language is stored at once, as the page may be left before its table arrives; the
+// program is told when it does.
 addEventListener("hushgrad-speak", async ({ detail }) => {
   keep(detail);
   try {
     if (await speak(detail)) dispatchEvent(new CustomEvent("hushgrad-spoken"));
   } catch (error) {
     if (asked !== detail) return;
-    // What cannot be had is not asked for by the next visit. A page that is being left fails so, too, but is soon gone.
+    // The next visit must not ask for what failed. A page being left fails, too, but is soon gone.
     setTimeout(() => asked === detail && keep(root.lang), 500);
     boot?.fails(file(tagged(`text-${detail}`))[0], "Its text", String(error));
   }
@@ -139,7 +143,7 @@ addEventListener("hushgrad-speak", async ({ detail }) => {
 
 async function start() {
   const spoken = language();
-  // Beside the program, which needs it; a failure is told once that is there.
+  // In parallel with the program, which needs it; a failure is reported after the import.
   const told = speak(spoken).then(() => null, (error) => error);
   const [app, wasm] = ["app", "wasm"].map((name) => new URL(names.get(name), here).href);
   const failed = (url) => (error) => {
@@ -164,7 +168,7 @@ async function start() {
   watch();
 }
 
-// A menu is open while it is used: a choice in it, Escape, a click elsewhere and a focus that moves on close it.
+// Closes a menu after a choice in it, Escape, a click elsewhere or a moved focus.
 for (const kind of ["click", "pointerdown", "focusin", "keydown"]) {
   addEventListener(kind, (event) => {
     const { key, target } = event;
@@ -179,7 +183,8 @@ for (const kind of ["click", "pointerdown", "focusin", "keydown"]) {
   });
 }
 
-// A chart and a tile are enlarged by their button, and a tile by a click on its pictures; Escape and a click elsewhere end it.
+// Enlarges a chart or a tile by its button, and a tile by a click on its pictures; Escape and a
+// click elsewhere restore it.
 addEventListener("click", ({ target }) => {
   const large = target.closest(".enlarge, .tile .weights, .tile .plot")?.closest(".chart, .tile");
   const button = large?.querySelector(".enlarge");
@@ -190,30 +195,30 @@ addEventListener("click", ({ target }) => {
     button.ariaExpanded = newState === "open";
     if (newState === "open") return;
     large.popover = large.ontoggle = null;
-    // Unless it has gone elsewhere, the focus is lost with what was hidden.
+    // Unless the focus has moved elsewhere, hiding has lost it.
     if (document.activeElement === document.body) button.focus();
   };
   large.showPopover();
 });
 
-// A link to the page itself loads nothing: it is what Forward would be. A frame of other pages has one address.
+// A link to the page itself loads nothing and acts like Forward. An embed has only one address.
 if (!document.documentElement.dataset.start) addEventListener("click", (event) => {
   const link = event.target.closest("a[href^='?']:not([target], [download])");
   if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey || event.defaultPrevented) return;
-  // Where a frame without an origin refuses, the link loads the page.
+  // If an opaque origin refuses, the link loads the page.
   history.pushState(null, "", link.href);
   event.preventDefault();
   dispatchEvent(new PopStateEvent("popstate"));
 });
 
-// A word of the field is explained beside it; the texts are fetched when the first is asked for.
+// Explains a technical term beside it; the glossary is fetched at the first request.
 const explained = Object.assign(document.createElement("div"), { className: "explained", popover: "auto", role: "dialog", tabIndex: -1 });
 explained.setAttribute("aria-labelledby", "explained-word");
 const parts = ["h2", "p", "button"].map((kind) => explained.appendChild(document.createElement(kind)));
 parts[0].id = "explained-word";
 Object.assign(parts[2], { type: "button", onclick: () => explained.hidePopover() });
 
-/** Texts by word. */
+/** Fetches the glossary: titles and texts by word. */
 async function read() {
   const answer = await fetch(...translated("glossary"));
   if (!answer.ok) throw new Error(say("the server answered {status}").replace("{status}", answer.status));
@@ -236,7 +241,7 @@ addEventListener("click", async ({ target }) => {
   parts[2].textContent = say("Close");
   (word.closest("dialog") ?? document.body).append(explained);
   explained.showPopover({ source: word });
-  // A chart that is drawn anew takes its legend's words with it.
+  // A redrawn chart replaces the words of its legend.
   const at = word.isConnected ? word.getBoundingClientRect() : pressed;
   const own = explained.getBoundingClientRect();
   const [width, height] = [root.clientWidth, root.clientHeight];
@@ -247,7 +252,7 @@ addEventListener("click", async ({ target }) => {
   explained.focus();
 });
 
-// What is said lies over the page, at one edge of it or, where that would cover what has the focus, at the other.
+// Keeps messages, which lie over one edge of the page, off the focus by moving them to the other.
 function keepOff() {
   const [box, focus] = [document.querySelector(".overlay"), document.activeElement];
   if (!box || !focus || focus === document.body || box.contains(focus)) return;
@@ -260,22 +265,22 @@ function keepOff() {
   if (covers()) box.classList.toggle("moved");
 }
 
-/** The page stands: what it says is watched from now on. */
+/** Watches the messages and the transport, once the page is built. */
 function watch() {
   const box = document.querySelector(".overlay");
   if (!box) return;
   new ResizeObserver(keepOff).observe(box);
-  // On a phone the set-up lies on the transport, however high that is.
+  // On a phone the set-up lies on the transport, whatever its height.
   const bar = document.querySelector(".transport");
   new ResizeObserver(() => root.style.setProperty("--bar", `${bar.offsetHeight}px`)).observe(bar);
   for (const kind of ["focusin", "scroll", "resize"]) addEventListener(kind, keepOff, { capture: true, passive: true });
 }
 
-/** A script of the site that few visitors need at once, as the build has named it. */
+/** The address of a script that few visitors need at once, as named by the build. */
 const later = (name, unnamed) => new URL(tagged(name)?.content ?? unnamed, document.baseURI).href;
 
-// On paper the page's address stands at its end, as text and as a code. What draws codes is fetched when all else is under way: a page that is
-// about to be printed waits for nothing.
+// In print the page's address is at its end, as text and as a QR code. The script for codes is
+// fetched in advance, since a page about to be printed cannot wait.
 let code = null;
 const drawCodes = () => import(later("qr", "./qr.js")).then((qr) => { code = qr.code; }, () => {});
 addEventListener("beforeprint", () => {
@@ -287,16 +292,16 @@ addEventListener("beforeprint", () => {
   root.dataset.painted = root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
 });
 
-// The next visit needs no network; this one is not kept waiting for that.
+// Caches the site for offline visits, without delaying this one.
 const register = () => {
   try {
     navigator.serviceWorker?.register(new URL("sw.js", here)).catch(() => {});
   } catch {
-    // A sandbox without an origin.
+    // An opaque origin.
   }
 };
 
-// What another page embeds, and what is shared and handed in, is shown, set and copied in dialogs that few visitors open.
+// The dialogs *Embed* and *Share* are fetched when opened, as few visitors need them.
 for (const name of ["embed", "share"]) {
   addEventListener(`hushgrad-${name}`, async ({ detail }) => {
     const script = later(`${name}-dialog`, `./${name}_dialog.js`);
@@ -309,7 +314,7 @@ for (const name of ["embed", "share"]) {
 }
 
 if (boot?.refused) {
-  // It says why.
+  // `boot.js` has reported why.
 } else if (!root.dataset.start && root.dataset.frames !== "any" && foreign()) {
   boot?.says("This is the whole playground, which does not run within a page of another site.");
   const link = document.createElement("a");

@@ -1,42 +1,43 @@
-// A second visit needs no network. The page's own files lie in a cache of this version; the digits in one of their own, filled by
-// the training thread as it reads them. Nothing is kept or given out that is not the very file: its SHA-256 tells. Pages come
-// from the network first, so a new deploy is never stale; all else has its digest in its address, so versions never mix.
+// Makes second visits work offline. The page's own files are in a cache of this version; the digits
+// are in a separate one, filled by the training thread as it reads them. Files are cached and
+// served only if their SHA-256 matches. Pages come from the network first, so a new deploy is never
+// stale; all else has its digest in its address, so versions never mix.
 
-// `cargo xtask dist` puts the version of `files.json`, the digests of the page's files and of the digits, and a program that only
-// some browsers run here.
+// `cargo xtask dist` inserts the version of `files.json`, the digests of the page's files and of
+// the digits, and a program that only some browsers run.
 const VERSION = "";
 const FILES = {};
 const DIGITS = {};
 const PROBE = [];
 
-/** Milliseconds that a host may take where the answer is kept. */
+/** Milliseconds that a host may take if there is a cached copy. */
 const PATIENCE = 4_000;
 const { scope } = self.registration;
 // Several such sites may share an origin.
 const ours = `hushgrad-page ${scope} `;
 const shell = ours + VERSION;
 const digits = `hushgrad-digits ${scope}`;
-/** What versions before digests were checked kept. */
+/** Cache of versions that did not check digests. */
 const unchecked = `hushgrad ${scope} `;
 const digests = new Map(Object.entries({ ...FILES, ...DIGITS }));
 const ofDigits = (name) => name.startsWith("data/");
-/** Names that have a digest in them: what they hold never changes. */
+/** True for a name with a digest in it, whose content never changes. */
 const fixed = (name) => /-[0-9a-f]{8,16}[._]|\.[0-9a-f]{12}\.shard$/.test(name);
-/** Hosts that know nothing of a type name another; what is kept has its own. */
+/** Types of cached files, since a host may send a wrong type for those it does not know. */
 const TYPES = { html: "text/html", js: "text/javascript", css: "text/css", wasm: "application/wasm", svg: "image/svg+xml", json: "application/json" };
 
-/** Of two programs for training, its loader takes one; the other need not be kept. */
+/** The loader uses one of two training programs; the other need not be cached. */
 const relaxed = WebAssembly.validate(new Uint8Array(PROBE));
 const spared = relaxed ? /^worker-[0-9a-f]{16}(_bg\.wasm|\.js)$/ : /^worker-relaxed-/;
 
-/** Whether an answer is the file of this digest, or of one that begins so. */
+/** True if a response is the file whose SHA-256 starts with `digest`. */
 async function sound(response, digest) {
   if (!response.ok || !digest) return false;
   const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", await response.clone().arrayBuffer()));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("").startsWith(digest);
 }
 
-/** The file of this name and digest, from the network; a wrong answer is asked for once more, past the browser's cache. */
+/** Fetches the file of this name and digest; retries a wrong response past the browser's cache. */
 async function fetched(url, name, digest, cache) {
   for (const how of [cache, "reload"]) {
     const response = await fetch(url, { cache: how });
@@ -46,11 +47,11 @@ async function fetched(url, name, digest, cache) {
   return new Response(text, { status: 502, statusText: "Not this site's file", headers: { "content-type": "text/plain" } });
 }
 
-/** Keeps a sound answer, a file of this version. */
+/** Caches a sound response, a file of this version. */
 async function keep(name, response) {
   const type = TYPES[name.split(".").pop()] ?? response.headers.get("content-type") ?? "text/plain";
   const cache = await caches.open(shell);
-  // The host's own headers go along: its policy holds without a network, too.
+  // Keeps the host's own headers, so that its policy also holds offline.
   const headers = new Headers(response.headers);
   for (const gone of ["content-encoding", "content-length", "vary"]) headers.delete(gone);
   headers.set("content-type", type.startsWith("text/") ? `${type.split(";")[0]}; charset=utf-8` : type);
@@ -60,7 +61,7 @@ async function keep(name, response) {
 /** Caches of other versions. */
 const earlier = async () => (await caches.keys()).filter((each) => each.startsWith(ours) && each !== shell);
 
-/** What is kept and is the file of this name and digest. What this version keeps and is not is dropped. */
+/** Returns the cached file of this name and digest; drops a wrong one of this version. */
 async function kept(name, digest) {
   const older = await earlier();
   for (const each of ofDigits(name) ? [digits] : [shell, ...older]) {
@@ -76,7 +77,7 @@ async function kept(name, digest) {
 async function install() {
   await Promise.all(
     Object.entries(FILES).filter(([name]) => !spared.test(name)).map(async ([name, digest]) => {
-      // What the page has fetched already, or an earlier version had, is not fetched again.
+      // Files that the page has fetched already, or an earlier version had, are not fetched again.
       const response = (await kept(name, digest)) ?? (await fetched(scope + name, name, digest, fixed(name) ? "force-cache" : "no-cache"));
       if (!response.ok) throw new Error(`${name}: ${response.status}`);
       await keep(name, response);
@@ -84,12 +85,12 @@ async function install() {
   );
 }
 
-/** Removes what earlier versions kept, unless a page is open, which may be theirs, or a later one is being kept. */
+/** Removes earlier versions' caches, unless a page is open or a later version is installing. */
 async function tidy() {
   const { installing, waiting } = self.registration;
   if (installing || waiting || (await self.clients.matchAll({ includeUncontrolled: true })).length) return;
   for (const name of await caches.keys()) if ((name.startsWith(ours) && name !== shell) || name.startsWith(unchecked)) await caches.delete(name);
-  // Once, the sites of an origin shared one cache for digits.
+  // Formerly, the sites of an origin shared one cache for digits.
   for (const name of [digits, "hushgrad-digits"]) {
     if (!(await caches.has(name))) continue;
     const cache = await caches.open(name);
@@ -107,10 +108,10 @@ async function activate() {
   await report();
 }
 
-/** What the host answered where what is kept stands in for the last page that was asked for: a status, or "page" for one that is none of the site's. */
+/** Why the cache served the last page: the host's status, or "page" for one not of this site. */
 let host = "";
 
-/** Tells the pages what was fetched for their next visit, and the one that asks what the host did. */
+/** Tells the pages what was fetched here, and the one that asks the host's answer (`host`). */
 async function report(asking) {
   const asked = performance.getEntriesByType("resource").map(({ name, transferSize, startTime }) => ({
     url: name,
@@ -123,7 +124,7 @@ async function report(asking) {
   if (asking) host = "";
 }
 
-/** A file whose digest is known: what is kept, unless the page asks past all caches. */
+/** Serves a file of known digest from the cache, unless the request bypasses all caches. */
 async function file(request, name, digest) {
   const anew = request.cache === "reload";
   const found = anew ? null : await kept(name, digest);
@@ -135,7 +136,7 @@ async function file(request, name, digest) {
   return (anew && (await kept(name, digest))) || response || Response.error();
 }
 
-/** A file of a version that is not this one's: a page that was opened before still has its own. */
+/** Serves a file of another version, from which a page may still be open. */
 async function ofAnother(request, name) {
   for (const each of await earlier()) {
     const found = await (await caches.open(each)).match(scope + name, { ignoreVary: true });
@@ -144,16 +145,16 @@ async function ofAnother(request, name) {
   return fetch(request);
 }
 
-/** Whether a text is a page of this site. */
+/** True if a text is a page of this site. */
 const isOurs = (html) => /name="hushgrad-(worker|qr)"/.test(html);
 
-/** Whether a redirection leads to a page of this site: one to log in is none. */
+/** True if a redirect leads to a page of this site, and not to a login, say. */
 async function leadsHome(request, signal) {
   const response = await fetch(request.url, { cache: "no-cache", signal }).catch(() => null);
   return response?.ok && response.url.startsWith(scope) && isOurs(await response.text());
 }
 
-/** Whatever the host has now; what is kept where it refuses, fails, takes too long, or gives or leads to a page that is none of the site's. */
+/** Serves the host's file; the cached one if that fails, is slow, or leads to a foreign page. */
 async function newest(request, name) {
   const found = await kept(name, digests.get(name));
   const signal = found && AbortSignal.timeout(PATIENCE);
@@ -166,7 +167,7 @@ async function newest(request, name) {
   try {
     const response = await fetch(request, { cache: "no-cache", ...(signal && { signal }) });
     if (!found) return response;
-    // A redirection is the browser's to follow.
+    // The browser follows redirects itself.
     if (response.type === "opaqueredirect") return (await leadsHome(request, signal)) ? response : instead("page");
     if (response.status >= 400) return instead(String(response.status));
     const body = await response.arrayBuffer();
@@ -181,7 +182,7 @@ async function newest(request, name) {
 self.addEventListener("install", (event) => event.waitUntil(install()));
 self.addEventListener("activate", (event) => event.waitUntil(activate()));
 self.addEventListener("message", (event) => {
-  // A visitor who tries a page that failed again wants the newest at once.
+  // A visitor who retries a failed page wants the newest version at once.
   event.waitUntil(event.data === "hushgrad-now" ? self.skipWaiting() : report(event.source?.id));
 });
 self.addEventListener("fetch", (event) => {

@@ -1,12 +1,13 @@
-// The teacher's page is read without this; it draws the codes of the tasks for the address under which the page really stands, keeps the language
-// that is chosen in it, for the whole site, and opens the solutions for a print of all.
+// The teacher's page is readable without this script, which draws the tasks' QR codes for the
+// page's actual address, stores the language chosen in it for the whole site, and opens the
+// solutions for a complete print.
 
 for (const link of document.querySelectorAll(".languages a")) {
   link.addEventListener("click", () => {
     try {
       localStorage.setItem("hushgrad-language", link.lang);
     } catch {
-      // Then the link alone says it.
+      // Then only the link has the language.
     }
   });
 }
@@ -21,7 +22,7 @@ for (const task of document.querySelectorAll(".task")) {
   figure.hidden = false;
 }
 
-/** Folds that a print of all has opened. */
+/** Folds that were opened for a complete print. */
 let opened = [];
 addEventListener("beforeprint", () => {
   if (!document.getElementById("print-all").checked) return;

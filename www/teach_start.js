@@ -1,8 +1,9 @@
-// Runs before the teacher's page is drawn. It shows the theme that the browser keeps for this site, and goes to the page in the visitor's
-// language, chosen as start.js does: that of the link, the one that was chosen here, or the first of the visitor's that there is.
+// Runs before the teacher's page is drawn: applies the site's stored theme, and goes to the page in
+// the visitor's language, chosen as in start.js: the link's, the stored one, or the first available
+// one of the browser.
 
 const root = document.documentElement;
-/** What the browser keeps for this site under a name. */
+/** Reads what the browser stores for this site under a name; null if nothing. */
 const kept = (name) => {
   try {
     return localStorage.getItem(name);
@@ -15,11 +16,11 @@ if (theme === "light" || theme === "dark") root.dataset.theme = theme;
 
 const pages = new Map([...document.querySelectorAll("link[rel=alternate]")].map(({ hreflang, href }) => [hreflang, href]));
 const link = new URLSearchParams(location.search).get("lang");
-// The address of a page in another language than English asks for that language.
+// The address of a page in a language other than English requests that language.
 const wanted = root.lang === "en" ? [link, kept("hushgrad-language"), ...navigator.languages] : [link];
 const chosen = wanted.map((each) => each?.slice(0, 2).toLowerCase()).find((each) => pages.has(each)) ?? root.lang;
 if (chosen !== root.lang) {
-  // Nothing of this one is seen on the way.
+  // Hides this page until the next one comes.
   root.hidden = true;
   location.replace(pages.get(chosen) + location.search + location.hash);
 }

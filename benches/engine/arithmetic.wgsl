@@ -1,4 +1,4 @@
-// Multiply-adds in single precision that wait for nothing: what a device's arithmetic gives. 16 numbers an invocation, so that none waits for itself.
+// Arithmetic throughput: independent f32 multiply-adds, 16 values per invocation.
 
 @group(0) @binding(0) var<storage, read> values: array<vec4f>;
 @group(0) @binding(1) var<storage, read_write> copies: array<vec4f>;
@@ -7,7 +7,7 @@ override ROUNDS: u32;
 
 @compute @workgroup_size(256)
 fn main(@builtin(global_invocation_id) id: vec3u) {
-    // Zeros, which no compiler knows; the products stay normal numbers.
+    // Zeros, unknown to the compiler; the products stay normal numbers.
     let factor = values[0] + vec4f(0.75);
     let summand = values[1] + vec4f(0.5);
     var a = vec4f(f32(id.x & 255u));
@@ -25,7 +25,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
         d = fma(d, factor, summand);
     }
     let sum = a + b + c + d;
-    // Never, and no compiler knows it.
+    // Never true, but the compiler cannot know.
     if (sum.x < 0.0) {
         copies[id.x & 255u] = sum;
     }

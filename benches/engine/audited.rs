@@ -1,5 +1,5 @@
-//! What canaries cost a step: runs of the linear model, lot 256, with 5000 of them and without, and of as many examples more in their place, as each is one more record that a lot is drawn from.
-//! A few steps of each in turn on one thread, so that whatever else the machine does falls on all.
+//! Cost of canaries per step: the linear model at lot 256 with 5000 canaries, with none, and with
+//! 5000 more examples instead. Runs alternate on one thread, so that other load affects all alike.
 //!
 //! `cargo run --release --no-default-features --example audit_bench`
 
@@ -18,7 +18,7 @@ const EXAMPLES: u32 = 60_000;
 const ROUNDS: usize = 400;
 const STEPS: u32 = 10;
 const CANARIES: u32 = 5000;
-/// What is said of each run, its examples and its canaries.
+/// Name of each run, its examples and its canaries.
 const RUNS: [(&str, u32, u32); 3] = [
     ("without canaries", EXAMPLES, 0),
     ("with as many examples more", EXAMPLES + CANARIES, 0),

@@ -1,7 +1,7 @@
-//! Private steps of networks that somebody has built, beside those of the models that have names, on both engines: JSON, a line a finding.
+//! Private steps of user-built networks and the named models on both engines, one JSON line each.
 //!
-//! `cargo run --release --no-default-features --features gpu --example built_bench [-- ADAPTER]`: on the adapter of this number or name; without one, on the
-//! first that there is, software too.
+//! `cargo run --release --no-default-features --features gpu --example built_bench [-- ADAPTER]`
+//! with an adapter's number or name; the default is the first, even if it is software.
 
 #[cfg(not(target_arch = "wasm32"))]
 #[path = "tasks.rs"]
@@ -36,14 +36,14 @@ mod native {
         "conv 16 3x3/2 same, groupnorm 4, relu, conv 32 3x3/2 same, relu, avgpool 7, dense 10",
         "dense 64, relu, dense 64, relu, dense 10",
     ];
-    /// Few: software finds features of an image in 7 ms.
+    /// Small, as software adapters take 7 ms per image to compute features.
     const EXAMPLES: u32 = 1024;
     const LOT: u32 = 256;
-    /// At least so many of each.
+    /// Smallest number of samples of each.
     const SAMPLES: usize = 5;
     const LOOK: Duration = Duration::from_secs(3);
 
-    /// Adapter and processor, then milliseconds of each model on each.
+    /// Prints adapter and processor, then the milliseconds of each model on each.
     pub async fn run(wanted: Option<String>) -> Result<(), Box<dyn core::error::Error>> {
         let gpu = match wanted {
             Some(wanted) => Gpu::acquire_called(&wanted)?,
@@ -70,7 +70,7 @@ mod native {
         Ok(())
     }
 
-    /// Milliseconds of a step, of some that are under way together.
+    /// Returns the milliseconds per step, for batches of pipelined steps.
     async fn samples(engine: &mut impl Engine) -> Result<Vec<f64>, EngineError> {
         const TOGETHER: u32 = 4;
         let indices = tasks::lot(LOT, EXAMPLES);
@@ -82,7 +82,7 @@ mod native {
                 engine.step(tasks::input(&indices)).await?;
             }
             engine.metrics().await?;
-            // The first ones are slower: kernels are compiled, features computed.
+            // Discard the first batch: it compiles kernels and computes features.
             if number == 0 {
                 start = Instant::now();
                 continue;

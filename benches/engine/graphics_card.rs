@@ -1,7 +1,7 @@
-//! Private steps on a graphics adapter, beside what its memory and its arithmetic allow: JSON, a line a finding.
+//! Private steps on a GPU and the limits of its memory and arithmetic, one JSON line each.
 //!
-//! `cargo run --release --no-default-features --features gpu --example gpu_bench [-- ADAPTER]`: on the adapter of this number or name; without one, on the
-//! first that is not software, and if there is none, nothing is measured.
+//! `cargo run --release --no-default-features --features gpu --example gpu_bench [-- ADAPTER]`
+//! with an adapter's number or name; the default is the first hardware one, if there is any.
 
 #[cfg(not(target_arch = "wasm32"))]
 #[path = "tasks.rs"]
@@ -35,18 +35,18 @@ mod native {
     use super::tasks;
 
     const MODEL: Architecture = Architecture::CnnTanh;
-    /// Where the filters of each layer are put.
+    /// Number of positions of each layer's filters.
     const PLACES: [usize; 4] = [14 * 14, 5 * 5, 1, 1];
-    /// As many as MNIST has.
+    /// MNIST's size.
     const EXAMPLES: u32 = 60_000;
     const LOTS: [u32; 2] = [256, 4096];
-    /// At least so many of each thing.
+    /// Smallest number of samples of each measurement.
     const SAMPLES: usize = 3;
-    /// Each thing is measured for so long, a sample a tenth of it.
+    /// Duration of each measurement; a sample takes a tenth.
     const LOOK: Duration = Duration::from_secs(3);
     const MEMORY: &str = include_str!("memory.wgsl");
     const ARITHMETIC: &str = include_str!("arithmetic.wgsl");
-    /// Of each of two buffers, at most: more than a device's caches hold.
+    /// Largest size of each of two buffers, beyond a device's caches.
     const COPIED: u64 = 256 << 20;
     const GROUPS: u32 = 4096;
     const ROUNDS: u32 = 256;
@@ -61,7 +61,7 @@ mod native {
         );
         let mut refused = None;
         for name in candidates {
-            // One device often shows once for each graphics API, and not all of them allow enough.
+            // A device often appears once per graphics API, not all with sufficient limits.
             match EngineFactory::gpu_called(&name).await {
                 Ok(_) => return measure(&Gpu::acquire().await?).await,
                 Err(why) => refused = Some(why),
@@ -92,13 +92,13 @@ mod native {
         Ok(())
     }
 
-    /// Its name, where the system tells it.
+    /// Returns the CPU's name, if the system reports it.
     fn processor() -> Option<String> {
         let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
         text.lines().find_map(|line| Some(line.strip_prefix("model name")?.split_once(": ")?.1.to_owned()))
     }
 
-    /// Milliseconds of plain steps and of those with a denoiser, in turns, each of some steps one behind the other.
+    /// Returns the milliseconds of steps without and with a denoiser, in alternating batches.
     async fn denoised(gpu: &Gpu, train: &Dataset, denoiser: Denoiser) -> Result<[Vec<f64>; 2], EngineError> {
         let initial = initial_parameters(MODEL, 1);
         let indices = tasks::lot(LOTS[0], EXAMPLES);
@@ -120,13 +120,13 @@ mod native {
                     samples.push(1e3 * begin.elapsed().as_secs_f64() / f64::from(together));
                 }
             }
-            // The first ones are slower: the device wakes up.
+            // The first batch is slower, as the device wakes up.
             together = 100;
         }
         Ok([0, 1].map(|engine| std::mem::take(&mut engines[engine].1)))
     }
 
-    /// Seconds of some steps, one behind the other, and of one that is waited for.
+    /// Measures the time per step, pipelined and alone.
     async fn steps(gpu: &Gpu, train: &Dataset, envelope: bool, lot: u32) -> Result<(), EngineError> {
         let task = tasks::task(MODEL, envelope.then_some(1), lot);
         let initial = initial_parameters(MODEL, 1);
@@ -140,7 +140,7 @@ mod native {
             engine.metrics().await?;
             Ok(start.elapsed().as_secs_f64() / f64::from(count))
         };
-        // The first ones are slower: the device wakes up.
+        // The first steps are slower, as the device wakes up.
         some(2).await?;
         let once = some(1).await?;
         let together = (0.1 * LOOK.as_secs_f64() / once).clamp(1.0, 1000.0) as u32;
@@ -158,7 +158,7 @@ mod native {
                 "operations": f64::from(lot) * operations(), "bytes": bytes,
             })
         );
-        // An envelope's counts would grow beyond a step's, and what searches them would take longer than in any.
+        // Not for envelopes: repeats inflate the rank counts, which slows the search in them.
         if !envelope {
             for (kernel, seconds) in engine.kernel_seconds(tasks::input(&indices)).await? {
                 println!("{}", json!({ "kernel": kernel, "lot": lot, "chunk": engine.chunk(), "ms": 1e3 * seconds }));
@@ -167,8 +167,8 @@ mod native {
         Ok(())
     }
 
-    /// Of an example: a multiplication and an addition for each weight in each place, forwards, for the weight's gradient, and for that of the layer's
-    /// input, which the first layer has no need of.
+    /// Returns operations per example: two for each weight and position, forwards, for the weight
+    /// gradient, and for the input gradient, which the first layer omits.
     fn operations() -> f64 {
         let layers = MODEL.layers();
         let all: Vec<f64> = layers
@@ -179,7 +179,7 @@ mod native {
         3.0 * all.iter().sum::<f64>() - all[0]
     }
 
-    /// What any program is bound by on a device.
+    /// Performance limits of a device.
     struct Limits<'a> {
         gpu: &'a Gpu,
         buffers: [wgpu::Buffer; 2],
@@ -200,18 +200,18 @@ mod native {
             Ok(Self { gpu, buffers: gpu.guarded("a copy", make).await? })
         }
 
-        /// Bytes a second, of which one half is read and one written.
+        /// Returns bytes per second, half read and half written.
         fn bandwidth(&self) -> Result<f64, EngineError> {
             Ok(2.0 * self.buffers[0].size() as f64 / self.seconds(MEMORY, &[])?)
         }
 
-        /// Operations a second, two in each multiply-add.
+        /// Returns operations per second, two per multiply–add.
         fn arithmetic(&self) -> Result<f64, EngineError> {
             let operations = f64::from(GROUPS) * 256.0 * 16.0 * 2.0 * 2.0 * f64::from(ROUNDS);
             Ok(operations / self.seconds(ARITHMETIC, &[("ROUNDS", f64::from(ROUNDS))])?)
         }
 
-        /// Of a dispatch of `source`: the best sample.
+        /// Returns the seconds of one dispatch of `source`, best of all samples.
         fn seconds(&self, source: &str, constants: &[(&str, f64)]) -> Result<f64, EngineError> {
             let device = self.gpu.device();
             let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {

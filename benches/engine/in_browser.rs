@@ -1,6 +1,7 @@
-//! Private steps, timed by a loop that also runs in a browser: a JSON object for each case.
+//! Times private steps with a loop that also runs in a browser, printing one JSON object per case.
 //!
-//! `cargo run --release --no-default-features --example engine_bench` on one native thread; in Chromium by `cargo xtask bench browser`.
+//! `cargo run --release --no-default-features --example engine_bench` on one native thread;
+//! in Chromium by `cargo xtask bench browser`.
 
 use hushgrad::{
     data::Dataset,
@@ -13,11 +14,11 @@ use web_time::Instant;
 #[path = "tasks.rs"]
 mod tasks;
 
-/// As many as MNIST has: they take their share of the device's memory.
+/// MNIST's size, for a realistic use of device memory.
 const EXAMPLES: u32 = 60_000;
-/// A graphics device is given so many steps before it is waited for, as many as the engine has under way.
+/// Steps queued on a graphics device before waiting, as many as the engine allows in flight.
 const UNDER_WAY: u32 = 4;
-/// Steps whose calls are timed, one at a time.
+/// Number of individually timed calls.
 const CALLS: u32 = 20;
 
 struct Bench {
@@ -25,10 +26,10 @@ struct Bench {
     train: Dataset,
 }
 
-/// One step, looked at for so long.
+/// A step, measured for `seconds`.
 struct Case {
     model: Architecture,
-    /// Else flat clip.
+    /// If false, a flat clip.
     envelope: bool,
     lot: u32,
     seconds: f64,
@@ -40,18 +41,18 @@ impl Bench {
         Self { factory, train: tasks::examples(EXAMPLES) }
     }
 
-    /// Milliseconds of a step, sample by sample: until it is done; and until the caller has its thread back, while the device has nothing else to do
-    /// (one that is software computes on the caller's processors).
+    /// Returns the milliseconds per step of each sample: until completion, and until the call
+    /// returns on an otherwise idle device (a software device computes on the caller's CPU).
     async fn measure(&self, case: &Case) -> Result<Value, EngineError> {
         let &Case { model, envelope, lot, seconds } = case;
         let task = tasks::task(model, envelope.then_some(1), lot);
         let mut engine = self.factory.build(&task, &self.train, &initial_parameters(model, 1)).await?;
         let indices = tasks::lot(lot, EXAMPLES);
-        // Large lots keep a device busy by themselves.
+        // Large lots keep a device busy on their own.
         let together = if engine.info().backend == Backend::Gpu && lot <= 256 { UNDER_WAY } else { 1 };
         let mut samples = vec![];
         let input = tasks::input(&indices);
-        // Compilers of browsers come back to a function once it has run for a while.
+        // Warm up first: browsers recompile functions that have run for a while.
         let start = Instant::now();
         let mut warm = false;
         let mut measured = 0.0;
@@ -100,7 +101,7 @@ fn main() {
     console_error_panic_hook::set_once();
 }
 
-/// What the page calls.
+/// Entry points for the page.
 #[cfg(target_arch = "wasm32")]
 mod page {
     use hushgrad::{
@@ -115,7 +116,7 @@ mod page {
 
     use super::{Bench, Case};
 
-    /// Evaluations in the course of a run.
+    /// Number of evaluations per run.
     const LOOKS: u64 = 10;
 
     #[wasm_bindgen]
@@ -123,13 +124,13 @@ mod page {
 
     #[wasm_bindgen]
     impl PageBench {
-        /// On the CPU, or on WebGPU.
+        /// Opens the benchmark on WebGPU if `gpu`, else on the CPU.
         pub async fn open(gpu: bool) -> Result<PageBench, JsError> {
             let factory = if gpu { EngineFactory::gpu_checked().await? } else { EngineFactory::cpu() };
             Ok(Self(Bench::new(factory)))
         }
 
-        /// `model` as `Architecture` writes it; JSON.
+        /// `model` is in the `Debug` form of `Architecture`. Returns JSON.
         pub async fn measure(&self, model: &str, envelope: bool, lot: u32, seconds: f64) -> Result<String, JsError> {
             let found = Architecture::ALL.into_iter().find(|m| format!("{m:?}") == model);
             let unknown = || JsError::new(&format!("no model is called {model}"));
@@ -138,8 +139,9 @@ mod page {
         }
     }
 
-    /// Trains a preset on the CPU engine until so great a share of the test images is read, or to its end; the four files are MNIST's. JSON:
-    /// seconds from the files to that accuracy, planning and evaluations included, and the ε of the whole plan, by tight accounting.
+    /// Trains a preset on the CPU engine until it reaches test accuracy `goal` or its end, on
+    /// MNIST's four files. Returns JSON with the seconds from files to result, planning and
+    /// evaluations included, and the ε of the whole plan by tight accounting.
     #[wasm_bindgen]
     pub async fn reach(
         preset: &str,

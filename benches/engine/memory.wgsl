@@ -1,4 +1,4 @@
-// A copy: what a device's memory gives.
+// Memory throughput: a copy.
 
 @group(0) @binding(0) var<storage, read> values: array<vec4f>;
 @group(0) @binding(1) var<storage, read_write> copies: array<vec4f>;

@@ -1,4 +1,4 @@
-//! What the benches of a step run, natively and in a browser: their examples and tasks.
+//! Examples and tasks of the step benchmarks, native and in browsers.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use hushgrad::{
 
 pub const KEY: [u32; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
 
-/// One of each kind, and what it is called in tables.
+/// One denoiser of each kind, with its name in tables.
 #[allow(dead_code, reason = "not every bench has them")]
 pub const DENOISERS: [(&str, Denoiser); 7] = [
     ("Kolmogorov–Smirnov", Denoiser::KolmogorovSmirnov),
@@ -24,12 +24,11 @@ pub const DENOISERS: [(&str, Denoiser); 7] = [
     ("Kalman filter", Denoiser::Kalman { gain: 0.5 }),
 ];
 
-/// Of a step over `lot`.
 pub fn input(lot: &[u32]) -> StepInput<'_> {
     StepInput::alone(lot, KEY, 1e-3)
 }
 
-/// Blots as sparse as digits are; speed depends on no pixel.
+/// Blobs as sparse as digits; speed does not depend on pixels.
 pub fn examples(count: u32) -> Dataset {
     let images = (0..count as usize * 784).map(|i| {
         let (example, pixel) = (i / 784, i % 784);
@@ -42,12 +41,12 @@ pub fn examples(count: u32) -> Dataset {
     Dataset::new("blots", images, labels)
 }
 
-/// `lot` examples of `count`, evenly apart.
+/// Returns `lot` evenly spaced examples of `count`.
 pub fn lot(lot: u32, count: u32) -> Vec<u32> {
     (0..lot).map(|i| i * (count / lot)).collect()
 }
 
-/// Flat clip and Gaussian noise, or an envelope of so many vectors, Student-t noise and the KS denoiser.
+/// Flat clip with Gaussian noise, or an envelope with Student-t noise and the KS denoiser.
 pub fn task(model: Architecture, envelope: Option<u32>, lot: u32) -> Task {
     let p = model.parameters();
     match envelope {

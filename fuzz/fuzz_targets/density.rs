@@ -1,4 +1,4 @@
-//! Any formula, or any table as JSON: refused, or a density whose distribution function, moments and privacy loss are sound.
+//! Any formula, or JSON table, is refused or has a sound CDF, sound moments and privacy losses.
 #![no_main]
 
 use hushgrad_accounting::{
@@ -25,7 +25,7 @@ fuzz_target!(|text: &str| {
         if let Ok(step) = Pld::for_release(&release) {
             let one = step.epsilon(1e-5).expect("a possible δ").value;
             let hundred = step.compose(100).epsilon(1e-5).expect("a possible δ").value;
-            // Up to the grid's own accuracy more steps cost more.
+            // More steps cost more, up to the grid's accuracy.
             assert!(one >= 0.0 && hundred >= 0.99 * one);
         }
     }

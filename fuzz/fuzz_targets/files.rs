@@ -1,4 +1,4 @@
-//! Any bytes under any of the names that images come by: read as a visitor's files, refused by name or a set of its shape, never a panic.
+//! Any bytes under any image file name are refused by name or read as a consistent data set.
 #![no_main]
 
 use hushgrad::data::visitor::{self, VisitorError};

@@ -1,4 +1,4 @@
-//! Any text: read as a ledger, refused or accounted for as `hushgrad account` does it, never a panic; what is accepted survives its own JSON.
+//! Any text is refused or accounted for as by `hushgrad account`; accepted ledgers round-trip.
 #![no_main]
 
 use hushgrad_accounting::{books::account, ledger::Ledger};

@@ -1,5 +1,5 @@
-//! Any ledger of one to several releases, over the whole range of what releases may be: both accountants answer soon or refuse by name, and what they
-//! answer is never below what is known exactly, nor less for more steps or a smaller δ.
+//! Ledgers of one to several releases, over their whole range: both accountants answer soon or
+//! refuse by name, never below an exact value, nor less for more steps or a smaller δ.
 #![no_main]
 
 use std::time::{Duration, Instant};
@@ -16,12 +16,12 @@ use hushgrad_accounting::{
 };
 use libfuzzer_sys::{Corpus, arbitrary::Unstructured, fuzz_target};
 
-/// Time of processors that one question may take in this instrumented build; two seconds, in a build that is not.
+/// CPU time allowed per question in this instrumented build; two seconds in a normal one.
 const LIMIT: Duration = Duration::from_secs(8);
-/// By how much answers may differ for the grids' accuracy.
+/// Allowed relative difference due to the grids' accuracy.
 const ACCURACY: f64 = 2e-3;
 
-/// Numbers between these, evenly by their logarithm; every 16th is one of `special`.
+/// Numbers from `low` to `high`, uniform in their logarithm; every 16th is one of `special`.
 fn number(u: &mut Unstructured<'_>, low: f64, high: f64, special: &[f64]) -> Option<f64> {
     let byte: u8 = u.arbitrary().ok()?;
     if byte < 16 && !special.is_empty() {
@@ -40,7 +40,7 @@ fn sampling(u: &mut Unstructured<'_>) -> Option<Sampling> {
             let size = (population as f64 * number(u, 1e-19, 1.0, &[0.5, 1.0])?) as u64;
             Sampling::FixedSize { population, size: size.clamp(1, population) }
         }
-        // Of a noise that is not Gaussian no ledger takes it.
+        // Ledgers refuse this with noise that is not Gaussian.
         4 => Sampling::CyclicPoisson {
             rate: number(u, 1e-6, 1.0, &[0.0, 1.0])?,
             groups: number(u, 1.0, 4e9, &[1.0, 2.0, 3.0])? as u64,
@@ -50,7 +50,7 @@ fn sampling(u: &mut Unstructured<'_>) -> Option<Sampling> {
     })
 }
 
-/// A table that falls, with steps and flats.
+/// A falling table, with steps and flat parts.
 fn table(u: &mut Unstructured<'_>) -> Option<CustomDensity> {
     let (mut x, mut z) = (0.0, 1.0);
     let mut points = vec![(x, z)];
@@ -97,7 +97,7 @@ fn release(u: &mut Unstructured<'_>, unit: PrivacyUnit) -> Option<Release> {
     Some(Release { unit, ..Release::new(sampling(u)?, sensitivity, Some(noise)) })
 }
 
-/// The ledger of so many of each.
+/// The ledger of `releases`, each with `more` extra steps.
 fn ledger(releases: &[(Release, u64)], more: u64) -> Option<Ledger> {
     let mut ledger = Ledger::new();
     for (release, steps) in releases {
@@ -107,10 +107,10 @@ fn ledger(releases: &[(Release, u64)], more: u64) -> Option<Ledger> {
     Some(ledger)
 }
 
-/// What this process has had of all processors, in hundredths of a second: others may share the machine. Elsewhere than on Linux, time since `start`.
+/// CPU time of this process, in hundredths of a second; wall time since `start` if not on Linux.
 fn spent(start: Instant) -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The 14th and 15th field; the second, a name in brackets, may have spaces.
+    // Fields 14 and 15; the second field, a name in brackets, may contain spaces.
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
     let ticks: Vec<u64> = fields.skip(11).take(2).filter_map(|field| field.parse().ok()).collect();
     if let [user, system] = ticks[..] { Duration::from_millis(10 * (user + system)) } else { start.elapsed() }
@@ -125,7 +125,7 @@ fn timed<T>(what: &str, work: impl FnOnce() -> T) -> T {
     answer
 }
 
-/// ε by Rényi accounting, infinite where there is no finite bound; none where it is refused.
+/// ε by Rényi accounting: infinite without a finite bound, `None` if refused.
 fn renyi(ledger: &Ledger, delta: f64) -> Option<f64> {
     match timed("Rényi accounting", || epsilon_of(ledger, delta)) {
         Ok(epsilon) => {
@@ -145,8 +145,8 @@ fn tight(pld: &Pld, delta: f64) -> Tight {
     found
 }
 
-/// ε of one Gaussian release that is surely made, or sampled by Poisson once: H_α′((1−q)Q + qP ‖ Q) = q·H_α(P‖Q), α′ = 1 + q(α − 1). With what rounding may
-/// make of it where ε is small against the loss.
+/// ε of one Gaussian release, unsampled or Poisson-sampled once (H_α′((1−q)Q + qP ‖ Q) =
+/// q·H_α(P‖Q), α′ = 1 + q(α − 1)), and its rounding where ε is small relative to the loss.
 fn exact(releases: &[(Release, u64)], delta: f64) -> Option<(f64, f64)> {
     let [(release, steps)] = releases else { return None };
     let (Some(NoiseSpec::Gaussian { sigma }), Sensitivity::L2 { norm }) = (&release.noise, &release.sensitivity) else {
@@ -158,7 +158,7 @@ fn exact(releases: &[(Release, u64)], delta: f64) -> Option<(f64, f64)> {
             let mu = mu * (*steps as f64).sqrt();
             Some((normal::epsilon_gaussian(mu, delta), 1e-10 * mu))
         }
-        // Where a vector becomes another, Rényi accounting may know better than the pair.
+        // Where a vector becomes another, Rényi accounting may be tighter than the pair.
         Sampling::Poisson { rate } if *steps == 1 && release.unit != PrivacyUnit::ExampleInMicroBatch => {
             if delta >= rate {
                 return Some((0.0, 0.0));
@@ -184,14 +184,14 @@ fn check(bytes: &[u8]) -> Option<()> {
     }
     let ledger_now = ledger(&releases, 0)?;
     let ledger_more = ledger(&releases, number(u, 1.0, 1e9, &[1.0])? as u64)?;
-    // What a found input says, for `hushgrad account` and for a test.
+    // Prints a found input, for `hushgrad account` and for a test.
     if std::env::var_os("SHOW").is_some() {
         println!("delta {delta:e}, or {smaller:e}; for more steps the second:\n{}\n{}", ledger_now.to_json(), ledger_more.to_json());
     }
     assert_eq!(Ledger::from_json(&ledger_now.to_json()).as_ref(), Ok(&ledger_now));
     let bound = renyi(&ledger_now, delta)?;
     let (less, more) = (renyi(&ledger_now, smaller)?, renyi(&ledger_more, delta)?);
-    // Quadrature beside the integers is as good as 1e-9.
+    // Quadrature at fractional orders is accurate to 1e-9.
     let kept = |later: f64, accuracy: f64| later >= bound * (1.0 - accuracy) - 1e-12;
     assert!(kept(less, 1e-7) && kept(more, 1e-7), "Rényi: {bound:e}, smaller δ {less:e}, more steps {more:e}");
     let known = exact(&releases, delta);
@@ -205,7 +205,7 @@ fn check(bytes: &[u8]) -> Option<()> {
     let found = tight(&pld, delta);
     assert!(found.value <= bound * (1.0 + 1e-12), "{found:?} above Rényi's {bound:e}");
     assert!(near(found.value), "{found:?} below {known:?}");
-    // A fallback is a bound and no more: the next question may have a better one.
+    // A fallback is only a bound; the next question may have a better one.
     if found.method != Method::Renyi {
         let least = found.value * (1.0 - ACCURACY) - 1e-9;
         let less = tight(&pld, smaller);

@@ -1,4 +1,4 @@
-//! Any text as a run file, books, a configuration and a link: refused with a sentence, or what survives being written and read again.
+//! Any text as a run file, books, a configuration and a link is refused or round-trips.
 #![no_main]
 
 use hushgrad::{

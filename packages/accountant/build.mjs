@@ -1,5 +1,5 @@
-// Compiles the accountant to WebAssembly and puts the package together in dist/. Needs cargo with the wasm32 target, and wasm-bindgen in the version
-// of Cargo.lock: WASM_BINDGEN names it, or `cargo xtask dist` has installed it.
+// Compiles the accountant to WebAssembly and assembles the package in dist/. Needs cargo's wasm32
+// target and Cargo.lock's version of wasm-bindgen, from WASM_BINDGEN, `cargo xtask dist` or PATH.
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";

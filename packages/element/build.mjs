@@ -1,5 +1,5 @@
-// Makes the package of www/element.js, its one source: the element as a module and as a classic script, its types, its manifest
-// (custom-elements.json) and the digests for `integrity`. Needs nothing but Node.
+// Builds the package from www/element.js, its only source: the element as a module and as a classic
+// script, types, manifest (custom-elements.json) and `integrity` digests. Needs only Node.
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -145,6 +145,6 @@ for (const [name, text] of Object.entries(files)) {
   writeFileSync(join(out, name), text);
   if (name.endsWith(".js")) integrity[name] = `sha384-${createHash("sha384").update(text).digest("base64")}`;
 }
-// A page that names this version by its whole address takes no other bytes for it.
+// A page that names this exact version by URL accepts no other bytes.
 const url = (name) => `https://cdn.jsdelivr.net/npm/hush-grad@${version}/dist/${name}`;
 writeFileSync(join(out, "integrity.json"), `${JSON.stringify({ version, files: Object.fromEntries(Object.entries(integrity).map(([name, hash]) => [name, { url: url(name), integrity: hash }])) }, null, 2)}\n`);

@@ -1,4 +1,5 @@
-// mechanism::noise::chacha20_block: the block function of RFC 8439, section 2.3. Row r holds the words 4r to 4r+3.
+// mechanism::noise::chacha20_block: the block function of RFC 8439, section 2.3. Row r holds the
+// words 4r to 4r+3.
 
 fn rotate_left(x: vec4<u32>, n: u32) -> vec4<u32> {
     return (x << vec4<u32>(n)) | (x >> vec4<u32>(32u - n));
@@ -13,7 +14,7 @@ fn chacha20_block(key_low: vec4<u32>, key_high: vec4<u32>, counter: u32, nonce: 
     var c = key_high;
     var d = tail;
     for (var i = 0u; i < 10u; i++) {
-        // Column rounds: four quarter rounds side by side.
+        // Column rounds: four quarter rounds in parallel.
         a += b;
         d = rotate_left(d ^ a, 16u);
         c += d;
@@ -22,7 +23,7 @@ fn chacha20_block(key_low: vec4<u32>, key_high: vec4<u32>, counter: u32, nonce: 
         d = rotate_left(d ^ a, 8u);
         c += d;
         b = rotate_left(b ^ c, 7u);
-        // Diagonal rounds: turn the rows, the same again, turn them back.
+        // Diagonal rounds: rotate the rows, do the same, rotate them back.
         b = b.yzwx;
         c = c.zwxy;
         d = d.wxyz;

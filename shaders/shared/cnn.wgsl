@@ -1,11 +1,12 @@
-// Sizes of the CNNs (model::cnn), which the host gives. Kernels unroll channels by four and eight, and taps by rows of eight and four: what
-// is fixed in them is how they cut the work, not how large it is.
+// Sizes of the CNNs (model::cnn), set by the host. Kernels unroll channels by four and eight, and
+// taps by rows of eight and four: this fixes how they divide the work, not its size.
 
-// Sides of the image, of its field with zeros around it, and of the zeros.
+// Sides of the image and of its field with zeros around it, and the width of the zeros.
 override IMAGE: u32;
 override FIELD: u32;
 override PADDING: u32;
-// Channels of a convolution, the side of its kernel, and of what it makes; of the first after its pool, too. Both move by 2.
+// Channels of a convolution, and the sides of its kernel and its output; for the first, also the
+// side after its pool. Both have stride 2.
 override CHANNELS_1: u32;
 override KERNEL_1: u32;
 override SIDE_1: u32;

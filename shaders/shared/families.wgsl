@@ -1,8 +1,8 @@
 // accounting::noise::Noise::draw: one coordinate's noise from four words of ChaCha20.
 //
-// WGSL lets a device compute log, cos and tan with errors that would show; here they are series on ranges reduced in
-// integers, good to f32's last bits on every device. u1 = (w0·2^32 + w1 + ½)·2^-64, u2 = (w2 + ½)·2^-32 (in f64 an angle has w3's bits, too, which
-// are below f32's).
+// WGSL lets a device compute log, cos and tan with visible errors; here they are series on ranges
+// reduced in integers, accurate to f32's last bits on every device. u1 = (w0·2^32 + w1 + ½)·2^-64,
+// u2 = (w2 + ½)·2^-32 (in f64 an angle also has w3's bits, which are below f32's).
 
 const NO_NOISE: u32 = 0;
 const GAUSSIAN: u32 = 1;
@@ -13,7 +13,8 @@ const VARIANCE_GAMMA: u32 = 5;
 const HYPERBOLIC_SECANT: u32 = 6;
 const BY_QUANTILE: u32 = 7;
 
-// crates/engine/src/gpu/quantile.rs: cells of −ln u by its leading bits, the first of which ends at 2^-20; numbers of a piece.
+// crates/engine/src/gpu/quantile.rs: cells of −ln u by its leading bits, the first of which ends at
+// 2^-20; numbers per piece.
 const CELL_SHIFT: u32 = 17;
 const FIRST: u32 = 107u << 6u;
 const CELLS: u32 = (26u << 6u) + 1u;
@@ -22,7 +23,7 @@ const PIECE: u32 = 6;
 const LN_2: f32 = 0.6931472;
 const HALF_PI: f32 = 1.5707964;
 
-// A 64-bit fraction: its leading 32 bits, normalised first so that small ones keep their precision.
+// A 64-bit fraction by its leading 32 bits, normalised first so that small ones stay precise.
 struct Scaled {
     // In [2^31, 2^32).
     leading: u32,
@@ -32,7 +33,7 @@ struct Scaled {
 
 fn normalise(high: u32, low: u32) -> Scaled {
     if (high == 0u) {
-        // u < 2^-32. The half unit below counts when low is small; low = 0 is u = 2^-65.
+        // u < 2^-32. The half unit matters if low is small; low = 0 is u = 2^-65.
         if (low == 0u) {
             return Scaled(0x80000000u, 64u);
         }
@@ -98,7 +99,7 @@ fn sin_cos_small(a: f32) -> vec2<f32> {
     return vec2<f32>(s, c);
 }
 
-// cos(2π (w + ½)·2^-32): the nearest quarter turn by integers, the rest by series.
+// cos(2π (w + ½)·2^-32): the nearest quarter turn in integers, the rest by series.
 fn cos_turns(w: u32) -> f32 {
     let quarter = (w + 0x20000000u) >> 30u;
     let rest = bitcast<i32>(w - (quarter << 30u));
@@ -122,7 +123,7 @@ fn cos_turns(w: u32) -> f32 {
 // e^y − 1 for y ≥ 0, below 88.
 fn exp_minus_1(y: f32) -> f32 {
     let k = round(y / LN_2);
-    // ln 2 in two pieces, the first of which has few bits.
+    // ln 2 in two parts, the first with few bits.
     let r = (y - k * 0.693359375) + k * 2.1219444e-4;
     let series = r + r * r * (0.5 + r * (0.16666667 + r * (4.1666668e-2
         + r * (8.3333333e-3 + r * (1.3888889e-3 + r * 1.984127e-4)))));
@@ -132,7 +133,7 @@ fn exp_minus_1(y: f32) -> f32 {
     return ldexp(series, i32(k)) + (ldexp(1.0, i32(k)) - 1.0);
 }
 
-// ±magnitude by the top bit of w.
+// ±magnitude; the sign is the top bit of w.
 fn signed(magnitude: f32, w: u32) -> f32 {
     return bitcast<f32>((bitcast<u32>(magnitude) & 0x7fffffffu) | (w & 0x80000000u));
 }
@@ -158,7 +159,7 @@ fn laplace(w: vec4<u32>) -> f32 {
     return signed(release.scale * negative_log(w.x, w.y), w.z);
 }
 
-// γ·cot(πu/2), above ½ as tan(π(1−u)/2).
+// γ·cot(πu/2); above ½, tan(π(1−u)/2).
 fn cauchy(w: vec4<u32>) -> f32 {
     var quotient: f32;
     if (w.x < 0x80000000u) {
@@ -176,7 +177,7 @@ fn variance_gamma(w: vec4<u32>) -> f32 {
         + signed(release.scale * negative_log(w.z, 0x80000000u), w.w << 1u);
 }
 
-// −(2s/π)·ln tan(πu/4); above ½ tan(π/4 − d) = (1 − tan d)/(1 + tan d), so −ln of it is 2 atanh(tan d).
+// −(2s/π)·ln tan(πu/4); above ½, −ln of tan(π/4 − d) = (1 − tan d)/(1 + tan d) is 2 atanh(tan d).
 fn hyperbolic_secant(w: vec4<u32>) -> f32 {
     var log_tan: f32;
     if (w.x >= 0x80000000u) {
@@ -191,7 +192,7 @@ fn hyperbolic_secant(w: vec4<u32>) -> f32 {
     return signed(release.scale / HALF_PI * log_tan, w.z);
 }
 
-// x with Pr[|X| > x] = u: a cubic of −ln u, by the piece of its cell that holds it.
+// x with Pr[|X| > x] = u: a cubic in −ln u, by the piece that contains it.
 fn by_quantile(w: vec4<u32>) -> f32 {
     let e = negative_log(w.x, w.y);
     let cell = clamp(bitcast<u32>(e) >> CELL_SHIFT, FIRST - 1u, FIRST + CELLS - 2u) - (FIRST - 1u);

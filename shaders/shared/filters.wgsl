@@ -1,4 +1,5 @@
-// Convolutions of built networks. An invocation has eight filters, or eight channels: what it loads serves eight products.
+// Convolutions of built networks. An invocation has eight filters, or eight channels: each load
+// serves eight products.
 
 override FILTERS: u32;
 // First weight.
@@ -6,12 +7,12 @@ override WEIGHTS: u32 = 0;
 // Weights of a filter.
 override TAPS: u32 = CHANNELS * WINDOW;
 
-// What a place of the field with zeros around it holds.
+// The value at a place of the field with zeros around the image.
 fn pixel(base: u32, channel: u32, row: u32, column: u32) -> f32 {
     if (PADDING == 0u) {
         return work[base + (channel * SIDE + row) * SIDE + column];
     }
-    // What is left or above of the image wraps around to more than its side.
+    // Left of or above the image, the difference wraps around to more than its side.
     let y = row - PADDING;
     let x = column - PADDING;
     if (y >= SIDE || x >= SIDE) {

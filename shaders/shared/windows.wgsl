@@ -1,7 +1,8 @@
-// Windows of squares (model::cnn::Geometry): convolutions and pools of built networks.
+// Windows in squares (model::cnn::Geometry): convolutions and pools of built networks.
 
 override CHANNELS: u32 = 1;
-// Side of an input square, of a window, and of what comes out; pixels from one window to the next, and zeros around the input.
+// Sides of the input square, a window and the output; pixels from one window to the next; zeros
+// around the input.
 override SIDE: u32;
 override KERNEL: u32;
 override PLACES: u32;

@@ -1,6 +1,6 @@
-//! Axes of charts: where ticks stand and how data becomes pixels.
+//! Axes of charts: placement of ticks and conversion of data to pixels.
 
-/// One axis: data from `low` to `high`, on `start` to `end` pixels.
+/// An axis that maps data from `low` to `high` to pixels from `start` to `end`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Axis {
     /// The value at `start`.
@@ -9,26 +9,26 @@ pub struct Axis {
     pub high: f64,
     /// The pixel where the axis begins.
     pub start: f64,
-    /// The pixel where the axis ends; below `start` where values grow upwards.
+    /// The pixel where the axis ends; below `start` if values grow upwards.
     pub end: f64,
-    /// Equal factors are equal distances. `low` must be above 0.
+    /// True for a logarithmic scale; `low` must then be positive.
     pub logarithmic: bool,
 }
 
 impl Axis {
-    /// Equal differences are equal distances.
+    /// Creates an axis with a linear scale.
     #[must_use]
     pub const fn linear(low: f64, high: f64, start: f64, end: f64) -> Self {
         Self { low, high, start, end, logarithmic: false }
     }
 
-    /// Equal factors are equal distances; `low` is above 0.
+    /// Creates an axis with a logarithmic scale; `low` must be positive.
     #[must_use]
     pub const fn logarithmic(low: f64, high: f64, start: f64, end: f64) -> Self {
         Self { low, high, start, end, logarithmic: true }
     }
 
-    /// Pixel of a value; values outside land on the nearer end.
+    /// Returns the pixel of `value`, clamped to the axis.
     #[must_use]
     pub fn pixel(&self, value: f64) -> f64 {
         let share = if self.logarithmic {
@@ -40,7 +40,7 @@ impl Axis {
         self.start + share * (self.end - self.start)
     }
 
-    /// Value at a pixel.
+    /// Returns the value at `pixel`, clamped to the axis.
     #[must_use]
     pub fn value(&self, pixel: f64) -> f64 {
         let share = ((pixel - self.start) / (self.end - self.start)).clamp(0.0, 1.0);
@@ -51,14 +51,14 @@ impl Axis {
         }
     }
 
-    /// Round values inside the axis, about `wanted` of them.
+    /// Returns about `wanted` round values inside the axis.
     #[must_use]
     pub fn ticks(&self, wanted: usize) -> Vec<f64> {
         if self.logarithmic { log_ticks(self.low, self.high, wanted) } else { ticks(self.low, self.high, wanted) }
     }
 }
 
-/// A step of 1, 2 or 5 times a power of ten that cuts `span` into about `wanted` parts.
+/// Returns a step of 1, 2 or 5 times a power of ten that cuts `span` into about `wanted` parts.
 #[must_use]
 pub fn nice_step(span: f64, wanted: usize) -> f64 {
     let rough = span / wanted.max(1) as f64;
@@ -72,7 +72,7 @@ pub fn nice_step(span: f64, wanted: usize) -> f64 {
     factor * power
 }
 
-/// The next round value at or above `value` that ends an axis well.
+/// Rounds `value` up to a multiple of [`nice_step`]; 1 if it is not positive and finite.
 #[must_use]
 pub fn nice_end(value: f64, wanted: usize) -> f64 {
     if value.is_nan() || value <= 0.0 || value.is_infinite() {
@@ -102,7 +102,7 @@ fn log_ticks(low: f64, high: f64, wanted: usize) -> Vec<f64> {
     (first..=last).step_by(every).map(|power| 10f64.powi(power)).collect()
 }
 
-/// The label of a tick on a logarithmic axis: `10⁻³`.
+/// Formats a tick of a logarithmic axis: `10⁻³`.
 #[must_use]
 pub fn power_label(value: f64) -> String {
     const RAISED: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];

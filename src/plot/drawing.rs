@@ -1,4 +1,4 @@
-//! What a chart shows, as plain data: its curves, its axes, what it says at a place, and the same numbers in rows.
+//! Charts as plain data: curves, axes, read-outs, and table rows of the same numbers.
 
 use super::{
     axis::{Axis, power_label},
@@ -6,34 +6,34 @@ use super::{
     series::{Point, at, in_order, nearest},
 };
 
-/// Rows of a table, beside those where a curve ends.
+/// Rows of a table, besides those at the ends of curves.
 const ROWS: usize = 20;
-/// What a table says where a curve has no value.
+/// The table cell where a curve has no value.
 const NOTHING: &str = "–";
 /// The class of runs without a colour of their own.
 pub const GHOST: &str = "ghost";
-/// The class of a lower bound in a chart of upper ones; its values are rounded down.
+/// The class of a lower bound in a chart of upper bounds; its values are rounded down.
 pub const AT_LEAST: &str = "ghost at-least";
-/// The class of the run that comes with the page.
+/// The class of the recorded run that ships with the page.
 pub const RECORDED: &str = "line-recorded";
-/// The class of a region that nothing may enter: its points go round it.
+/// The class of an infeasible region; its points are the outline.
 pub const FORBIDDEN: &str = "forbidden";
-/// The class of a value that somebody has set, which is no bound.
+/// The class of a value set by the user, which is not a bound.
 pub const BUDGET: &str = "line-budget";
 
 /// One curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// Its CSS class: colour and dashes.
+    /// The CSS class, which sets colour and dashes.
     pub class: &'static str,
-    /// In the legend, the read-out and the table; empty where it is in none of them.
+    /// The name in the legend, the read-out and the table; empty to omit the curve from all three.
     pub name: String,
-    /// (x, y), in order of x.
+    /// (x, y), in ascending order of x.
     pub points: Vec<Point>,
 }
 
 impl Line {
-    /// Its value at the first point from `x` on.
+    /// Returns the value at the first point at or after `x`.
     fn next(&self, x: f64) -> Option<f64> {
         Some(self.points.get(self.points.partition_point(|point| point.0 < x))?.1)
     }
@@ -44,16 +44,16 @@ impl Line {
 pub enum Shape {
     /// By straight lines.
     Lines,
-    /// Upper bounds that do not fall: between two of them the second holds, and a straight line may be below the truth.
+    /// By steps, for upper bounds that do not fall: between two points, the second holds.
     Stairs,
-    /// Not at all: each stands for itself, and the table has a row for each.
+    /// Not at all; the table has a row for each point.
     Scatter,
 }
 
-/// All that a chart draws.
+/// The contents of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
-    /// Its curves; a later one is drawn over an earlier one.
+    /// The curves; later ones are drawn over earlier ones.
     pub lines: Vec<Line>,
     /// The horizontal axis.
     pub x: Range,
@@ -61,22 +61,22 @@ pub struct Drawing {
     pub y: Range,
     /// How the points of a curve are joined.
     pub shape: Shape,
-    /// One sentence for those who do not see it.
+    /// One sentence for screen readers.
     pub summary: String,
 }
 
-/// An axis without its pixels.
+/// An axis without pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
-    /// The smallest value that it shows.
+    /// The smallest value shown.
     pub low: f64,
-    /// The largest value that it shows.
+    /// The largest value shown.
     pub high: f64,
-    /// Whether equal factors are equal distances.
+    /// True for a logarithmic scale.
     pub logarithmic: bool,
-    /// What stands beside the axis.
+    /// The label of the axis.
     pub label: &'static str,
-    /// How values are written, on ticks and in the read-out.
+    /// How values are written on ticks and in the read-out.
     pub write: Write,
 }
 
@@ -85,35 +85,35 @@ pub struct Range {
 pub enum Write {
     /// A whole number.
     Whole,
-    /// A share, in percent.
+    /// A share, as a percentage.
     Percent,
-    /// An upper bound on a share, rounded up.
+    /// An upper bound on a share, as a percentage rounded up.
     PercentAtMost,
     /// ε, rounded up.
     Epsilon,
-    /// As finely as a reader can tell apart on the axis: to a ten-thousandth of its size, or, where equal factors are
-    /// equal distances, to some digits of any value.
+    /// To a ten-thousandth of the axis's order of magnitude, or, on a logarithmic axis, to a few
+    /// significant digits.
     Number,
 }
 
-/// What a chart says at a place.
+/// The read-out of a chart at one x.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Readout {
-    /// In data, not in pixels.
+    /// In data units, not pixels.
     pub x: f64,
     /// One line of text.
     pub text: String,
-    /// What it speaks of: class and point.
+    /// The CSS class and the point of each curve in the text.
     pub marks: Vec<(&'static str, Point)>,
 }
 
 impl Range {
-    /// A value in words.
+    /// Formats a value.
     #[must_use]
     pub fn value(&self, x: f64) -> String {
         match self.write {
             Write::Whole => format::integer(x.max(0.0).round() as u64),
-            // Round ones have no decimals.
+            // Drop the decimals of whole percentages.
             Write::Percent => whole_percent(format::percent(x)),
             Write::PercentAtMost => whole_percent(format::percent_at_most(x)),
             Write::Epsilon => format::epsilon(x),
@@ -125,7 +125,7 @@ impl Range {
         }
     }
 
-    /// The label of a tick: a place on the axis, and no bound.
+    /// Formats a tick label, which is a position on the axis and not a bound.
     #[must_use]
     pub fn tick(&self, x: f64) -> String {
         let write = match self.write {
@@ -136,12 +136,12 @@ impl Range {
         if self.logarithmic { power_label(x) } else { Self { write, ..*self }.value(x) }
     }
 
-    /// Whether its values are upper bounds that do not fall along the other axis.
+    /// True if the values are upper bounds that do not fall along the other axis.
     fn bounds(&self) -> bool {
         matches!(self.write, Write::PercentAtMost | Write::Epsilon)
     }
 
-    /// The axis, on these pixels.
+    /// Returns the axis on these pixels.
     #[must_use]
     pub fn axis(&self, start: f64, end: f64) -> Axis {
         Axis { low: self.low, high: self.high, start, end, logarithmic: self.logarithmic }
@@ -158,18 +158,18 @@ impl Drawing {
         self.lines.iter().filter(|line| !line.name.is_empty())
     }
 
-    /// Whether there is anything to take away.
+    /// True if no named curve has points.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.named().all(|line| line.points.is_empty())
     }
 
-    /// What the legend names: of single points only those with a colour of their own.
+    /// Returns the curves in the legend; a scatter chart omits those without a colour of their own.
     pub fn legend(&self) -> impl Iterator<Item = &Line> {
         self.named().filter(move |line| !(self.shape == Shape::Scatter && line.class == GHOST))
     }
 
-    /// Where the point stands that is nearest: the curves may have theirs at different places.
+    /// Returns the x of the nearest point of any named curve; they may have points at different x.
     fn place(&self, x: f64) -> Option<f64> {
         let places = self.named().filter_map(|line| nearest(&line.points, x).map(|point| point.0));
         places.min_by(|a, b| (a - x).abs().total_cmp(&(b - x).abs()))
@@ -180,7 +180,7 @@ impl Drawing {
         Some(line.next(x).filter(|_| self.shape == Shape::Stairs).unwrap_or(between))
     }
 
-    /// A line's value in words. Between two of its points a bound may be above the line that is drawn, and no more than at the second.
+    /// Formats a line's value; a bound between two points is at most that of the second.
     fn said(&self, line: &Line, x: f64, value: f64) -> String {
         match line.class {
             AT_LEAST => return format::lower(value, 4),
@@ -190,7 +190,7 @@ impl Drawing {
         self.y.value(line.next(x).filter(|_| self.y.bounds()).unwrap_or(value))
     }
 
-    /// What is known near `x`; a curve that does not reach there is left out.
+    /// Returns the read-out near `x`, without curves that do not reach there.
     #[must_use]
     pub fn read(&self, x: f64) -> Option<Readout> {
         let x = self.place(x)?;
@@ -205,7 +205,7 @@ impl Drawing {
         Some(Readout { x, text, marks })
     }
 
-    /// The heads of the columns, and the rows below them; each begins with what it is about.
+    /// Returns the column heads and the rows; the first column is x, or the run of a scatter chart.
     #[must_use]
     pub fn rows(&self) -> (Vec<String>, Vec<Vec<String>>) {
         if self.shape == Shape::Scatter {
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_says_nothing_beyond_its_end() {
+    fn read_and_rows_omit_a_curve_beyond_its_end() {
         let long: Vec<Point> = (0..=40).map(|i| (f64::from(i) * 12.0, 0.5)).collect();
         let chart = drawing(vec![
             line("line-pin-0", "first", &long),
@@ -259,7 +259,7 @@ mod tests {
         let (head, rows) = chart.rows();
         assert_eq!(head, ["step", "first", "this run"]);
         assert_eq!(rows[0], ["0", "50%", "10%"]);
-        // Where the short one ends, it is heard; after that it is silent.
+        // The short curve has a value at its end and none after it.
         assert_eq!(rows[1], ["12", "50%", "45%"]);
         assert!(rows[2..].iter().all(|row| row[2] == NOTHING), "{rows:?}");
         assert_eq!(rows.last().unwrap(), &["480", "50%", NOTHING]);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn between_its_points_a_curve_says_what_is_drawn() {
+    fn read_interpolates_between_points() {
         let chart = drawing(vec![
             line("a", "measured", &[(0.0, 0.2), (120.0, 0.9), (480.0, 0.9)]),
             line("b", "guess", &[(0.0, 0.0), (480.0, 1.0)]),
@@ -279,12 +279,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_a_bound_is_never_below_it() {
+    fn text_of_a_bound_is_never_below_it() {
         let epsilon = Range { low: 0.0, high: 4.0, label: "ε", write: Write::Epsilon, ..STEPS };
         let root: Vec<Point> = [0.0, 100.0, 400.0].map(|x: f64| (x, 0.05 * x.sqrt())).to_vec();
         let steps: Vec<Point> = (0..5).map(|i| f64::from(i) * 100.0).map(|x| (x, 0.1234)).collect();
         let chart = Drawing { y: epsilon, ..drawing(vec![line("a", "run", &steps), line("b", "projected", &root)]) };
-        // The chord says 0.667 at 200, where the bound is 0.7071.
+        // The chord is 0.667 at 200, where the bound is 0.7071.
         let reading = chart.read(200.0).unwrap();
         assert_eq!(reading.text, "step 200: run 0.124, projected 1.00");
         assert!((reading.marks[1].1.1 - 2.0 / 3.0).abs() < 1e-9, "{reading:?}");

@@ -1,4 +1,4 @@
-//! Numbers as people read them.
+//! Number formats for readers.
 
 use std::cell::Cell;
 
@@ -6,17 +6,17 @@ pub use crate::accounting::decimal::{lower, upper};
 use crate::accounting::decimal::{upper_percent, upper_power};
 
 thread_local! {
-    /// What stands before the decimals and between the thousands of numbers that people read.
+    /// The decimal and group separators of numbers for readers.
     static SIGNS: Cell<[char; 2]> = const { Cell::new(['.', ',']) };
 }
 
-/// From now on this thread writes numbers for people with these signs, as their language has it. What programs read ([`fixed`],
-/// [`exact`]) stays as it is.
+/// Sets the decimal and group separators that this thread uses for readers. The formats that
+/// programs read ([`fixed`], [`exact`]) do not change.
 pub fn speak(decimal: char, group: char) {
     SIGNS.set([decimal, group]);
 }
 
-/// A number, written as in English, as the visitor's language writes it.
+/// Replaces the English separators of `number` by those of the visitor's language.
 #[must_use]
 pub fn local(number: String) -> String {
     let [decimal, group] = SIGNS.get();
@@ -37,13 +37,13 @@ pub fn integer(n: u64) -> String {
     local(grouped(&n.to_string()))
 }
 
-/// As [`fixed`], for people.
+/// Formats as [`fixed`] with the language's separators.
 #[must_use]
 pub fn decimals_of(x: f64, decimals: usize) -> String {
     local(fixed(x, decimals))
 }
 
-/// Digits, with thousands set apart.
+/// Separates thousands by commas.
 fn grouped(digits: &str) -> String {
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, c) in digits.chars().enumerate() {
@@ -55,8 +55,8 @@ fn grouped(digits: &str) -> String {
     out
 }
 
-/// A finite number with `decimals` decimals; a half is rounded away from 0. The standard library's formatting is exact for any
-/// number of digits, but adds six kilobytes to the page's program.
+/// Formats a finite number with `decimals` decimals, halves rounded away from 0. The standard
+/// library's formatting is exact for any number of digits, but adds six kilobytes to the page.
 #[must_use]
 pub fn fixed(x: f64, decimals: usize) -> String {
     let unit = 10u64.pow(decimals as u32);
@@ -66,7 +66,7 @@ pub fn fixed(x: f64, decimals: usize) -> String {
     if decimals == 0 { format!("{sign}{whole}") } else { format!("{sign}{whole}.{rest:0decimals$}") }
 }
 
-/// Without the zeros at its end.
+/// Removes trailing zeros after the decimal point.
 fn trimmed(text: &str) -> &str {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
 }
@@ -83,7 +83,7 @@ pub fn percent_at_most(share: f64) -> String {
     local(upper_percent(share, 1)) + "%"
 }
 
-/// ε to about three digits, rounded *up*: what is shown is still an upper bound.
+/// Formats ε to about three digits, rounded *up*, so that it remains an upper bound.
 #[must_use]
 pub fn epsilon(epsilon: f64) -> String {
     local(match decimals(epsilon) {
@@ -94,13 +94,13 @@ pub fn epsilon(epsilon: f64) -> String {
     })
 }
 
-/// An ε that somebody has set, which is no bound: as many digits, and the nearest.
+/// Formats an ε set by the user, which is not a bound: as many digits, rounded to nearest.
 #[must_use]
 pub fn budget(epsilon: f64) -> String {
     decimals(epsilon).map_or_else(|| number(epsilon), |decimals| decimals_of(epsilon, decimals))
 }
 
-/// Decimals that ε is shown with; `None` as a power of ten.
+/// Returns the number of decimals shown of ε; `None` for a power of ten.
 const fn decimals(epsilon: f64) -> Option<usize> {
     match epsilon {
         e if e < 1e-3 => None,
@@ -113,10 +113,10 @@ const fn decimals(epsilon: f64) -> Option<usize> {
     }
 }
 
-/// At least every value that [`epsilon`] shows as it shows this one.
+/// Returns an upper bound on the values that [`epsilon`] shows as it shows this one.
 #[must_use]
 pub fn shown(epsilon: f64) -> f64 {
-    // More than any rounding below.
+    // Exceeds the rounding errors below.
     const MARGIN: f64 = 1.0 + 1e-14;
     let unit = match decimals(epsilon) {
         Some(decimals) => 0.1f64.powi(decimals as i32),
@@ -126,7 +126,7 @@ pub fn shown(epsilon: f64) -> f64 {
     (epsilon / unit * MARGIN).ceil() * unit * MARGIN
 }
 
-/// Any finite number in few characters: `0.05`, `1e-5`, `12,000`.
+/// Formats any finite number in few characters: `0.05`, `1e-5`, `12,000`.
 #[must_use]
 pub fn number(x: f64) -> String {
     local(short(x))
@@ -142,7 +142,7 @@ fn short(x: f64) -> String {
         }
         let mut exponent = size.log10().floor() as i32;
         let mut digits = x / 10f64.powi(exponent);
-        // What is 10 once it is rounded.
+        // Rounds to 10.
         if digits.abs() >= 9.995 {
             (exponent, digits) = (exponent + 1, digits / 10.0);
         }
@@ -155,20 +155,21 @@ fn short(x: f64) -> String {
     }
 }
 
-/// What a text field shows: every digit that the number has, and no more.
+/// Formats a number for a text field, with as few digits as identify it.
 #[must_use]
 pub fn exact(x: f64) -> String {
     let size = x.abs();
     if x != 0.0 && !(1e-4..1e15).contains(&size) { exponential(x) } else { shortest(x) }
 }
 
-/// What a field shows to people: as [`exact`], as their language writes it.
+/// Formats as [`exact`] with the language's separators.
 #[must_use]
 pub fn field(x: f64) -> String {
     local(exact(x))
 }
 
-/// What people typed, as [`exact`] would write it: `1.000,5` where the language has it so. A point that parts no thousands is a point.
+/// Converts typed text to [`exact`]'s format: `1.000,5` is 1000.5 where the language writes it so.
+/// A point that separates no thousands is a decimal point.
 #[must_use]
 pub fn neutral(typed: &str) -> String {
     let [decimal, group] = SIGNS.get();
@@ -181,24 +182,24 @@ pub fn neutral(typed: &str) -> String {
     if typed.contains(decimal) || thousands { typed.replace(group, "").replace(decimal, ".") } else { typed.to_owned() }
 }
 
-/// As few digits as no other f64 is nearer to.
+/// Formats `x` with the fewest digits that identify it.
 #[cfg(not(target_arch = "wasm32"))]
 fn shortest(x: f64) -> String {
     x.to_string()
 }
 
-/// The same, as a power of ten.
+/// The same, in scientific notation.
 #[cfg(not(target_arch = "wasm32"))]
 fn exponential(x: f64) -> String {
     format!("{x:e}")
 }
 
-// The browser finds the same digits: Rust's own writer brings 15 kB of program and tables.
+// The browser finds the same digits; Rust's own formatter adds 15 kB of code and tables.
 
 #[cfg(target_arch = "wasm32")]
 fn shortest(x: f64) -> String {
     let text = js_sys::Number::from(x).to_string_with_radix(10);
-    // Refused for a base that there is none of.
+    // Only an invalid radix is refused.
     text.map(String::from).unwrap_or_default()
 }
 
@@ -215,14 +216,14 @@ fn exponential(x: f64) -> String {
     JsValue::from_f64(x).unchecked_into::<Number>().to_exponential().replace('+', "")
 }
 
-/// A number to so many digits; 0 where there are none to keep.
+/// Rounds `x` to `digits` significant digits; 0 if it is 0 or not finite.
 #[must_use]
 pub fn significant(x: f64, digits: i32) -> f64 {
     if x == 0.0 || !x.is_finite() {
         return 0.0;
     }
     let unit = 10f64.powf(x.abs().log10().floor() + 1.0 - f64::from(digits));
-    // Division by a power of ten is exact where multiplication by its inverse is not: 0.3, not 0.30000000000000004.
+    // Dividing by 10^k is exact where multiplying by 10^−k is not: 0.3, not 0.30000000000000004.
     if unit < 1.0 { (x / unit).round() / (1.0 / unit).round() } else { (x / unit).round() * unit }
 }
 
@@ -254,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_written_as_the_language_has_it() {
+    fn numbers_use_the_separators_of_the_language() {
         speak(',', '.');
         assert_eq!(
             [integer(60_000), number(0.05), number(-12_000.0), epsilon(0.5357)],
@@ -292,7 +293,7 @@ mod tests {
             let read: f64 = text.replace(',', "").parse().unwrap();
             assert!(read >= e * (1.0 - 1e-15), "{e} is shown as {text}");
             assert!(read <= e * 1.011, "{e} is shown as {text}");
-            // Until another is shown, what is told by it holds.
+            // `shown` bounds all values with the same text.
             let (mut next, whole) = (e, shown(e));
             assert!(whole >= read && whole <= read * 1.02, "{e}: {whole}");
             while epsilon(next) == text {
@@ -333,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_are_kept_and_no_more() {
+    fn significant_keeps_the_given_number_of_digits() {
         assert_eq!(significant(0.3049, 2), 0.3);
         assert_eq!(significant(-123_456.0, 3), -123_000.0);
         assert_eq!(significant(9.0909e-13, 3), 9.09e-13);

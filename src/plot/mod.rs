@@ -1,10 +1,10 @@
-//! Charts as text: numbers as people read them, ticks, curves, and the same as SVG. The page draws with it, and so does the native tool.
+//! Charts as text: number formats, ticks, curves and SVG, for the page and the native tool.
 //!
-//! | module | what it is |
+//! | module | contents |
 //! | --- | --- |
-//! | [`mod@format`] | numbers as people read them |
-//! | [`axis`], [`series`] | ticks, scales, thinned-out curves |
-//! | [`drawing`], [`picture`] | what a chart shows, and the same as SVG |
+//! | [`mod@format`] | number formats for readers |
+//! | [`axis`], [`series`] | scales and ticks, thinned-out curves |
+//! | [`drawing`], [`picture`] | a chart as plain data, and as SVG |
 
 #![warn(missing_docs)]
 

@@ -1,4 +1,4 @@
-//! Charts as SVG: what the page shows of a drawing, and a picture of its own to take away. Colours are left to the classes.
+//! Charts as SVG: on the page, and as a complete picture to save. CSS classes set the colours.
 
 use std::fmt::Write as _;
 
@@ -10,25 +10,25 @@ use super::{
 };
 use crate::train::label::escaped;
 
-/// Points of a drawn curve; a screen shows no more.
+/// Points drawn of a curve; a screen shows no more.
 const BUDGET: usize = 400;
-/// Width of a picture, and the height of the chart in it.
+/// Width of a picture and height of its chart, in pixels.
 const SIZE: (f64, f64) = (720.0, 346.0);
 const MARGIN: f64 = 14.0;
-/// To the right of an axis.
+/// Margin to the right of an axis.
 const RIGHT: f64 = 10.0;
-/// From one line of its legend to the next, and what a letter takes in it: few are wider.
+/// Line height of the legend, and width allowed for a letter; few letters are wider.
 const LINE: f64 = 18.0;
 const LETTER: f64 = 6.5;
 
-/// Both axes of a chart of this width and height.
+/// Returns the x and y axes of a chart of this width and height.
 #[must_use]
 pub fn axes(drawing: &Drawing, (width, height): (f64, f64), full: bool) -> (Axis, Axis) {
     let left = if full { 44.0 } else { 30.0 };
     (drawing.x.axis(left, (width - RIGHT).max(left + 20.0)), drawing.y.axis(height - 18.0, 8.0))
 }
 
-/// Ticks, axes and curves. Nothing in it was typed by anybody.
+/// Returns ticks, axes and curves as SVG. None of its text is user input.
 #[must_use]
 pub fn plot(drawing: &Drawing, (x, y): &(Axis, Axis), full: bool) -> String {
     let labels = if full { (6, 4) } else { (3, 3) };
@@ -41,12 +41,12 @@ pub fn plot(drawing: &Drawing, (x, y): &(Axis, Axis), full: bool) -> String {
         let left = exact(x.start - 5.0);
         _ = write!(out, r#"<text class="tick" x="{left}" y="{at}" dy="0.32em" text-anchor="end">{label}</text>"#);
     }
-    // Labels need room: about 70 pixels each.
+    // Each label needs about 70 pixels.
     let room = (((x.end - x.start) / 70.0) as usize).clamp(2, labels.0);
     let below = exact(y.start + 14.0);
     for tick in x.ticks(room) {
         let (at, label) = (x.pixel(tick), drawing.x.tick(tick));
-        // At the edge a long label ends where the picture does.
+        // A long label ends at the picture's edge.
         let edge = x.end + RIGHT;
         let cut = at + 0.5 * LETTER * label.chars().count() as f64 > edge;
         let (at, anchor) = if cut { (edge, "end") } else { (at, "middle") };
@@ -60,7 +60,7 @@ pub fn plot(drawing: &Drawing, (x, y): &(Axis, Axis), full: bool) -> String {
         };
         let pixels: Vec<_> = thin.into_iter().map(|(a, b)| (x.pixel(a), y.pixel(b))).collect();
         if let [point] = pixels[..] {
-            // A single point has no length.
+            // A path through a single point has no length.
             dot(&mut out, line.class, point, "3");
         } else {
             _ = write!(out, r#"<path class="{}" d="{}"/>"#, line.class, path(pixels));
@@ -77,7 +77,7 @@ fn dot(out: &mut String, class: &str, (x, y): (f64, f64), radius: &str) {
     _ = write!(out, r#"<circle class="{class}" cx="{}" cy="{}" r="{radius}"/>"#, fixed(x, 1), fixed(y, 1));
 }
 
-/// What a reading points at.
+/// Returns the cursor and a dot at each point of `reading`, as SVG.
 #[must_use]
 pub fn marks(reading: &Readout, (x, y): &(Axis, Axis)) -> String {
     let (at, mut out) = (fixed(x.pixel(reading.x), 1), String::new());
@@ -89,7 +89,7 @@ pub fn marks(reading: &Readout, (x, y): &(Axis, Axis)) -> String {
     out
 }
 
-/// A whole picture, with title and legend, whatever the page's layout is; and its width and height.
+/// Returns a picture with title and legend, whatever the page's layout, and its width and height.
 #[must_use]
 pub fn svg(title: &str, drawing: &Drawing) -> (String, (f64, f64)) {
     let (mut legend, mut left, mut top) = (String::new(), MARGIN, MARGIN + 2.0 * LINE);
@@ -119,7 +119,7 @@ pub fn svg(title: &str, drawing: &Drawing) -> (String, (f64, f64)) {
     (text, (width, height))
 }
 
-/// [`svg`] as a file of its own, with the CSS that its classes need.
+/// Returns [`svg`] as a standalone file that includes the CSS in `style`.
 #[must_use]
 pub fn file(title: &str, drawing: &Drawing, style: &str) -> String {
     let (text, _) = svg(title, drawing);
@@ -149,7 +149,7 @@ mod tests {
         }
     }
 
-    /// Between two steps no line is drawn below what the second costs.
+    /// Between two steps, the bound is drawn at the value of the second.
     #[test]
     fn bounds_are_drawn_as_stairs() {
         let drawn = |shape| svg("ε", &drawing(shape, &["ε"])).0;
@@ -169,13 +169,13 @@ mod tests {
             "{text}"
         );
         assert!(text.contains(">σ &lt; 1</text>") && text.contains(">this run</text>"), "{text}");
-        // Three curves, and the marks of the two that have a name.
+        // Three curves, and legend marks for the two with names.
         assert_eq!(text.matches("<path ").count(), 5);
         assert_eq!(text.matches(r#"<path class="ghost""#).count(), 1);
     }
 
     #[test]
-    fn a_file_stands_by_itself() {
+    fn a_file_has_its_namespace_and_style() {
         let text = file("Test accuracy", &drawing(Shape::Lines, &["a"]), ".line-pin-0 { stroke: #111 }");
         assert!(text.starts_with(r#"<svg xmlns="http://www.w3.org/2000/svg" class="#), "{text}");
         assert!(text.contains("<style>.line-pin-0 { stroke: #111 }</style><title>accuracy"), "{text}");

@@ -1,9 +1,9 @@
-//! Curves: points that arrive in order of x, thinned out to what a screen can show.
+//! Curves: points in ascending order of x, thinned out for drawing.
 
 use super::format::fixed;
 pub use crate::train::projection::Point;
 
-/// At most about `budget` points that look the same: first, last, and the lowest and highest of each stretch.
+/// Thins `points` to about `budget`: the first, the last, and the extremes of each stretch.
 #[must_use]
 pub fn decimate(points: &[Point], budget: usize) -> Vec<Point> {
     let budget = budget.max(4);
@@ -27,7 +27,7 @@ pub fn decimate(points: &[Point], budget: usize) -> Vec<Point> {
     kept
 }
 
-/// An upper bound that grows with x, between the points where it was computed: what it is at the next of them.
+/// Returns steps: between two points, the value of the second, a bound if y grows with x.
 #[must_use]
 pub fn stairs(points: &[Point]) -> Vec<Point> {
     let mut stairs: Vec<Point> = Vec::with_capacity(2 * points.len());
@@ -42,7 +42,7 @@ pub fn stairs(points: &[Point]) -> Vec<Point> {
     stairs
 }
 
-/// A growing curve that forgets detail, never the shape: beyond 4,096 points it is thinned to half of them by [`decimate`].
+/// A growing curve; beyond 4,096 points, [`decimate`] thins it to half of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
     points: Vec<Point>,
@@ -51,7 +51,7 @@ pub struct Curve {
 impl Curve {
     const LIMIT: usize = 4096;
 
-    /// Appends a point; one at the same x (or before it) replaces what stands there.
+    /// Appends a finite point, which replaces those at its x or beyond; ignores others.
     pub fn push(&mut self, point: Point) {
         if !(point.0.is_finite() && point.1.is_finite()) {
             return;
@@ -65,26 +65,26 @@ impl Curve {
         }
     }
 
-    /// The points that are kept, in order of x.
+    /// Returns the points kept, in ascending order of x.
     #[must_use]
     pub fn points(&self) -> &[Point] {
         &self.points
     }
 
-    /// The point with the largest x.
+    /// Returns the point with the largest x.
     #[must_use]
     pub fn last(&self) -> Option<Point> {
         self.points.last().copied()
     }
 
-    /// The point whose x is nearest.
+    /// Returns the point whose x is nearest.
     #[must_use]
     pub fn nearest(&self, x: f64) -> Option<Point> {
         nearest(&self.points, x)
     }
 }
 
-/// The point whose x is nearest; `points` ascend in x.
+/// Returns the point whose x is nearest; `points` must ascend in x.
 #[must_use]
 pub fn nearest(points: &[Point], x: f64) -> Option<Point> {
     let after = points.partition_point(|p| p.0 < x);
@@ -94,8 +94,8 @@ pub fn nearest(points: &[Point], x: f64) -> Option<Point> {
     }
 }
 
-/// What a curve says at x, where the line through its points goes: nothing before the first and after the last of them.
-/// With `logarithmic`, equal factors of y are equal distances on the way.
+/// Interpolates the curve at `x`; `None` outside its first and last points. With `logarithmic`,
+/// interpolates geometrically between positive values.
 #[must_use]
 pub fn at(points: &[Point], x: f64, logarithmic: bool) -> Option<f64> {
     let after = points.partition_point(|p| p.0 < x);
@@ -109,7 +109,7 @@ pub fn at(points: &[Point], x: f64, logarithmic: bool) -> Option<f64> {
     Some(if factors { a.1 * (b.1 / a.1).powf(share) } else { a.1 + share * (b.1 - a.1) })
 }
 
-/// `d` of an SVG path through pixels, to a tenth of a pixel.
+/// Returns the `d` of an SVG path through `pixels`, to a tenth of a pixel.
 #[must_use]
 pub fn path(pixels: impl IntoIterator<Item = Point>) -> String {
     use std::fmt::Write;
@@ -121,7 +121,7 @@ pub fn path(pixels: impl IntoIterator<Item = Point>) -> String {
     d
 }
 
-/// Each value once, in ascending order. Few are out of place, and a general sort is kilobytes of program.
+/// Sorts and deduplicates `values` by insertion; a general sort would add kilobytes of program.
 #[must_use]
 pub fn in_order(values: Vec<f64>) -> Vec<f64> {
     let mut ordered: Vec<f64> = vec![];
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_put_in_order_each_once() {
+    fn in_order_sorts_and_deduplicates() {
         assert_eq!(in_order(vec![1.0, 4.0, 9.0, 0.0, 4.0, 5.0, 9.0]), [0.0, 1.0, 4.0, 5.0, 9.0]);
         assert!(in_order(vec![]).is_empty());
     }
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_has_values_between_its_ends_alone() {
+    fn at_interpolates_between_the_ends_only() {
         let points = [(0.0, 1.0), (10.0, 100.0), (20.0, 0.0)];
         assert_eq!(at(&points, 0.0, false), Some(1.0));
         assert_eq!(at(&points, 15.0, false), Some(50.0));

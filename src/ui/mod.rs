@@ -1,25 +1,26 @@
-//! The page, a room for each panel. What can be tested without a browser stands in plain modules; the rest is Leptos.
+//! The page: a module for each panel. What can be tested without a browser is plain Rust; the rest
+//! is Leptos.
 //!
-//! | room | what is in it |
+//! | module | what is in it |
 //! | --- | --- |
 //! | [`size`] | what keeps the program small |
-//! | [`text`] | what the page says, in the visitor's language |
-//! | [`settings`] | everything that a visitor can set, and the run that it means |
+//! | [`text`] | the page's texts, in the visitor's language |
+//! | [`settings`] | everything that a visitor can set, and the run that results |
 //! | [`link`] | the state in the address |
-//! | `browser` | what is needed of the browser |
-//! | `threads` | the clients of the two threads |
-//! | [`state`] | what the page knows, and what follows from what happens |
-//! | `widgets` | what panels are made of |
-//! | `setup` | the panel of the settings |
-//! | [`stage`] | the transport, and one step taken apart |
+//! | `browser` | access to the browser |
+//! | `threads` | clients of the two threads |
+//! | [`state`] | the page's state, and its reactions to events |
+//! | `widgets` | building blocks of panels |
+//! | `setup` | the settings panel |
+//! | [`stage`] | the transport bar, and one step in detail |
 //! | `lessons` | lessons and formulas |
 //! | `noise_lab` | the noise lab |
-//! | [`results`] | curves, numbers, what ε says, the drawn digit |
-//! | [`runs`] | the list of runs, and what is taken away |
+//! | [`results`] | curves, numbers, the meaning of ε, the drawn digit |
+//! | [`runs`] | the list of runs, and exports |
 //! | [`embed`] | the embedded page |
 //! | `app` | the whole page |
 //!
-//! A room uses those above it, and none below.
+//! A module uses only those above it.
 
 #[cfg(target_arch = "wasm32")]
 pub mod app;
@@ -68,7 +69,7 @@ mod tests {
         "app",
     ];
 
-    /// The rooms that a source names after `ui::`, alone or in braces.
+    /// Returns the modules that a source names after `ui::`, alone or in braces.
     fn rooms_of(source: &str) -> Vec<&str> {
         let word = |text: &str| text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
         let mut found = vec![];
@@ -95,7 +96,7 @@ mod tests {
         found
     }
 
-    /// The program's files in a folder and below it.
+    /// Returns the source files in a folder and below it, except test files.
     fn files_of(folder: &Path) -> Vec<std::path::PathBuf> {
         let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         let files = entries.flat_map(|path| if path.is_dir() { files_of(&path) } else { vec![path] });
@@ -119,7 +120,7 @@ mod tests {
         for (place, room) in ROOMS.iter().enumerate() {
             for path in files_of(&ui.join(room)) {
                 let source = fs::read_to_string(&path).unwrap();
-                // What tests use is no part of the program.
+                // Tests may use any module.
                 let source = source.split("#[cfg(test)]\nmod tests {").next().unwrap();
                 for other in rooms_of(source) {
                     let other_place = ROOMS.iter().position(|room| *room == other);

@@ -1,4 +1,4 @@
-//! The accountant's thread in a browser.
+//! The accountant thread in a browser.
 
 use gloo_worker::{HandlerId, Worker, WorkerScope};
 
@@ -7,7 +7,7 @@ use super::{
     asked::own_requests,
 };
 
-/// The accountant as the page spawns it. A question and its answer carry the same number.
+/// The accountant that the page spawns. A question and its answer carry the same number.
 pub struct Accountant(Accounts);
 
 impl Worker for Accountant {

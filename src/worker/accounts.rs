@@ -1,4 +1,5 @@
-//! What the page asks the accountant: prices, the books of the current run, and run files. Each question has one answer, of the same name.
+//! Questions to the accountant on prices, books and run files, each with an answer of the same
+//! name.
 
 use serde::{Deserialize, Serialize};
 
@@ -36,10 +37,9 @@ use crate::{
     },
 };
 
-/// The least noise, as a share of what is claimed, that an attack's lower bounds are compared with: somebody waits, and it is enough to refute a claim.
+/// Least noise, as a share of the claimed, in lower bounds: quick, and enough to refute a claim.
 const LEAST_NOISE: f64 = 0.4;
 
-/// What the page asks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Question {
     /// ε by step of `steps` steps on `train` examples.
@@ -48,44 +48,45 @@ pub enum Question {
     Scale { config: RunConfig, train: u32, steps: u64, budget: f64 },
     /// Tight ε after each of these numbers of steps.
     Tight { config: RunConfig, train: u32, steps: Vec<u64> },
-    /// Of a hundred members, how many any attacker finds at most once these steps are released, who accuses as many strangers as the page's odds do.
+    /// Most members of a hundred that an attacker finds after these steps, as in the page's odds.
     Odds { config: RunConfig, train: u32, steps: u64 },
-    /// The ledger of the current run, as JSON. Later questions about `run` name events of this ledger.
+    /// Sets the current run's ledger, from JSON. Later questions about `run` name its events.
     Ledger { run: u32, ledger: String },
-    /// What these events of the run's ledger cost, and what they will cost with so many more of those that follow.
+    /// The cost of these events of the run, and after each of `ahead` more releases of `then`.
     Spent { run: u32, events: Vec<Event>, then: Vec<Event>, ahead: Vec<u64>, delta: f64 },
     /// The privacy curve of these events about their tight ε, and their μ.
     Curve { run: u32, events: Vec<Event>, delta: f64, epsilon: f64 },
-    /// What an auditor's evidence says of ε, from below, where these events happened; with `whole` by all bounds, which takes longer. Of a run without a ledger guesses alone
-    /// say something.
+    /// Lower bounds on ε from an auditor's evidence on these events; `whole`: all bounds, which
+    /// takes longer. A run without a ledger (`None`) has bounds from guesses alone.
     Audit { run: u32, events: Option<Vec<Event>>, delta: f64, evidence: Box<Evidence>, whole: bool },
-    /// What runs of these configurations and steps cost, if all are seen, and if the best alone is.
+    /// The cost of these runs if all are seen, and if only the best is.
     Sweep { runs: Vec<(RunConfig, u64)>, train: u32 },
-    /// The privacy label of the run of this card: with `events`, of what these of its ledger cost. `together`: what is known of all runs on the same digits.
+    /// The privacy label of this card's run; `together`: a sentence on all runs on these digits.
     Label { run: u32, events: Option<Vec<Event>>, card: Box<RunCard>, together: String, format: label::Format },
-    /// What all of these runs cost one example together.
+    /// The joint cost of all of these runs to one example.
     Together(Remembered),
-    /// What runs of this configuration on so many examples allow an attacker, at their end.
+    /// Bounds on attacks on a run of this configuration on `train` examples, at its end.
     Allowed { config: RunConfig, train: u32 },
-    /// Another piece of the game among so many candidates, one of whom was in the data of a run of this configuration; it begins anew when something else is asked.
+    /// The next piece of the game among so many candidates; restarts when the question changes.
     Game { config: RunConfig, train: u32, candidates: u32 },
-    /// What is left of an image (784 pixels in [0, 1]) in its own gradient, clipped to norm 1, under Gaussian noise of this scale; 0: none. `draw` numbers the noise.
+    /// Reconstructs an image (784 pixels in [0, 1]) from its gradient, clipped to norm 1, under
+    /// Gaussian noise of this scale; 0: none. `draw` numbers the noise.
     Invert { image: Vec<f32>, sigma: f64, draw: u32, delta: f64 },
     /// A noise at the scale that spends a given ε.
     Compare(ComparisonQuery),
-    /// A density of the visitor's own, by formula.
+    /// A density by the visitor's formula.
     Density(String),
     /// [`Planned::stairs`](crate::train::anneal::Planned::stairs) of a run's phases.
     NoiseOverRun(RunConfig),
-    /// What K steps leak if their models stay hidden, and if they do not.
+    /// The leakage of K steps if their models stay hidden, and if they do not.
     HiddenStates,
-    /// A run file's name and bytes: read, checked, and accounted for anew.
+    /// A run file's name and bytes, to be read, checked, and accounted for anew.
     OpenRun { name: String, bytes: Vec<u8> },
-    /// What this thread asked of the network.
+    /// This thread's network requests.
     Requests,
 }
 
-/// What the accountant says; an error is one phrase.
+/// Answers of the accountant; an error is one phrase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
     Projection(Result<Projection, String>),
@@ -98,68 +99,67 @@ pub enum Answer {
     Audit(Result<LowerBounds, String>),
     Sweep(Result<SweepPrice, String>),
     Label(Result<String, String>),
-    /// A sentence; empty where there are no two of them.
+    /// A sentence; empty for fewer than two runs.
     Together(String),
     Allowed(Result<Allowed, String>),
     Game(Result<Played, String>),
     Invert(Result<Box<Picture>, String>),
     Compare(Box<Result<NoiseComparison, String>>),
     Density(Result<CustomDensity, String>),
-    /// Empty where there is nothing to draw.
+    /// Empty if there is nothing to draw.
     NoiseOverRun([Vec<Point>; 3]),
     HiddenStates([Vec<Point>; 3]),
-    /// The run's card, and the same as JSON, to be kept.
+    /// The run's card, and the same as JSON, to be stored.
     OpenRun(Result<(Box<RunCard>, String), String>),
     Requests(Vec<NetworkRequest>),
 }
 
-/// What is told of all tests at once.
+/// The privacy curve, which covers all tests at once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
     /// ε and δ.
     pub points: Vec<Point>,
-    /// μ of Gaussian differential privacy, where there is one.
+    /// μ of Gaussian differential privacy, if there is one.
     pub gaussian: Option<GaussianFit>,
-    /// What one example costs where users or micro-batches are protected, as a phrase.
+    /// The cost of one example if users or micro-batches are protected, as a phrase.
     pub one: Option<String>,
 }
 
-/// What a ledger costs at some δ.
+/// The cost of a ledger at some δ.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spent {
-    /// Releases of the ledger.
     pub releases: u64,
     pub classic: OrderedEpsilon,
     pub improved: OrderedEpsilon,
-    /// `None`: tight accounting has no price for one of the releases.
-    pub tight: Option<TightEpsilon>,
+    /// `None` if tight accounting has no price for one of the releases.
+    pub tight: Option<PldEpsilon>,
 }
 
 /// ε by tight accounting.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TightEpsilon {
+pub struct PldEpsilon {
     pub epsilon: f64,
     /// Numbers of further releases, with ε after them, which never falls.
     pub ahead: Vec<(u64, f64)>,
-    /// Which part of it is computed without a proven error bound; `None`: all of it is proven.
+    /// The part that is computed without a proven error bound; `None` if all of it is proven.
     pub numerical: Option<String>,
 }
 
-/// What a run allows an attacker.
+/// Bounds on attacks on a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Allowed {
     /// The tight ε.
     pub epsilon: f64,
-    /// Edge of what the whole privacy curve forbids of a ROC, for logarithmic axes.
+    /// Edge of the ROC region that the whole privacy curve forbids, for logarithmic axes.
     pub forbidden: Vec<Point>,
 }
 
-/// An image as it was read off its gradient.
+/// An image reconstructed from its gradient.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Picture {
-    /// 784 of them, in [0, 1].
+    /// 784 pixels, in [0, 1].
     pub pixels: Vec<f32>,
-    /// Cosine of it and the image, and the one that random matrices let one expect.
+    /// Its cosine with the image, and the cosine expected from random matrices.
     pub cosine: f64,
     pub expected: f64,
     /// ε of that one step.
@@ -177,7 +177,7 @@ enum BooksError {
     Audit(#[from] AuditError),
 }
 
-/// Answers questions. It keeps the books of the run that it was told of last, so that no release is priced twice.
+/// Answers questions. Keeps the books of the run named last, so that no release is priced twice.
 #[derive(Default)]
 pub struct Accounts {
     books: Option<(u32, Books)>,
@@ -185,12 +185,11 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// Answers one question.
     pub fn answer(&mut self, question: Question) -> Answer {
         known(&question).unwrap_or_else(|| self.compute(question))
     }
 
-    /// As [`answer`](Self::answer), computed anew whatever is known.
+    /// Answers as [`answer`](Self::answer), without the shipped prices.
     pub(crate) fn compute(&mut self, question: Question) -> Answer {
         match question {
             Question::Projection { config, train, steps } => {
@@ -267,13 +266,13 @@ impl Accounts {
     }
 
     fn take(&mut self, run: u32, ledger: &str) -> Result<(), PrivacyError> {
-        // After a ledger that cannot be read no books are left, so later questions about the run are refused.
+        // After an unreadable ledger no books are left: later questions about the run are refused.
         self.books = None;
         self.books = Some((run, Books::of(Ledger::from_json(ledger)?)?));
         Ok(())
     }
 
-    /// The books of `run` with these events.
+    /// Returns the books of `run` with these events.
     fn of(&mut self, run: u32, events: Vec<Event>) -> Result<&Books, BooksError> {
         let known = self.books.as_mut().filter(|(known, _)| *known == run);
         let (_, books) = known.ok_or(BooksError::Unknown)?;
@@ -295,7 +294,7 @@ fn spent(books: &Books, then: &[Event], ahead: &[u64], delta: f64) -> Result<Spe
     };
     let tight = match tight {
         None => None,
-        Some(Tight { value: epsilon, rigor, .. }) => Some(TightEpsilon {
+        Some(Tight { value: epsilon, rigor, .. }) => Some(PldEpsilon {
             epsilon,
             ahead: ahead.iter().filter(|more| **more > 0).map(&mut with).collect::<Result<_, _>>()?,
             numerical: match rigor {
@@ -307,7 +306,7 @@ fn spent(books: &Books, then: &[Event], ahead: &[u64], delta: f64) -> Result<Spe
     Ok(Spent { releases, classic, improved, tight })
 }
 
-/// The least rate of false alarms of a ROC's edge, and how many points it has.
+/// Least false-positive rate of the edge of a ROC, and its number of points.
 pub const LEAST_RATE: f64 = 1e-3;
 const EDGE: u32 = 120;
 
@@ -319,18 +318,18 @@ fn allowed(config: &RunConfig, train: u32) -> Result<Allowed, AttackError> {
     Ok(Allowed { epsilon, forbidden: forbidden_above(&curve, LEAST_RATE, EDGE) })
 }
 
-/// The perceptron that shows most is at its public start; what the image is of makes no difference to what is shown.
+/// Inverts a gradient at the public start of a perceptron, where it shows most, whatever the label.
 fn invert(image: &[f32], sigma: f64, draw: u32, delta: f64) -> Result<Picture, AttackError> {
     let noise = (sigma > 0.0).then_some(NoiseSpec::Gaussian { sigma });
-    // The noise of a picture on the visitor's own screen hides nothing from anybody: the same draw at every scale shows what the scale does.
+    // This noise protects nobody; the same draw at every scale shows the effect of the scale.
     let found = OneGradient::new(image, 0, UNITS, 1)?.invert(noise.as_ref(), &[draw; 8], delta)?;
     let Inverted { by_singular_vector, by_quotient, expected, epsilon, .. } = found;
-    // Without noise a quotient has every pixel.
+    // Without noise, a quotient recovers every pixel.
     let read = if noise.is_some() { by_singular_vector } else { by_quotient };
     Ok(Picture { pixels: read.picture(), cosine: read.cosine, expected: expected.unwrap_or(1.0), epsilon })
 }
 
-/// The answer to a question of an opening page, where it is shipped.
+/// Returns the answer to a question of an opening page, if it is shipped.
 pub(crate) fn known(question: &Question) -> Option<Answer> {
     let (Question::Projection { config, train, .. }
     | Question::Tight { config, train, .. }
@@ -351,7 +350,7 @@ pub(crate) fn known(question: &Question) -> Option<Answer> {
     }
 }
 
-/// The result as a message carries it.
+/// Converts the error to a phrase, for a message.
 fn in_words<T, E: std::fmt::Display>(result: Result<T, E>) -> Result<T, String> {
     result.map_err(|error| error.to_string())
 }
@@ -359,7 +358,7 @@ fn in_words<T, E: std::fmt::Display>(result: Result<T, E>) -> Result<T, String> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attack::membership::small_town;
+    use crate::attack::membership::leaky_settings;
 
     #[test]
     fn every_question_gets_its_answer() {
@@ -388,7 +387,7 @@ mod tests {
         assert!(open.epsilon == f64::INFINITY && weak.cosine > 0.9 && (weak.cosine - weak.expected).abs() < 0.05);
         assert!(strong.cosine.abs() < 0.2 && strong.epsilon < 5.0, "{} {}", strong.cosine, strong.epsilon);
         assert!(seen(f64::NAN).is_ok_and(|seen| seen.epsilon == f64::INFINITY) && seen(1e300).is_err());
-        let town = |noise| Question::Allowed { config: small_town(noise), train: 2750 };
+        let town = |noise| Question::Allowed { config: leaky_settings(noise), train: 2750 };
         let Answer::Allowed(Ok(allowed)) = asked(town(Some(1.1))) else { panic!("nothing is allowed") };
         assert!(allowed.epsilon > 2.9 && allowed.epsilon < 3.2 && allowed.forbidden.len() == EDGE as usize);
         assert!(matches!(asked(town(None)), Answer::Allowed(Err(_))));
@@ -401,9 +400,9 @@ mod tests {
         assert!(matches!(opened, Answer::OpenRun(Err(reason)) if reason.starts_with("x.json is no run file")));
     }
 
-    /// What the training thread released is what is accounted for, whatever it goes on with; and what is said of the next steps holds for them.
+    /// ε is that of the events released, and the ε ahead holds for the next steps.
     #[test]
-    fn the_ledger_of_a_run_is_what_its_epsilon_is_of() {
+    fn spent_prices_the_events_of_the_current_ledger() {
         let delta = 1e-5;
         let config = RunConfig { delta, ..RunConfig::default() };
         let ledger = projection::planned(&config, 60_000, 0).unwrap().ledger().clone();
@@ -431,7 +430,7 @@ mod tests {
             assert!(later >= tight.epsilon && later <= twenty * (1.0 + 1e-3), "{later}: {twenty}");
         }
         assert_eq!(spent(&mut accounts, 3, 120, &[]).unwrap().tight.unwrap().epsilon, twenty);
-        // Before the first step, what the first will cost is known.
+        // Before the first step, the cost of the first is known.
         let nothing = Question::Spent { run: 3, events: vec![], then: events(100), ahead: vec![1, 100], delta };
         let Answer::Spent(Ok(Spent { releases: 0, tight: Some(first), .. })) = accounts.answer(nothing) else {
             panic!()
@@ -441,7 +440,7 @@ mod tests {
         let Answer::Curve(Ok(Curve { points, gaussian: Some(fit), one: None })) = curve else { panic!("no curve") };
         assert!(points[0] == (tight.epsilon, delta) && points.len() > 4);
         assert!(fit.mu > 0.05 && fit.mu < 1.0 && fit.regret < 0.1 && fit.cut_off == 1e-10, "{fit:?}");
-        // Of another run nothing is said, and a damaged ledger is none.
+        // Nothing is known of another run, and a damaged ledger leaves no books.
         assert!(spent(&mut accounts, 4, 100, &[]).is_err());
         assert!(matches!(accounts.answer(Question::Ledger { run: 4, ledger: "{}".into() }), Answer::Ledger(Err(_))));
         assert!(spent(&mut accounts, 3, 100, &[]).is_err());

@@ -1,9 +1,10 @@
-//! The training thread's loop: it takes requests, plays the run, and reports. What differs between a browser and a test is its [`Host`].
+//! The training thread's loop: requests, the run, reports. Its [`Host`] is a browser or a test.
 //!
-//! One task owns the run. Between two steps, and between two slices of an evaluation, it looks into its inbox: every request is answered
-//! within a step's time, and no request finds a step half done.
+//! One task owns the run. It checks its inbox between two steps and between two slices of an
+//! evaluation, so every request is answered within a step's time, and none finds a step half done.
 //!
-//! `state` holds the `Agent`; its parts (`ahead`, `saving`, `evaluation`) know nothing of it. Each other file has the agent's methods on one subject.
+//! `state` holds the `Agent`; its parts `ahead`, `saving` and `evaluation` do not refer to it. Each
+//! other file has the agent's methods on one subject.
 
 mod ahead;
 mod annealing;
@@ -58,7 +59,7 @@ pub async fn run<H: Host>(host: Rc<H>, mut inbox: UnboundedReceiver<Message>, re
     }
 }
 
-/// The next message. `Some(None)`: the inbox is empty; `None`: it is closed.
+/// Returns the next message: `Some(None)` if the inbox is empty, `None` if it is closed.
 fn poll(inbox: &mut UnboundedReceiver<Message>) -> Option<Option<Message>> {
     match inbox.try_recv() {
         Ok(message) => Some(Some(message)),
@@ -68,14 +69,14 @@ fn poll(inbox: &mut UnboundedReceiver<Message>) -> Option<Option<Message>> {
 }
 
 impl<H: Host> Agent<H> {
-    /// Whether there is nothing to do until the next message.
+    /// True if there is nothing to do until the next message.
     fn idle(&self) -> bool {
-        (!self.playing || self.awaits_digits() || self.waits_for_books())
-            && self.evaluation.next.is_none()
-            && self.background.idle()
-            && self.pay_once.as_ref().is_none_or(|(job, _)| job.idle())
-            && self.search.is_none()
-            && self.attack.is_none()
+        (!self.run.playing || self.awaits_digits() || self.waits_for_books())
+            && self.run.evaluation.next.is_none()
+            && self.jobs.background.idle()
+            && self.jobs.pay_once.as_ref().is_none_or(|(job, _)| job.idle())
+            && self.jobs.search.is_none()
+            && self.jobs.attack.is_none()
     }
 
     async fn receive(&mut self, message: Message) {
@@ -87,24 +88,24 @@ impl<H: Host> Agent<H> {
         }
     }
 
-    /// Does the next piece of work: a piece of the background jobs, and a slice of an evaluation or a few steps.
+    /// Does a piece of the background jobs, and a slice of an evaluation or a few steps.
     async fn advance(&mut self) {
         self.advance_background().await;
         self.advance_release().await;
         self.advance_search().await;
         self.advance_attack().await;
-        if self.evaluation.next.is_none() && !self.playing {
+        if self.run.evaluation.next.is_none() && !self.run.playing {
             return self.host.yield_now().await;
         }
-        if let Some(slice) = self.evaluation.next {
+        if let Some(slice) = self.run.evaluation.next {
             self.evaluate_slice(slice).await;
         } else if self.awaits_digits() {
-            // The digits that come wake the loop.
-        } else if let Some(left) = self.wake.take().and_then(|wake| wake.checked_duration_since(Instant::now())) {
-            self.wake = Some(Instant::now() + left);
+            // Arriving digits wake the loop.
+        } else if let Some(left) = self.run.wake.take().and_then(|wake| wake.checked_duration_since(Instant::now())) {
+            self.run.wake = Some(Instant::now() + left);
             self.host.sleep(left.min(SLEEP)).await;
         } else if self.preparing().await {
-            // The next look at the inbox comes first.
+            // The inbox is checked first.
         } else {
             self.write_ahead().await;
             self.play_on().await;

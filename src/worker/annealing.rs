@@ -1,4 +1,4 @@
-//! Simulated annealing of the noise over a run's phases, in the training thread, a run at a time: on digits that the program draws, so that the search looks at nobody's.
+//! Simulated annealing of a run's noise over its phases, one run at a time, on drawn public digits.
 
 use std::time::Duration;
 
@@ -19,26 +19,26 @@ use crate::{
     },
 };
 
-/// Schedules that are tried, after the one of equal noise.
+/// Schedules tried after the one of equal noise.
 pub const PROPOSALS: u32 = 100;
-/// Digits that are drawn: to train on, and held out to measure the loss.
+/// Digits drawn: for training, and held out to measure the loss.
 const DRAWN: (usize, usize) = (10_000, 1000);
-/// What decides digits, runs and proposals: all of it is public.
+/// Seed of digits, runs and proposals, all of which are public.
 const SEED: u64 = 1;
-/// A rise of the loss by this share of the first is accepted once in e times, to begin with.
+/// At first, a rise of the loss by this share of the first loss is accepted with probability 1/e.
 const HOT: f64 = 0.01;
 
-/// Where the search stands.
+/// Progress of the search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Cooled {
-    /// Schedules that were tried so far; 0: equal noise alone.
+pub struct AnnealProgress {
+    /// Schedules tried so far; 0: equal noise alone.
     pub proposal: u32,
     pub temperature: f64,
-    /// Mean cross-entropy over held-out digits, in nats: of equal noise, of the schedule that was accepted last, and the least so far.
+    /// Mean cross-entropy on held-out digits, in nats: equal noise, accepted last, and least.
     pub first: f64,
     pub loss: f64,
     pub least: f64,
-    /// The schedule that was accepted last, and the one of the least loss.
+    /// The schedule accepted last, and the one with the least loss.
     pub now: Scheduled,
     pub best: Scheduled,
 }
@@ -46,26 +46,25 @@ pub struct Cooled {
 /// Noise over the phases of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Scheduled {
-    /// The noise scale, which phases multiply.
+    /// The noise scale, which the phases multiply.
     pub scale: f64,
-    /// The factor of each, to three digits.
+    /// The factor of each phase, to three digits.
     pub factors: Vec<f64>,
     /// As a list of phases.
     pub list: String,
 }
 
-/// A search under way.
 pub struct Search {
     config: RunConfig,
     /// Steps of each phase.
     lengths: Vec<u64>,
-    /// Of how many examples ε is, and what every schedule costs.
+    /// The number of examples, and the ε that every schedule costs on them.
     examples: u32,
     epsilon: f64,
     digits: Digits,
     rng: NotPrivateReplay,
     annealing: Option<Annealing>,
-    /// The schedule that is tried, the factors that were proposed, and the run.
+    /// The schedule on trial, the factors proposed, and the run.
     trial: Option<(Scheduled, Vec<f64>, Session<AnyEngine>)>,
     proposal: u32,
     first: f64,
@@ -74,10 +73,10 @@ pub struct Search {
 }
 
 impl Search {
-    /// Begins at what the run costs on so many examples.
+    /// Starts a search at the ε of the run on `examples` examples.
     ///
     /// # Errors
-    /// A sentence: it has no price, or no end.
+    /// A sentence if the run has no price, schedule or end, or no such digits can be drawn.
     pub fn new(config: RunConfig, examples: u32) -> Result<Self, String> {
         let (Some(steps), Phases::Schedule(schedule)) = (config.steps, &config.phases) else {
             return Err(
@@ -107,7 +106,7 @@ impl Search {
         })
     }
 
-    /// Whether all schedules were tried.
+    /// True if all schedules were tried.
     #[must_use]
     pub fn done(&self) -> bool {
         self.annealing.is_some() && self.proposal >= PROPOSALS
@@ -116,8 +115,8 @@ impl Search {
     /// Works for about `time`; `Some` when a schedule was tried.
     ///
     /// # Errors
-    /// A sentence: a run that is refused, or failed.
-    pub async fn piece(&mut self, time: Duration) -> Result<Option<Cooled>, String> {
+    /// A sentence if a run is refused or fails.
+    pub async fn piece(&mut self, time: Duration) -> Result<Option<AnnealProgress>, String> {
         let start = Instant::now();
         if self.trial.is_none() {
             self.propose().await?;
@@ -134,13 +133,13 @@ impl Search {
         Ok(self.trial.take().map(|(tried, factors, _)| self.judge(tried, &factors, loss)))
     }
 
-    /// Begins the next run: equal noise first. The same draws for all: what differs is what the noise does.
+    /// Begins the next run, equal noise first. All runs use the same draws; only the noise differs.
     async fn propose(&mut self) -> Result<(), String> {
         let factors = match &self.annealing {
             Some(annealing) => annealing.propose(&mut self.rng),
             None => vec![1.0; self.lengths.len()],
         };
-        // Rounded before it is priced: ε is of what the list says.
+        // Rounded before pricing, so that ε is that of the list.
         let rounded: Vec<f64> = factors.iter().map(|factor| (factor * 1e3).round().max(1.0) / 1e3).collect();
         let phase = |(steps, factor): (&u64, &f64)| [&steps.to_string(), "noise", &factor.to_string()].join(" ");
         let phases: Vec<String> = self.lengths.iter().zip(&rounded).map(phase).collect();
@@ -158,8 +157,8 @@ impl Search {
         Ok(())
     }
 
-    /// Takes or leaves what was tried.
-    fn judge(&mut self, tried: Scheduled, factors: &[f64], loss: f64) -> Cooled {
+    /// Accepts or rejects the schedule on trial.
+    fn judge(&mut self, tried: Scheduled, factors: &[f64], loss: f64) -> AnnealProgress {
         let annealing = match &mut self.annealing {
             Some(annealing) => {
                 self.proposal += 1;
@@ -178,7 +177,7 @@ impl Search {
             }
         };
         let (temperature, loss) = annealing.now();
-        Cooled {
+        AnnealProgress {
             proposal: self.proposal,
             temperature,
             first: self.first,
@@ -199,14 +198,14 @@ mod tests {
     use super::*;
     use crate::train::phases::{NoiseSchedule, Rule};
 
-    /// Every schedule that is accepted costs what the run costs, and no more; the least loss is that of the best.
+    /// Every accepted schedule costs what the run costs, and no more; the least loss is kept.
     #[test]
     fn all_schedules_cost_the_same_and_the_least_is_kept() {
         let phases = Phases::Schedule(NoiseSchedule { rule: Rule::Exponential, phases: 3, to: 0.5 });
         let config = RunConfig { phases, steps: Some(12), lot: 100, ..RunConfig::default() };
         let epsilon = cost(&config, 60_000, 12).unwrap().improved.epsilon;
         let mut search = Search::new(config.clone(), 60_000).unwrap();
-        let mut told: Vec<Cooled> = vec![];
+        let mut told: Vec<AnnealProgress> = vec![];
         while !search.done() && told.len() < 12 {
             let piece = pollster::block_on(search.piece(Duration::from_millis(5)));
             told.extend(piece.unwrap());

@@ -1,25 +1,25 @@
-//! What the page and its threads have asked of the network, as the browser has noted it.
+//! Network requests of the page and its threads, as recorded by the browser.
 
 use wasm_bindgen::JsCast;
 use web_sys::{Performance, PerformanceResourceTiming, WorkerGlobalScope};
 
 use super::protocol::NetworkRequest;
 
-/// All network requests of the thread that calls this.
+/// Returns all network requests of the calling thread.
 #[must_use]
 pub fn own_requests() -> Vec<NetworkRequest> {
     let scope: WorkerGlobalScope = js_sys::global().unchecked_into();
     scope.performance().map(|clock| asked(&clock)).unwrap_or_default()
 }
 
-/// All network requests that the browser has recorded for a page or a thread.
+/// Returns all network requests that the browser recorded for a page or a thread.
 #[must_use]
 pub fn asked(clock: &Performance) -> Vec<NetworkRequest> {
     let entries = clock.get_entries_by_type("resource").into_iter();
     entries.map(|entry| asked_of(clock, entry.unchecked_ref())).collect()
 }
 
-/// One of the browser's records as a request.
+/// Converts one of the browser's records to a request.
 #[must_use]
 pub fn asked_of(clock: &Performance, entry: &PerformanceResourceTiming) -> NetworkRequest {
     NetworkRequest {

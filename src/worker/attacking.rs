@@ -1,4 +1,4 @@
-//! Membership by the loss, in the training thread, a few steps at a time: on digits that the program draws, and one that the visitor has drawn, so that the attack looks at nobody's.
+//! Membership inference by the loss, in pieces, on drawn digits and one that the visitor drew.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use web_time::Instant;
 use crate::{
     attack::{
         AttackError, Estimate, Progress,
-        membership::{Membership, Own, OwnFound, Sought, Told},
+        membership::{Membership, MembershipResult, MembershipTarget, Own, OwnFound},
     },
     data::{Dataset, synthetic},
     engine::EngineFactory,
@@ -17,28 +17,27 @@ use crate::{
     train::{config::RunConfig, error::SessionError, projection::Point},
 };
 
-/// What decides the digits that are drawn: they are public, as the program is.
+/// Seed of the drawn digits; they are public, as the program is.
 const SEED: u64 = 2;
 /// Points of a ROC.
 const POINTS: u32 = 120;
 
-/// What is attacked: runs of this configuration, on a small town.
+/// The target of an attack: runs of this configuration, on a small town.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct AttackRequest {
     pub config: RunConfig,
     pub own: Option<Own>,
 }
 
-/// How an attack goes.
+/// Progress of an attack.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Inferred {
-    /// So many steps of the model are done.
+pub enum AttackProgress {
+    /// Steps of the model done so far.
     Training(Progress),
-    /// It is done.
     Found(Box<Seen>),
 }
 
-/// What the model gives away of those whose label was wrong, and of those whose label was right.
+/// Results for candidates with a wrong label, with a right label, and for the visitor's own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Seen {
     pub mislabelled: Scored,
@@ -46,30 +45,29 @@ pub struct Seen {
     pub own: Option<OwnFound>,
 }
 
-/// What scores tell.
+/// Results of an attack's scores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scored {
     pub auc: Estimate,
     /// For logarithmic axes.
     pub roc: Vec<Point>,
-    /// Of so many that are guessed to have been in, so many were.
+    /// How many are guessed to be members, and how many of those are.
     pub guesses: u32,
     pub right: u32,
-    /// ε from below at 95 %: by guesses alone, and by those of a Gaussian curve.
+    /// Lower bounds on ε at 95 %: from guesses alone, and assuming a Gaussian curve.
     pub epsilon: f64,
     pub epsilon_gaussian: f64,
 }
 
-impl From<Told> for Scored {
-    fn from(told: Told) -> Self {
-        let Told { roc, guesses, right, epsilon, epsilon_gaussian } = told;
+impl From<MembershipResult> for Scored {
+    fn from(told: MembershipResult) -> Self {
+        let MembershipResult { roc, guesses, right, epsilon, epsilon_gaussian } = told;
         Self { auc: roc.auc(), roc: roc.chart(POINTS), guesses, right, epsilon, epsilon_gaussian }
     }
 }
 
-/// An attack under way.
 pub struct Attack {
-    asked: Asked,
+    asked: AttackRequest,
     digits: Option<Dataset>,
     membership: Option<Membership>,
     told: u64,
@@ -77,28 +75,28 @@ pub struct Attack {
 
 impl Attack {
     #[must_use]
-    pub const fn new(asked: Asked) -> Self {
+    pub const fn new(asked: AttackRequest) -> Self {
         Self { asked, digits: None, membership: None, told: 0 }
     }
 
-    /// Works for about `time`; `Some` when there is something to tell.
+    /// Works for about `time`; `Some` when there is something to report.
     ///
     /// # Errors
-    /// What is refused, and a model that fails.
-    pub async fn piece(&mut self, time: Duration) -> Result<Option<Inferred>, AttackError> {
+    /// If something is refused, or a model fails.
+    pub async fn piece(&mut self, time: Duration) -> Result<Option<AttackProgress>, AttackError> {
         let start = Instant::now();
-        let sought = Sought::default();
+        let sought = MembershipTarget::default();
         let Some(digits) = &self.digits else {
             // Drawn in a piece of their own.
             self.digits = Some(synthetic::digits(SEED, sought.examples()? as usize, 0).train);
             return Ok(None);
         };
         let Some(membership) = &mut self.membership else {
-            // Coins that nobody knows beforehand.
+            // Coins must be unpredictable.
             let seed = SystemRng::new().map_err(SessionError::from)?.next_u64();
-            let (Asked { config, own }, factory) = (&self.asked, EngineFactory::cpu());
-            let sought = Sought { seed, ..sought };
-            // The town is of digits, whatever images the run is of.
+            let (AttackRequest { config, own }, factory) = (&self.asked, EngineFactory::cpu());
+            let sought = MembershipTarget { seed, ..sought };
+            // The town consists of digits, whatever the images of the run.
             let config =
                 config.clone().fitted(digits.picture, digits.classes.count()).unwrap_or_else(|_| config.clone());
             let begun = Membership::new(&factory, digits, config, &sought, own.as_ref()).await?;
@@ -109,46 +107,46 @@ impl Attack {
         while !progress.complete() {
             progress = membership.advance(1).await?;
             if start.elapsed() >= time {
-                // As often as a bar moves by a hundredth.
+                // Reports each time a bar moves by a hundredth.
                 let news = progress.done / (progress.of / 100).max(1);
                 let tells = std::mem::replace(&mut self.told, news) != news;
-                return Ok(tells.then_some(Inferred::Training(progress)));
+                return Ok(tells.then_some(AttackProgress::Training(progress)));
             }
         }
-        // What such a run costs is the accountant's to say.
+        // The accountant states the cost of such a run.
         let (mislabelled, labelled, own) = membership.told().await?;
         let seen = Seen { mislabelled: mislabelled.into(), labelled: labelled.map(Scored::from), own };
-        Ok(Some(Inferred::Found(Box::new(seen))))
+        Ok(Some(AttackProgress::Found(Box::new(seen))))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attack::membership::small_town;
+    use crate::attack::membership::leaky_settings;
 
-    fn all(asked: Asked) -> Result<(Vec<Progress>, Seen), AttackError> {
+    fn all(asked: AttackRequest) -> Result<(Vec<Progress>, Seen), AttackError> {
         let (mut attack, mut progress) = (Attack::new(asked), vec![]);
         loop {
             match pollster::block_on(attack.piece(Duration::from_millis(2)))? {
                 None => {}
-                Some(Inferred::Training(now)) => progress.push(now),
-                Some(Inferred::Found(seen)) => return Ok((progress, *seen)),
+                Some(AttackProgress::Training(now)) => progress.push(now),
+                Some(AttackProgress::Found(seen)) => return Ok((progress, *seen)),
             }
         }
     }
 
     #[test]
-    fn small_towns_leak_piece_by_piece() {
+    fn attacks_on_a_small_town_run_in_pieces() {
         let own = Own { pixels: synthetic::digits(9, 1, 0).train.images.to_vec(), label: 3 };
-        let open = Asked { config: small_town(None), own: Some(own) };
+        let open = AttackRequest { config: leaky_settings(None), own: Some(own) };
         let (progress, seen) = all(open).unwrap();
         assert!(progress.windows(2).all(|pair| pair[0].done < pair[1].done) && progress.len() <= 110);
         assert!(seen.mislabelled.auc.value > 0.95 && seen.mislabelled.roc.len() > 5);
         assert!(seen.own.is_some_and(|own| own.of == 1000));
-        let (_, seen) = all(Asked { config: small_town(Some(1.1)), own: None }).unwrap();
-        // Such a run costs ε = 3.07.
+        let (_, seen) = all(AttackRequest { config: leaky_settings(Some(1.1)), own: None }).unwrap();
+        // This run costs ε = 3.07.
         assert!(seen.mislabelled.auc.value < 0.64 && seen.mislabelled.epsilon_gaussian < 3.07 && seen.own.is_none());
-        assert!(all(Asked { config: RunConfig { steps: None, ..small_town(None) }, own: None }).is_err());
+        assert!(all(AttackRequest { config: RunConfig { steps: None, ..leaky_settings(None) }, own: None }).is_err());
     }
 }

@@ -1,11 +1,11 @@
-//! Background jobs of the training thread, done in pieces between two looks at the inbox: counting which digits pay for privacy, and training the run's
-//! non-private baseline.
+//! Background jobs of the training thread, done in pieces between checks of the inbox: counting
+//! which digits pay for privacy, and training the run's non-private baseline.
 
 use std::{rc::Rc, time::Duration};
 
 use web_time::Instant;
 
-use super::{counting::Counting, look::LookedAt, protocol::Event};
+use super::{counting::Counting, look::StepInspection, protocol::Event};
 use crate::{
     data::Dataset,
     engine::{AnyEngine, Engine, reading},
@@ -24,40 +24,38 @@ const LEAST_STEPS: u64 = 60;
 const MOST_STEPS: u64 = 400;
 /// Without clipping, a larger rate does not train.
 const MOST_RATE: f64 = 0.5;
-/// While a run plays, its baseline may take this share of the time.
+/// Share of the time that a baseline may take while the run plays.
 const SHARE: f64 = 0.3;
-/// Beyond the first steps, of which 1, 2, 4, 8, … are measured, a baseline is measured every so many.
+/// After the first steps, measured at 1, 2, 4, 8, …, a baseline is measured every so many steps.
 const MEASURED_EVERY: u64 = 40;
-/// The size of the Kolmogorov–Smirnov factor, by which a denoised run's rate is so much larger.
+/// Size of the Kolmogorov–Smirnov factor; a denoised run's learning rate is larger by its inverse.
 const DENOISED: f64 = 0.006;
 
-/// The jobs under way.
 #[derive(Default)]
 pub struct BackgroundJobs {
     counting: Option<Counting>,
     baseline: Option<Baseline>,
-    /// Steps and parameters of the baseline that was trained beside the run.
+    /// Steps and parameters of the baseline trained for the run.
     trained: Option<(u64, Vec<f32>)>,
 }
 
-/// A baseline that is being trained.
 struct Baseline {
     session: Session<AnyEngine>,
-    /// The slice of the test set that comes next, and how many images were read right so far, while it is measured.
+    /// During a measurement, the next slice of the test set, and images read correctly so far.
     measuring: Option<(usize, u32)>,
     /// It waits until then, so that the run goes on.
     rests_until: Option<Instant>,
 }
 
 impl Baseline {
-    /// Whether its step is one after which it is measured.
+    /// True if the baseline is measured after its current step.
     fn is_measured(&self) -> bool {
         let step = self.session.step_count();
         step.is_power_of_two() || step.is_multiple_of(MEASURED_EVERY) || self.session.complete()
     }
 }
 
-/// The run without bound, noise and denoiser, with as many steps as were done, and a rate that suits plain training.
+/// Returns the run without bound, noise and denoiser, at a rate that suits plain training.
 #[must_use]
 pub fn baseline_of(config: &RunConfig, steps: u64) -> RunConfig {
     let clip = match &config.encoder {
@@ -87,13 +85,13 @@ impl BackgroundJobs {
         self.counting.is_none() && self.baseline.is_none()
     }
 
-    /// Begins to count, for the run's model after so many steps and for its baseline as far as it is, and for whom a step took apart.
+    /// Starts a count for the run's model, its baseline as far as trained, and a traced step.
     pub async fn count(
         &mut self,
         plan: &Plan,
         run: (u64, Vec<f32>),
         test: &Dataset,
-        look: Option<Rc<LookedAt>>,
+        look: Option<Rc<StepInspection>>,
     ) -> Result<(), SessionError> {
         let open = match &mut self.baseline {
             Some(Baseline { session, .. }) if session.step_count() > 0 => {
@@ -107,7 +105,7 @@ impl BackgroundJobs {
         Ok(())
     }
 
-    /// Begins to train a baseline, which was made by [`baseline_of`].
+    /// Starts training a baseline made by [`baseline_of`].
     pub fn train_baseline(&mut self, session: Session<AnyEngine>) {
         self.baseline = Some(Baseline { session, measuring: None, rests_until: None });
     }
@@ -117,7 +115,7 @@ impl BackgroundJobs {
         *self = Self::default();
     }
 
-    /// A piece of work, of about `time`; `Some` when something is done. While the run is `playing`, a baseline lets it have most of the time.
+    /// Works for about `time`; `Some` when something is done. A `playing` run gets most of it.
     pub async fn advance(
         &mut self,
         test: &[Dataset],
@@ -152,7 +150,7 @@ impl BackgroundJobs {
 }
 
 impl Baseline {
-    /// Steps and measurements, for about `time`; `Some` when a measurement is done.
+    /// Trains and measures for about `time`; `Some` when a measurement is done.
     async fn piece(&mut self, test: &[Dataset], start: Instant, time: Duration) -> Result<Option<Event>, SessionError> {
         loop {
             match self.measuring {

@@ -22,7 +22,7 @@ use super::{
     inbox::Message,
     load_error::LoadError,
     protocol::{Event, NetworkRequest, Request},
-    reader_thread::{self, Asked},
+    reader_thread::{self, RequestLog},
     reading::{Reader, ReaderError},
     run_store::{Change, Record, Spent, Store, StoreError},
     storage::{Database, Lock},
@@ -31,12 +31,12 @@ use crate::{data::idx, engine::cpu::helpers::Helpers};
 
 #[wasm_bindgen]
 extern "C" {
-    /// Takes a copy of the bytes before it returns.
+    /// Copies the bytes before it returns.
     #[wasm_bindgen(catch, js_namespace = ["crypto", "subtle"], js_name = digest)]
     fn subtle_digest(algorithm: &str, bytes: &[u8]) -> Result<Promise, JsValue>;
 }
 
-/// The training thread as the page spawns it.
+/// The training thread that the page spawns.
 pub struct Trainer {
     inbox: Option<UnboundedSender<Message>>,
 }
@@ -59,18 +59,18 @@ impl Worker for Trainer {
             page,
             channel: Channel::new(),
             database: Database::default(),
-            of_readers: Asked::default(),
+            of_readers: RequestLog::default(),
         };
         spawn_local(agent::run(Rc::new(host), receiver, sender.clone()));
         self.inbox = Some(sender);
     }
 
     fn received(&mut self, scope: &WorkerScope<Self>, request: Request, page: HandlerId) {
-        // This is answered here, because the loop may wait for a device for a long time.
+        // Answered here, because the loop may wait for a device for a long time.
         if request == Request::Ping {
             scope.respond(page, Event::Pong);
         } else if let Some(inbox) = &self.inbox {
-            // Sending fails only after the loop has ended, and so has the thread.
+            // Sending fails only after the loop, and with it the thread, has ended.
             drop(inbox.unbounded_send(Message::Request(request)));
         }
     }
@@ -81,8 +81,8 @@ struct Browser {
     page: HandlerId,
     channel: Option<Channel>,
     database: Database,
-    /// What readers of files asked of the network.
-    of_readers: Asked,
+    /// Network requests of the readers of files.
+    of_readers: RequestLog,
 }
 
 impl Store for Browser {
@@ -120,11 +120,11 @@ impl Host for Browser {
 
     fn keep(&self, url: &str, bytes: &[u8]) {
         let (url, bytes) = (url.to_owned(), Uint8Array::from(bytes));
-        // In a private window this may fail; the next visit then needs the network again.
+        // May fail in a private window; the next visit then needs the network again.
         spawn_local(async move { drop(keep(&url, &bytes).await) });
     }
 
-    /// The browser's own is many times as fast, and beside this thread; it has none where a page came over a line that is not secure.
+    /// The browser's own is many times as fast and off this thread; insecure contexts have none.
     async fn sha256(&self, bytes: &[u8]) -> String {
         let hashed = async { JsFuture::from(subtle_digest("SHA-256", bytes)?).await };
         hashed.await.map_or_else(|_| idx::sha256(&[bytes]), |hash| idx::hexadecimal(&Uint8Array::new(&hash).to_vec()))
@@ -169,14 +169,14 @@ async fn fetch(url: &str, cache: RequestCache) -> Result<Vec<u8>, LoadError> {
     let response = http::Request::get(url).cache(cache).send().await.map_err(|e| refused(e.to_string(), false))?;
     if !response.ok() {
         let reason = format!("the server answered {} {}", response.status(), response.status_text());
-        // S3 answers 403 for what is not there.
+        // S3 answers 403 for an absent object.
         return Err(refused(reason, matches!(response.status(), 403 | 404 | 410)));
     }
     response.binary().await.map_err(|e| refused(e.to_string(), false))
 }
 
-/// The cache that keeps digits for a visit without a network. The site's address, without its query, follows in the cache's name; `www/sw.js` reads the
-/// same cache.
+/// The cache that keeps digits for offline visits. Its name continues with the site's address
+/// without the query; `www/sw.js` reads the same cache.
 const DIGITS: &str = "hushgrad-digits";
 
 async fn keep(url: &str, bytes: &Uint8Array) -> Result<(), JsValue> {
@@ -188,8 +188,8 @@ async fn keep(url: &str, bytes: &Uint8Array) -> Result<(), JsValue> {
     JsFuture::from(cache.put_with_str(plain, &response)).await.map(drop)
 }
 
-/// Turns of the event loop, each ended by a message that the thread sends itself or by a timer, whichever comes first. Nested timers take at least 4 ms.
-/// A message takes no time, except in WebKit, where it passes through the page's own thread and waits while that thread draws.
+/// Turns of the event loop, ended by a message to itself or a timer (4 ms if nested), whichever is
+/// first. Messages take no time, except in WebKit while the page's thread draws.
 struct Channel {
     ports: web_sys::MessageChannel,
     /// A message that has not arrived yet, because a timer ended its turn.
@@ -203,7 +203,7 @@ impl Channel {
     }
 
     async fn turn(&self) {
-        // A late message is waited for again, so that messages do not pile up. One that has arrived by now is dropped: it would end this turn at once.
+        // Waits again for a late message, so that none pile up, or drops it if it has arrived.
         let late = self.late.take().and_then(|mut late| (&mut late).now_or_never().is_none().then_some(late));
         let message = late.unwrap_or_else(|| self.post());
         if let Either::Right(((), message)) = select(message, TimeoutFuture::new(0)).await {

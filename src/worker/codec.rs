@@ -1,4 +1,4 @@
-//! Postcard for gloo-worker's messages (its default codec is no longer maintained).
+//! Postcard codec for gloo-worker, whose default codec is no longer maintained.
 
 use js_sys::Uint8Array;
 use serde::{Deserialize, Serialize};
@@ -10,14 +10,14 @@ pub struct Postcard;
 
 impl gloo_worker::Codec for Postcard {
     /// # Panics
-    /// Never for this crate's messages: they hold nothing that postcard refuses (checked by a test on every kind).
+    /// Never for this crate's messages: postcard can encode all of them (tested for every kind).
     fn encode<I: Serialize>(input: I) -> JsValue {
         let bytes = postcard::to_allocvec(&input).expect("a message of this crate is always encodable");
         Uint8Array::from(bytes.as_slice()).into()
     }
 
     /// # Panics
-    /// When page and worker come from different builds: the versioned file names prevent it.
+    /// If page and worker come from different builds, which versioned file names prevent.
     fn decode<O: for<'de> Deserialize<'de>>(input: JsValue) -> O {
         postcard::from_bytes(&Uint8Array::from(input).to_vec()).expect("page and worker are of one build")
     }

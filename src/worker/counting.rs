@@ -1,55 +1,54 @@
-//! Which digits pay for privacy: how the run's model and its non-private baseline read the test digits, which of them are misread, and whose gradients in
-//! a step's lot are longest. Counted piece by piece, between two looks at the inbox.
+//! Which digits pay for privacy: how the run's model and its non-private baseline read the test
+//! digits, which are misread, and which gradients of a step's lot are longest. Counted in pieces.
 
 use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use super::look::{LookedAt, Pull};
+use super::look::{GradientNorm, StepInspection};
 use crate::{
     data::{Dataset, Picture},
     engine::{Confusion, EngineError, Performance, Reading, Task, cpu::CpuEngine, reading},
 };
 
-/// Misread digits that are shown at most.
+/// Most misread digits shown.
 pub const MISREAD: usize = 24;
 
-/// How a model reads the test digits.
+/// A model's readings of the test digits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Steps that it was trained for.
+    /// Steps of its training.
     pub step: u64,
-    /// Row: the digit that was drawn; column: the digit that was read.
+    /// Row: the digit drawn; column: the digit read.
     pub usual: Confusion,
-    /// The same of the test digits turned, where the run has such a minority.
+    /// The same for the test digits turned, if the run has such a minority.
     pub turned: Option<Confusion>,
 }
 
-/// A test digit that is read as another.
+/// A test digit read as another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Misread {
     pub label: u8,
     pub read: u8,
-    /// The model's probability of what it read.
+    /// The model's probability of the digit that it read.
     pub sure: f32,
     pub pixels: Vec<u8>,
 }
 
-/// All that was counted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Counted {
     pub run: Counts,
-    /// The run's non-private baseline, as far as it is.
+    /// The run's non-private baseline, as far as it is trained.
     pub open: Option<Counts>,
-    /// What each image is.
+    /// The shape of an image.
     pub picture: Picture,
-    /// Of the run: those that it was surest of first, [`MISREAD`] at most.
+    /// Misread by the run, surest first, at most [`MISREAD`].
     pub misread: Vec<Misread>,
-    /// A step that was taken apart, and digits of its lot, the longest gradient first. It looks at private data, and stays on the trainer's own screen.
-    pub pulls: Option<(u64, Vec<Pull>)>,
+    /// A traced step, and digits of its lot, longest gradient first. Private: for the trainer only.
+    pub pulls: Option<(u64, Vec<GradientNorm>)>,
 }
 
-/// Share of the digits that are read as what they are: of all, or of one digit. `None`: there is none.
+/// Returns the share of digits read correctly, of all or of one digit; `None` if there are none.
 #[must_use]
 pub fn accuracy(counts: &Confusion, digit: Option<usize>) -> Option<f64> {
     let rows = || (0..counts.len()).filter(|&row| digit.is_none_or(|digit| digit == row));
@@ -59,7 +58,8 @@ pub fn accuracy(counts: &Confusion, digit: Option<usize>) -> Option<f64> {
 }
 
 impl Counted {
-    /// The digit whose accuracy is furthest below that of the baseline, and both, the run's first. `None`: there is no baseline, or none is below.
+    /// Returns the digit whose accuracy is furthest below the baseline's, and both, the run's
+    /// first; `None` if there is no baseline or no digit is below it.
     #[must_use]
     pub fn pays_most(&self) -> Option<(usize, f64, f64)> {
         let open = self.open.as_ref()?;
@@ -71,27 +71,26 @@ impl Counted {
     }
 }
 
-/// A count under way.
 pub(super) struct Counting {
-    /// The run's, and the baseline's where there is one. They compute on the CPU, whatever trains.
+    /// The run's, and the baseline's if there is one. They compute on the CPU, whatever trains.
     models: Vec<(CpuEngine, Counts)>,
     reading: Reading,
     picture: Picture,
-    /// Slices of the test set that were read: the usual ones and the turned ones of the first model, then of the other.
+    /// Slices read so far: the upright and the turned ones of the first model, then of the second.
     next: usize,
     misread: Vec<Misread>,
-    look: Option<Rc<LookedAt>>,
-    pulls: Vec<Pull>,
+    look: Option<Rc<StepInspection>>,
+    pulls: Vec<GradientNorm>,
 }
 
 impl Counting {
-    /// Begins to count for the models with these numbers of steps and parameters, the run's first; `turned`: turned digits, too.
+    /// Starts a count for models after so many steps, the run's first; of `turned` digits, too.
     pub fn new(
         task: &Task,
         models: &[(u64, Vec<f32>)],
         (reading, turned): (Reading, bool),
         test: &Dataset,
-        look: Option<Rc<LookedAt>>,
+        look: Option<Rc<StepInspection>>,
     ) -> Result<Self, EngineError> {
         let classes = task.model.classes();
         let none = || vec![vec![0; classes]; classes];
@@ -112,7 +111,7 @@ impl Counting {
         })
     }
 
-    /// A piece of work on the test set in slices; `false`: there was nothing left to do.
+    /// Does a piece of work on the test set in slices; `false` if nothing was left to do.
     pub async fn piece(&mut self, test: &[Dataset]) -> Result<bool, EngineError> {
         let groups = 1 + usize::from(self.models.iter().any(|(_, counts)| counts.turned.is_some()));
         let (pass, at) = (self.next / test.len().max(1), self.next % test.len().max(1));
@@ -124,7 +123,7 @@ impl Counting {
                 let label = slice.labels[i];
                 counts[usize::from(label)][usize::from(read)] += 1;
                 if read != label && pass == 0 {
-                    // What is no number is not sure.
+                    // NaN counts as 0.
                     let sure = sure[usize::from(read)].max(0.0);
                     self.misread.push(Misread { label, read, sure, pixels: slice.image(i).to_vec() });
                 }
@@ -140,7 +139,7 @@ impl Counting {
         Ok(more)
     }
 
-    /// All that was counted; `None`: there was no model.
+    /// Returns all counts; `None` without a model.
     pub fn done(self) -> Option<Counted> {
         let mut pulls = self.pulls;
         pulls.sort_by(|a, b| b.norm.total_cmp(&a.norm));
@@ -171,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn who_pays_most_is_who_lost_most() {
+    fn pays_most_finds_the_largest_drop_in_accuracy() {
         let counted = |run, open: Option<[u32; CLASSES]>| Counted {
             run: counts(run),
             open: open.map(counts),
@@ -183,7 +182,7 @@ mod tests {
         assert_eq!(accuracy(&counts(run).usual, None), Some(0.62));
         assert_eq!(accuracy(&counts(run).usual, Some(3)), Some(0.3));
         assert_eq!(accuracy(&vec![vec![0; CLASSES]; CLASSES], Some(3)), None);
-        // Not the digit that is read worst.
+        // Not the digit with the lowest accuracy.
         assert_eq!(counted(run, Some([9, 9, 9, 4, 5, 5, 5, 5, 5, 5])).pays_most(), Some((2, 0.7, 0.9)));
         assert_eq!(counted(run, Some([1; CLASSES])).pays_most(), None);
         assert_eq!(counted(run, None).pays_most(), None);

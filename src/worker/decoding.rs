@@ -1,4 +1,4 @@
-//! The browser decodes a visitor's PNG and JPEG files: it can, so the training thread's program has no decoder of its own.
+//! The browser decodes a visitor's PNG and JPEG files, so that the program needs no decoder.
 
 use js_sys::{Object, Reflect, Uint8Array};
 use wasm_bindgen::{JsCast, JsValue};
@@ -10,10 +10,10 @@ use web_sys::{
 
 use crate::data::raster::{DecodeError, Raster};
 
-/// Decodes a PNG or JPEG file, turned as a camera's note says. Its values are those of the file: the screen's colours have no part in them.
+/// Decodes a PNG or JPEG file, rotated by its camera metadata, without conversion of its colours.
 ///
 /// # Errors
-/// What the browser says of it.
+/// With the browser's message.
 pub async fn decode(coded: &[u8]) -> Result<Raster, DecodeError> {
     decoded(coded).await.map_err(|error| {
         let said = Reflect::get(&error, &"message".into()).ok().and_then(|said| said.as_string());
@@ -31,7 +31,7 @@ async fn decoded(coded: &[u8]) -> Result<Raster, JsValue> {
     let bitmap = scope.create_image_bitmap_with_blob_and_image_bitmap_options(&blob, &options)?;
     let bitmap: ImageBitmap = JsFuture::from(bitmap).await?.unchecked_into();
     let raster = pixels(&bitmap);
-    // Its memory is the browser's, and would wait for the collector.
+    // Its memory is the browser's, and would wait for garbage collection.
     bitmap.close();
     raster
 }

@@ -1,30 +1,30 @@
 //! One image of a lot on its way through the network, and its gradient on the way back.
 //!
-//! All of it looks at private data, and stays on the trainer's own screen.
+//! All of it is private, and stays on the trainer's own screen.
 
 use serde::{Deserialize, Serialize};
 
-use super::{look::LookedAt, snapshot::PictureLayout};
+use super::{look::StepInspection, snapshot::PictureLayout};
 use crate::{
     data::Picture,
     engine::reference::inputs,
     model::{
         Architecture,
         layers::{LayerList, Shape},
-        reference::{self, Passage, Stage},
+        reference::{self, ForwardTrace, Stage},
     },
 };
 
-/// Channels of a layer that are drawn, and values where it has none.
+/// Most channels of a layer drawn, and most values of a layer without channels.
 const MOST_CHANNELS: usize = 16;
 const MOST_VALUES: usize = 128;
 
-/// Numbers as small pictures side by side.
+/// Values as small pictures side by side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sheet {
-    /// Pictures.
+    /// Number of pictures.
     pub images: u32,
-    /// Values of one's side.
+    /// Side of a picture, in values.
     pub side: u32,
     /// Pictures in a row.
     pub columns: u32,
@@ -34,47 +34,50 @@ pub struct Sheet {
     pub full: f32,
 }
 
-/// A layer that the image went through.
+/// A layer that the image passed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Passed {
-    /// As it is written.
+    /// As written in the list of layers.
     pub layer: String,
-    /// What comes out of it.
+    /// The shape of its output.
     pub shape: String,
-    /// Of how many channels or values some are drawn.
+    /// Number of its channels or values, of which some are drawn.
     pub of: u32,
     pub values: Sheet,
-    /// The gradient of the loss by what comes out of it.
+    /// The gradient of the loss with respect to its output.
     pub gradient: Sheet,
 }
 
-/// All of the way.
+/// One image on its way through the network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Followed {
     pub step: u64,
-    /// Its place among the images that are shown.
+    /// Its place among the images shown.
     pub place: u32,
     pub label: u8,
     pub picture: Picture,
     pub pixels: Vec<u8>,
     pub layers: Vec<Passed>,
-    /// What the model says, class by class.
+    /// Class probabilities.
     pub probabilities: Vec<f32>,
-    /// Length of its gradient, and of what of it is added to the sum.
+    /// Norm of its gradient, and of its contribution to the sum.
     pub norm: f64,
     pub bounded: f64,
-    /// Length that the noise on the sum has in all: √P times its standard deviation. `None`: there is no noise, or it has no variance.
+    /// Norm of the noise on the sum: √P standard deviations. `None` without noise or variance.
     pub noise: Option<f64>,
 }
 
-impl LookedAt {
-    /// Follows the image at `place`; `None`: there is none, or it has no vector of its own.
+impl StepInspection {
+    /// Follows the image at `place`; `None` if there is none, or if it has no vector of its own.
     #[must_use]
     pub fn followed(&self, place: usize) -> Option<Followed> {
+        if self.task.sharing.is_shared() {
+            return None;
+        }
         let person = self.person(Some(place))?;
-        let example = *self.lot.get(place)? as usize;
+        let example = *self.examples.get(place)? as usize;
         let model = self.task.model;
-        // Of several copies the first.
+        // The first of several copies.
         let image = self.shifts.first()?.of(self.train.picture, self.train.image(example));
         let label = self.train.labels[example];
         let input = inputs(model, &image);
@@ -98,8 +101,8 @@ impl LookedAt {
     }
 }
 
-/// The layers of a model, with what they made of an image.
-fn layers(model: Architecture, input: &[f32], passage: &Passage) -> Option<Vec<Passed>> {
+/// Returns the layers of a model with their outputs for an image.
+fn layers(model: Architecture, input: &[f32], passage: &ForwardTrace) -> Option<Vec<Passed>> {
     let list: LayerList = model.written().parse().ok()?;
     let placed: Vec<_> = list.placed().into_iter().filter(|placed| Stage::of(placed).is_some()).collect();
     let mut passed = Vec::with_capacity(placed.len() + 1);
@@ -112,7 +115,7 @@ fn layers(model: Architecture, input: &[f32], passage: &Passage) -> Option<Vec<P
             shape: shape.to_string(),
             of: channels as u32,
             values: sheet(shape, &values),
-            // Features are fixed: no gradient goes through them.
+            // Features are fixed: no gradient passes through them.
             gradient: Sheet { images: 0, side: 1, columns: 1, values: vec![], full: 1.0 },
         });
     }
@@ -128,7 +131,7 @@ fn layers(model: Architecture, input: &[f32], passage: &Passage) -> Option<Vec<P
     Some(passed)
 }
 
-/// The first channels of an image, or the first values of a vector.
+/// Returns the first channels of an image, or the first values of a vector.
 fn sheet(shape: Shape, values: &[f64]) -> Sheet {
     let (images, side) = match shape {
         Shape::Image { channels, side } => (channels.min(MOST_CHANNELS), side),
@@ -141,7 +144,7 @@ fn sheet(shape: Shape, values: &[f64]) -> Sheet {
 }
 
 impl Sheet {
-    /// How it is cut.
+    /// Returns the layout of the pictures.
     #[must_use]
     pub const fn layout(&self) -> PictureLayout {
         let columns = if self.columns == 0 { 1 } else { self.columns as usize };
@@ -161,7 +164,7 @@ mod tests {
         rng::NotPrivateReplay,
     };
 
-    fn looked_at(model: Architecture) -> LookedAt {
+    fn looked_at(model: Architecture) -> StepInspection {
         let train = if model.picture() == Picture::DIGIT {
             crate::data::synthetic::digits(1, 9, 1).train
         } else {
@@ -177,7 +180,15 @@ mod tests {
             StepTrace { raw: zeros.clone(), encoded: zeros.clone(), noisy: zeros.clone(), denoised: zeros.clone() };
         let lot: Vec<u32> = (0..9).collect();
         let mut rng = NotPrivateReplay::new(1);
-        LookedAt::new(3, &task, &train, (&lot, Shift::ALONE), initial_parameters(model, 2), trace, &mut rng)
+        StepInspection::new(
+            3,
+            &task,
+            (&train, None),
+            (&lot, Shift::ALONE),
+            initial_parameters(model, 2),
+            trace,
+            &mut rng,
+        )
     }
 
     #[test]
@@ -192,7 +203,7 @@ mod tests {
             assert!((sum - 1.0).abs() < 1e-5, "{model}: {sum}");
             let last = followed.layers.last().unwrap();
             assert_eq!((last.layer.as_str(), last.of), ("dense 10", 10));
-            // The gradient at the logits is what is wrong with the answer.
+            // The gradient at the logits is the probability minus the label.
             for (class, (p, delta)) in followed.probabilities.iter().zip(&last.gradient.values).enumerate() {
                 let expected = p - if class == usize::from(followed.label) { 1.0 } else { 0.0 };
                 assert!((expected - delta).abs() < 1e-5, "{model} {class}");
@@ -210,7 +221,7 @@ mod tests {
         let layers = looked_at(Architecture::Built(colours)).followed(0).unwrap().layers;
         let said: Vec<(&str, &str, u32)> =
             layers.iter().map(|it| (it.layer.as_str(), it.shape.as_str(), it.values.images)).collect();
-        // An image that is read as a vector stays what it is.
+        // Flattening is not shown as a layer.
         assert_eq!(
             said,
             [
@@ -223,14 +234,14 @@ mod tests {
         );
     }
 
-    /// A number moved a little in front of a layer moves the loss by its gradient there.
+    /// Perturbing a layer's input moves the loss by the gradient there.
     #[test]
-    fn gradients_between_layers_are_the_losss() {
+    fn gradients_between_layers_match_differences_of_the_loss() {
         let model = Architecture::Built("conv 2 5x5/3, tanh, dense 10".parse().unwrap());
         let parameters = initial_parameters(model, 3);
         let image: Vec<f32> = (0..784).map(|k| (k % 11) as f32 / 11.0).collect();
         let passage = reference::follow(model, &parameters, &image, 3);
-        // The last layer alone, on what stands before it.
+        // The last layer alone, on its input.
         let layer = model.layers()[1];
         let head = Stage::Dense(layer);
         let mut unused = vec![0.0; parameters.len()];

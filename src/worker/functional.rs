@@ -1,4 +1,4 @@
-//! The functional mechanism in the training thread: what a convex head needs to know of the digits is added up in pieces, released once, and trained on for as long as anybody likes.
+//! The functional mechanism in pieces: sums for a convex head, their release, and training on it.
 
 use std::time::Duration;
 
@@ -17,72 +17,70 @@ use crate::{
     },
 };
 
-/// Training images between two looks at the clock.
+/// Training images between checks of the clock.
 const AT_A_TIME: usize = 32;
-/// While it adds up, the page is told at most this often.
+/// Least time between messages to the page during summation.
 const TELL_EVERY: Duration = Duration::from_millis(100);
-/// Beyond the first steps, of which 1, 2, 4, 8, … are measured, the head is measured every so many.
+/// After the first steps, measured at 1, 2, 4, 8, …, the head is measured every so many steps.
 const MEASURED_EVERY: u64 = 20;
-/// Steps after a release, and more whenever the visitor asks for them.
+/// Steps after a release, and after each request for more.
 pub const STEPS: u64 = 300;
 
-/// What the visitor wants released.
+/// The release that the visitor wants.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Wanted {
-    /// Of which features.
+pub struct FunctionalRequest {
     pub features: Features,
-    /// With which noise.
     pub mechanism: Mechanism,
-    /// At which price; δ plays no part where the noise needs none.
+    /// The price; δ is unused by noise that needs none.
     pub epsilon: f64,
     pub delta: f64,
 }
 
-/// What the page hears.
+/// Progress, for the page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum News {
-    /// Share of the digits that are added up.
+pub enum FunctionalProgress {
+    /// Share of the digits summed.
     Summed(f64),
-    /// It is released, and in the books: what it was, and its ledger as JSON.
-    Released(Wanted, String),
-    /// The share of the test digits that is read right after so many steps; whether these were the last that were asked for.
+    /// The release is made and in the books: the request, and its ledger as JSON.
+    Released(FunctionalRequest, String),
+    /// Test accuracy after `step` steps; `last` if no more were requested.
     Measured { step: u64, accuracy: f64, last: bool },
-    /// There is no release: it was refused.
+    /// It was refused or failed.
     Ended,
 }
 
-/// A release under way, or done and trained on.
+/// A release in progress, or made and trained on.
 pub struct PayOnce {
-    wanted: Wanted,
+    wanted: FunctionalRequest,
     map: Map,
     price: Price,
     digits: Digits,
-    /// Until the release, and how many digits are in them. They are as private as the digits.
+    /// The sums until the release, as private as the digits, and how many digits they contain.
     sums: Option<Sums>,
     summed: usize,
     /// From the release on.
     head: Option<Head>,
     trial: Trial,
-    /// Steps that were asked for.
+    /// Steps requested in all.
     upto: u64,
     told: Option<Instant>,
 }
 
-/// What a piece of work came to.
+/// The result of a piece of work.
 pub enum Piece {
     Nothing,
-    News(News),
-    /// Write the release into the books, then [`PayOnce::release`].
+    FunctionalProgress(FunctionalProgress),
+    /// Write the release into the books, then call [`PayOnce::release`].
     Books,
 }
 
 impl PayOnce {
-    /// Begins to add up.
+    /// Starts summing.
     ///
     /// # Errors
-    /// ε or δ out of range; no digits.
-    pub fn new(wanted: Wanted, digits: Digits) -> Result<Self, FunctionalError> {
-        let Wanted { features, mechanism, epsilon, delta } = wanted;
+    /// If ε or δ is out of range, or there are no digits.
+    pub fn new(wanted: FunctionalRequest, digits: Digits) -> Result<Self, FunctionalError> {
+        let FunctionalRequest { features, mechanism, epsilon, delta } = wanted;
         let budget = mechanism.budget(epsilon, delta);
         let price = budget.price(features.dimension())?;
         if digits.train.is_empty() {
@@ -96,19 +94,19 @@ impl PayOnce {
         Ok(Self { wanted, map, price, digits, sums, summed: 0, head: None, trial, upto: STEPS, told: None })
     }
 
-    /// Whether there is nothing to do.
+    /// True if there is nothing to do.
     #[must_use]
     pub fn idle(&self) -> bool {
         self.head.as_ref().is_some_and(|head| head.steps() >= self.upto)
     }
 
-    /// What the books say of the release.
+    /// Returns the price of the release, as entered in the books.
     #[must_use]
     pub const fn price(&self) -> &Price {
         &self.price
     }
 
-    /// More steps, on what is released.
+    /// Requests more steps on the release.
     pub fn train_on(&mut self) {
         if let Some(head) = &self.head {
             self.upto = head.steps() + STEPS;
@@ -118,7 +116,7 @@ impl PayOnce {
     /// Works for about `time`.
     ///
     /// # Errors
-    /// A digit that is none.
+    /// If a digit is invalid.
     pub fn piece(&mut self, time: Duration) -> Result<Piece, FunctionalError> {
         let start = Instant::now();
         let Digits { train, test, .. } = &self.digits;
@@ -131,12 +129,12 @@ impl PayOnce {
                 sums.add_images(&self.map, train, self.summed..upto)?;
                 self.summed = upto;
             }
-            // A bar need not move more often.
+            // A progress bar need not move more often.
             if self.summed < train.len() && self.told.is_some_and(|told| told.elapsed() < TELL_EVERY) {
                 return Ok(Piece::Nothing);
             }
             self.told = Some(start);
-            return Ok(Piece::News(News::Summed(self.summed as f64 / train.len() as f64)));
+            return Ok(Piece::FunctionalProgress(FunctionalProgress::Summed(self.summed as f64 / train.len() as f64)));
         }
         let Some(head) = &mut self.head else { return Ok(Piece::Nothing) };
         while self.trial.len() < test.len() && start.elapsed() < time {
@@ -148,23 +146,23 @@ impl PayOnce {
             let last = step >= self.upto;
             if last || step.is_power_of_two() || step.is_multiple_of(MEASURED_EVERY) {
                 let accuracy = self.trial.accuracy(head.weights());
-                return Ok(Piece::News(News::Measured { step, accuracy, last }));
+                return Ok(Piece::FunctionalProgress(FunctionalProgress::Measured { step, accuracy, last }));
             }
         }
         Ok(Piece::Nothing)
     }
 
-    /// Releases what is in the books.
+    /// Makes the release, which is already in the books.
     ///
     /// # Errors
-    /// No entropy: then nothing is released.
-    pub fn release(&mut self) -> Result<News, FunctionalError> {
+    /// If there is no entropy; then nothing is released.
+    pub fn release(&mut self) -> Result<FunctionalProgress, FunctionalError> {
         if let Some(sums) = &mut self.sums {
             self.head = Some(Head::new(Released::new(sums, &self.price)?));
-            // A second release would be a second price.
+            // A second release would cost again.
             self.sums = None;
         }
-        Ok(News::Released(self.wanted, self.price.ledger(1)?.to_json()))
+        Ok(FunctionalProgress::Released(self.wanted, self.price.ledger(1)?.to_json()))
     }
 }
 
@@ -176,10 +174,10 @@ mod tests {
         data::{Dataset, synthetic},
     };
 
-    const WANTED: Wanted =
-        Wanted { features: Features::Pixels14, mechanism: Mechanism::Gaussian, epsilon: 3.0, delta: 1e-5 };
+    const WANTED: FunctionalRequest =
+        FunctionalRequest { features: Features::Pixels14, mechanism: Mechanism::Gaussian, epsilon: 3.0, delta: 1e-5 };
 
-    /// It stops before the release until the books are written, and after it costs nothing more, however long it goes on.
+    /// Waits for the books before the release, and costs nothing more after it.
     #[test]
     fn nothing_is_released_before_the_books_are_written_and_no_step_asks_for_them_again() {
         let mut job = PayOnce::new(WANTED, synthetic::digits(2, 3000, 500)).unwrap();
@@ -190,14 +188,14 @@ mod tests {
                 Piece::Books => {
                     books += 1;
                     assert!(curve.is_empty());
-                    // Whoever does not write them gets no further.
+                    // Without `release`, the job makes no progress.
                     if books > 3 {
-                        let News::Released(WANTED, ledger) = job.release().unwrap() else { panic!() };
+                        let FunctionalProgress::Released(WANTED, ledger) = job.release().unwrap() else { panic!() };
                         assert_eq!(Ledger::from_json(&ledger).unwrap(), price.ledger(1).unwrap());
                         released += 1;
                     }
                 }
-                Piece::News(News::Measured { step, accuracy, last }) => {
+                Piece::FunctionalProgress(FunctionalProgress::Measured { step, accuracy, last }) => {
                     curve.push((step, accuracy));
                     if last && step < 3 * STEPS {
                         assert!(job.idle());
@@ -218,11 +216,11 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_released_is_refused() {
+    fn releases_without_digits_or_budget_are_refused() {
         let digits = synthetic::digits(2, 10, 10);
         let none = Digits { train: Dataset::new("none", vec![], vec![]), ..digits.clone() };
         assert!(matches!(PayOnce::new(WANTED, none), Err(FunctionalError::Empty)));
-        let free = Wanted { epsilon: 0.0, ..WANTED };
+        let free = FunctionalRequest { epsilon: 0.0, ..WANTED };
         assert!(matches!(PayOnce::new(free, digits), Err(FunctionalError::Epsilon(_))));
     }
 }

@@ -1,4 +1,4 @@
-//! The candidate game, a piece at a time between two questions of other kinds.
+//! The candidate game, played in pieces between other questions.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,33 +10,33 @@ use crate::{
     train::config::RunConfig,
 };
 
-/// Steps of candidates that are simulated at a time: about an eighth of a second in a browser.
+/// Candidates' steps simulated per piece: about an eighth of a second in a browser.
 const STEPS: u64 = 6_000_000;
-/// And as many scores at most, where a run is short.
+/// Most scores per piece, for short runs.
 const MOST_SCORES: u64 = 20_000;
 
-/// How far a game is, and what there is to say of it: nothing before its second round.
+/// Progress of a game, and its outcome so far; `None` before its second round.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Played {
     pub progress: Progress,
     pub outcome: Option<Outcome>,
 }
 
-/// The game that was asked for last.
+/// The game asked for last.
 #[derive(Default)]
 pub struct Games(Option<(RunConfig, u32, u32, Game)>);
 
 impl Games {
-    /// The next piece.
+    /// Plays the next piece.
     ///
     /// # Errors
-    /// A run that is not played about.
+    /// If the game is not defined for the run.
     pub fn play(&mut self, config: &RunConfig, train: u32, candidates: u32) -> Result<Played, AttackError> {
         let begun =
             self.0.take().filter(|(of, examples, among, _)| (of, *examples, *among) == (config, train, candidates));
         let mut game = match begun {
             Some((.., game)) => game,
-            // It decides what is simulated alone.
+            // The seed affects only the simulation.
             None => Game::new(config, train, candidates, 0)?,
         };
         let scores = (STEPS / config.steps.unwrap_or(1).max(1)).clamp(1, MOST_SCORES);

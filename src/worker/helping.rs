@@ -1,7 +1,7 @@
-//! Helpers of the CPU engine in a browser: workers of the training thread's own program in another role, beside it.
+//! Helpers of the CPU engine in a browser: workers that run the training thread's own program.
 //!
-//! The training thread starts them from its own loader and hands them the program that it was started from, compiled: nothing is fetched that was not, and nothing compiled
-//! twice. Arrays are handed over (transferred), not copied. No memory is shared, so that the page needs no header for it.
+//! The training thread starts them from its own loader and sends them its compiled program: nothing
+//! is fetched or compiled twice. Arrays are transferred. Shared memory would need headers.
 
 use std::{cell::RefCell, sync::Arc, time::Duration};
 
@@ -18,39 +18,39 @@ use web_sys::{DedicatedWorkerGlobalScope, ErrorEvent, MessageEvent, Worker, Work
 use super::transfer::{bytes, packed, unpacked};
 use crate::engine::cpu::helpers::{Answer, Heard, Helper, Helpers, Order, Transport};
 
-/// What a helper is called; its loader (`xtask/src/site/threads.rs`) and its program know their role by it.
+/// Name of a helper, by which loader (`xtask/src/site/threads.rs`) and program know their role.
 const NAME: &str = "hushgrad-helper";
-/// What a helper's loader says when it waits for its program, and the program when it takes orders.
+/// Messages of a loader that waits for the program, and of a program that takes orders.
 const WANTED: &str = "program";
 const READY: &str = "ready";
-/// Most threads that compute, with the training thread.
+/// Most computing threads, including the training thread.
 const MOST: u32 = 8;
 
 thread_local! {
-    /// Workers of this thread, by number: what moves between threads may not hold them.
+    /// Workers of this thread, by number, because what moves between threads cannot hold them.
     static WORKERS: RefCell<Vec<Option<Started>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A worker, and the ears that it has.
+/// A worker and its event handlers.
 struct Started {
     worker: Worker,
     _said: Closure<dyn FnMut(MessageEvent)>,
     _failed: Closure<dyn FnMut(ErrorEvent)>,
 }
 
-/// Threads beside this one, so that `cores` compute in all; as many as pay on this machine where that is not said. `None` where this one computes alone.
+/// Starts helpers, so that `cores` threads compute in all (`None`: as many as pay).
 #[must_use]
 pub fn start(cores: Option<u32>) -> Option<Helpers> {
     let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
-    // The page and the accountant want one, too.
+    // One core is left for the page and the accountant.
     let all = || (scope.navigator().hardware_concurrency() as u32).saturating_sub(1);
     let count = cores.unwrap_or_else(all).clamp(1, MOST) - 1;
     let (told, heard) = unbounded();
-    // The address tells threads apart where the browser lists them.
+    // The fragment tells threads apart in the browser's list.
     let script = scope.location().href() + "#helper";
     let first = WORKERS.with_borrow(Vec::len);
     for helper in 0..count as usize {
-        // What refuses one refuses all: a policy of the host, or a sandbox.
+        // A refusal of one (by the host's policy or a sandbox) is a refusal of all.
         let Ok(started) = begin(&script, helper, &told) else { break };
         WORKERS.with_borrow_mut(|workers| workers.push(Some(started)));
     }
@@ -61,7 +61,7 @@ pub fn start(cores: Option<u32>) -> Option<Helpers> {
 fn begin(script: &str, helper: usize, told: &UnboundedSender<(usize, Heard)>) -> Result<Started, JsValue> {
     let options = WorkerOptions::new();
     options.set_name(NAME);
-    // A page without an origin starts its threads from classic scripts of one line (`www/start.js`).
+    // A page without an origin starts threads from classic scripts of one line (`www/start.js`).
     options.set_type(if script.starts_with("blob:") { WorkerType::Classic } else { WorkerType::Module });
     let worker = Worker::new_with_options(script, &options)?;
     let (tell, itself) = (told.clone(), worker.clone());
@@ -75,12 +75,12 @@ fn begin(script: &str, helper: usize, told: &UnboundedSender<(usize, Heard)>) ->
                 None => return,
             },
         };
-        // Sending fails only once nobody uses the helpers any more.
+        // Sending fails only after the helpers were dropped.
         drop(tell.unbounded_send((helper, heard)));
     });
     let tell = told.clone();
     let failed = Closure::<dyn FnMut(ErrorEvent)>::new(move |event: ErrorEvent| {
-        // Else it would be this thread's own failure, too, and the page would end it.
+        // Otherwise it would count as this thread's failure, and the page would end it.
         event.prevent_default();
         drop(tell.unbounded_send((helper, Heard::Failed)));
     });
@@ -109,7 +109,7 @@ impl Transport for Workers {
         let message = Array::of4(&packed(&ask), &numbers, &inputs, &labels);
         WORKERS.with_borrow(|workers| {
             if let Some(Some(started)) = workers.get(self.first + helper) {
-                // What cannot be sent is not answered.
+                // An order that cannot be sent is not answered.
                 drop(started.worker.post_message_with_transfer(&message, &buffers));
             }
         });
@@ -120,7 +120,7 @@ impl Transport for Workers {
     }
 
     fn hear(&mut self, within: Duration) -> LocalBoxFuture<'_, Option<(usize, Heard)>> {
-        // A timer of none would be one turn of the event loop, in which nothing may arrive.
+        // A timer of 0 ms would be one turn of the event loop, in which nothing may arrive.
         let timer = TimeoutFuture::new((within.as_millis() as u32).max(1));
         async move {
             match select(self.heard.next(), timer).await {
@@ -159,7 +159,7 @@ fn ordered(data: &JsValue) -> Option<Order> {
     Some(Order { ask: unpacked(message)?, numbers, inputs: bytes(message, 2)?, labels: bytes(message, 3)? })
 }
 
-/// The helper's side: where this thread is one, it carries out orders from now on.
+/// Runs the helper's side: if this thread is a helper, takes orders from now on and returns true.
 #[must_use]
 pub fn serve() -> bool {
     let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
@@ -171,7 +171,7 @@ pub fn serve() -> bool {
         let Some(answer) = ordered(&event.data()).and_then(|order| helper.take(order)) else { return };
         let numbers = Float64Array::from(&*answer.numbers);
         let message = Array::of2(&packed(&answer.told), &numbers);
-        // What cannot be sent is computed by the training thread, too.
+        // The training thread also computes shares that cannot be sent.
         drop(own.post_message_with_transfer(&message, &Array::of1(&numbers.buffer())));
     });
     scope.set_onmessage(Some(take.as_ref().unchecked_ref()));

@@ -1,8 +1,7 @@
-//! What the training thread's loop finds in its inbox.
+//! Messages to the training thread's loop.
 
 use super::{loader::Arrival, protocol::Request, run_store::StoreError};
 
-/// What reaches the loop: the page's requests, digits as they arrive, and the run store's answers.
 pub enum Message {
     Request(Request),
     /// A part of what the load with this number brings.
@@ -10,13 +9,13 @@ pub enum Message {
         load: u32,
         arrival: Arrival,
     },
-    /// Whether the store holds releases up to `upto` of this run as spent.
+    /// Whether the store recorded releases up to `upto` of this run as spent.
     Reserved {
         run: u32,
         upto: u64,
         result: Result<(), StoreError>,
     },
-    /// Whether the store holds this run as it stood at `step`.
+    /// Whether the store saved this run as of `step`.
     Saved {
         run: u32,
         step: u64,

@@ -1,4 +1,4 @@
-//! The noise lab's mathematics: it calibrates any noise to a given ε and computes what is compared at that scale.
+//! The noise lab's mathematics: calibrates a noise to a given ε and computes its properties.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,9 +22,8 @@ use crate::{
 const DIMENSION: usize = 7850;
 /// Points of a drawn density on each side of 0, and of its tail.
 const POINTS: i32 = 80;
-/// Orders that are drawn.
+/// The largest order drawn.
 const ORDERS: u32 = 64;
-/// Samples that are shown.
 const SAMPLES: usize = 60;
 
 /// Why a noise cannot be compared.
@@ -40,18 +39,18 @@ pub enum LabError {
     Noise(#[from] NoiseError),
 }
 
-/// The envelope vector that bounds one example, of norm 1.
+/// The envelope vector, of norm 1, that bounds one example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Psi {
     /// |N(0, 1)| on all 7850 coordinates.
     Spread,
-    /// |T_3| on all of them.
+    /// |T_3| on all 7850 coordinates.
     HeavyTailed,
     /// This many equal entries, and zeros.
     Entries(u32),
 }
 
-/// A noise, or a formula that is still to be read.
+/// A noise, or a formula not yet parsed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Candidate {
     /// A noise family, whose scale is replaced.
@@ -60,12 +59,12 @@ pub enum Candidate {
     Formula(String),
 }
 
-/// One noise to be compared.
+/// A noise to compare.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ComparisonQuery {
     pub noise: Candidate,
     pub psi: Psi,
-    /// Poisson rate, steps, δ, and the ε that all of it may cost.
+    /// Poisson rate, steps, δ, and the ε budget of all steps.
     pub rate: f64,
     pub steps: u64,
     pub delta: f64,
@@ -76,12 +75,12 @@ pub struct ComparisonQuery {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NoiseComparison {
     pub noise: NoiseSpec,
-    /// What it costs: at most the budget.
+    /// Its ε: at most the budget.
     pub epsilon: f64,
     /// E|Z|, and √E(Z²).
     pub l1: f64,
     pub l2: f64,
-    /// The Gaussian σ that shows as much of a small shift.
+    /// σ of the Gaussian with the same Fisher information.
     pub effective_sigma: f64,
     /// (x, z(x)), (x, P(|Z| > x)), (α, ε(α) of one step).
     pub density: Vec<Point>,
@@ -90,10 +89,10 @@ pub struct NoiseComparison {
     pub samples: Vec<f64>,
 }
 
-/// Calibrates one noise, and says what comes of it.
+/// Calibrates one noise, and computes its properties at that scale.
 ///
 /// # Errors
-/// Why it cannot be used: what is wrong with its density and where, or why no scale keeps the budget.
+/// If the density is invalid (what is wrong, and where), or no scale keeps the budget.
 pub fn compare(query: &ComparisonQuery) -> Result<NoiseComparison, LabError> {
     let spec = match &query.noise {
         Candidate::Family(spec) => spec.clone(),
@@ -127,7 +126,7 @@ pub fn compare(query: &ComparisonQuery) -> Result<NoiseComparison, LabError> {
     })
 }
 
-/// A density of the visitor's own.
+/// Parses a visitor's density.
 ///
 /// # Errors
 /// What is wrong with it, and where.
@@ -159,7 +158,7 @@ const HIDDEN: Setting =
 const HIDDEN_ORDER: f64 = 30.0;
 const HIDDEN_STEPS: u64 = 800;
 
-/// What K steps of noisy gradient descent leak: if every model was seen, if only the last was, and at least.
+/// Returns the leakage of K steps of noisy descent: all models seen, the last alone, and at least.
 #[must_use]
 pub fn hidden_states() -> [Vec<Point>; 3] {
     let mut curves = [vec![], vec![], vec![]];
@@ -200,7 +199,7 @@ mod tests {
         }
     }
 
-    /// The page says so; it must stay true.
+    /// The page makes this claim.
     #[test]
     fn where_psi_is_spread_nothing_beats_the_gaussian_by_a_hundredth() {
         let gaussian = compare(&query(GAUSSIAN, Psi::Spread)).unwrap();
@@ -215,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn where_psi_is_one_entry_the_tails_pay() {
+    fn where_psi_is_one_entry_student_t_needs_less_noise() {
         let one = |noise| compare(&query(noise, Psi::Entries(1))).unwrap();
         let (gaussian, student) = (one(GAUSSIAN), one(STUDENT));
         assert!(student.l1 < 0.99 * gaussian.l1, "{} {}", student.l1, gaussian.l1);

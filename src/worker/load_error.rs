@@ -1,16 +1,16 @@
-//! Why digits could not be brought to the training thread.
+//! Why digits could not be loaded.
 
 use super::reading::ReaderError;
 use crate::data::shards::ShardError;
 
-/// Digits that could not be brought. What was loaded before stays.
+/// Why a load failed. Earlier digits stay.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     #[error("{url} could not be fetched: {reason}")]
     Fetch {
         url: String,
         reason: String,
-        /// The server is there, and says that this is not.
+        /// True if the server answers that the file does not exist.
         absent: bool,
     },
     #[error(transparent)]

@@ -1,4 +1,4 @@
-//! Brings digits to the training thread: from the site's shards, or drawn here.
+//! Loads digits for the training thread: from the site's shards, or drawn here.
 
 use super::{
     host::Host,
@@ -10,21 +10,21 @@ use crate::data::{
     shards::{Assembler, Manifest, ShardError},
 };
 
-/// What a load brings, piece by piece.
+/// A part of a load.
 pub enum Arrival {
-    /// How many bytes have arrived, or how many pictures are decoded, and how many there are.
+    /// Bytes received or pictures decoded, and their total.
     Progress { done: u64, total: u64 },
-    /// Digits to train on from the next run; not `complete` while more are on their way.
+    /// Digits to train on from the next run; not `complete` while more are coming.
     Digits { digits: Digits, complete: bool },
-    /// Something worth knowing of the digits; the load goes on.
+    /// A notice about the digits; the load continues.
     Notice(&'static str),
-    /// What is wrong with a part; the load goes on without it.
+    /// Why a part failed; the load continues without it.
     Gap(LoadError),
-    /// Nothing more comes.
+    /// Why the load failed; nothing more comes.
     End(LoadError),
 }
 
-/// Brings what was asked for and hands it to `deliver`, digits once for the first part and once for the whole.
+/// Loads digits and passes them to `deliver`, once for the first part and once for the whole.
 pub async fn load<H: Host>(host: &H, request: DataRequest, deliver: impl Fn(Arrival)) {
     match request {
         DataRequest::Synthetic { seed, train, test } => {
@@ -33,7 +33,7 @@ pub async fn load<H: Host>(host: &H, request: DataRequest, deliver: impl Fn(Arri
         DataRequest::Colour { seed, train, test } => {
             deliver(whole(data::synthetic::colour::images(seed, train as usize, test as usize)));
         }
-        // The agent has the visitor's files read, piece by piece.
+        // The agent has the visitor's files read in pieces.
         DataRequest::Files { .. } => {}
         DataRequest::Site { manifest } => {
             if let Err(error) = site(host, &manifest, &deliver).await {
@@ -68,7 +68,7 @@ async fn site<H: Host>(host: &H, address: &str, deliver: &impl Fn(Arrival)) -> R
     let total = assembler.manifest().bytes();
     let (mut done, mut announced) = (0, 0);
     while let Some((file, bytes)) = assembler.next().map(|shard| (shard.file().to_owned(), shard.bytes())) {
-        // A shard that is missing or damaged is named, and the others serve without it.
+        // A missing or damaged shard is reported, and the others are used without it.
         let take = async |bytes: &[u8]| {
             let unpacked = assembler.unpack(&file, bytes)?;
             let sha256 = host.sha256(&unpacked).await;
@@ -85,7 +85,7 @@ async fn site<H: Host>(host: &H, address: &str, deliver: &impl Fn(Arrival)) -> R
         done += bytes;
         deliver(Arrival::Progress { done, total });
         let last = assembler.next().is_none();
-        // A snapshot copies all that has arrived.
+        // `digits` copies all data received, so it is not called for each shard.
         if let Some(digits) = (last || announced == 0).then(|| assembler.digits()).flatten() {
             announced += 1;
             deliver(Arrival::Digits { digits, complete: last });
@@ -100,8 +100,8 @@ async fn site<H: Host>(host: &H, address: &str, deliver: &impl Fn(Arrival)) -> R
     Ok(())
 }
 
-/// What `check` makes of the bytes at a URL. Bytes that fail are fetched once more from the network, past a damaged copy in a cache; bytes that
-/// pass are kept for a visit without a network.
+/// Applies `check` to the bytes at a URL. Bytes that fail are fetched once more, past a damaged
+/// copy in a cache; bytes that pass are kept for offline visits.
 async fn checked<H: Host, T>(
     host: &H,
     url: &str,
@@ -121,12 +121,12 @@ async fn checked<H: Host, T>(
     Ok(found)
 }
 
-/// The arrival of a load that brings all its digits at once.
+/// Returns the arrival of a load that brings all its digits at once.
 pub(super) fn whole(digits: Digits) -> Arrival {
     Arrival::Digits { digits, complete: true }
 }
 
-/// The digits that are trained on where the site's cannot be loaded.
+/// Returns the digits used if the site's cannot be loaded.
 fn drawn_here() -> Digits {
     data::synthetic::digits(0, DRAWN.0 as usize, DRAWN.1 as usize)
 }

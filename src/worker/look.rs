@@ -1,25 +1,29 @@
-//! One step as one person in it sees it: the lot's digits, what one of them adds, and the sum with and without that one, before the noise and after.
+//! One step as seen by one of its examples: the lot's digits, the contribution of one, and the sum
+//! with and without it, before and after the noise. Micro-batches and users are shown by their
+//! first example, and contribute the vector that their examples share.
 //!
-//! All of it looks at private data, and stays on the trainer's own screen.
+//! All of it is private, and stays on the trainer's own screen.
+
+use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
 use super::snapshot::PictureLayout;
 use crate::{
-    data::{Dataset, Picture, Shift},
+    data::{Dataset, Picture, Shift, sharing::Units},
     engine::{
         StepTrace, Task,
-        reference::{inputs, mean_gradient},
+        reference::{inputs, mean_gradient, shared_vector},
     },
     mechanism::{EncoderSpec, encode::finite_norm, noise::add_noise},
     model::{Architecture, PIXELS, reference},
     rng::RandomSource,
 };
 
-/// Multiplications of a network that reads all of them within a second, by the plain reference.
+/// Most multiplications of a network that the plain reference runs on all of them within a second.
 const MOST_WORK: u64 = 3_000_000;
 
-/// Digits of a lot that are shown at most.
+/// Most digits of a lot shown.
 pub const SHOWN: usize = 40;
 
 /// The digits of a step's lot.
@@ -27,16 +31,16 @@ pub const SHOWN: usize = 40;
 pub struct LotView {
     /// How many were drawn.
     pub drawn: u32,
-    /// Labels of those that are shown, [`SHOWN`] at most.
+    /// Labels of those shown, at most [`SHOWN`].
     pub labels: Vec<u8>,
-    /// What each image is.
+    /// The shape of an image.
     pub picture: Picture,
-    /// Their pixels; of a digit 255 is ink.
+    /// Their pixels; in a digit, 255 is ink.
     pub pixels: Vec<u8>,
 }
 
 impl LotView {
-    /// The pixels of the digit at `place`.
+    /// Returns the pixels of the digit at `place`.
     #[must_use]
     pub fn digit(&self, place: usize) -> &[u8] {
         let pixels = self.picture.pixels();
@@ -44,30 +48,30 @@ impl LotView {
     }
 }
 
-/// A digit of the lot, and the length of its gradient before the bound.
+/// A digit of the lot, and the norm of its gradient before the bound.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Pull {
+pub struct GradientNorm {
     pub label: u8,
-    /// As of [`Person::norm`].
+    /// As in [`Person::norm`].
     pub norm: f64,
     pub pixels: Vec<u8>,
 }
 
-/// What one image of the lot adds to the step.
+/// The contribution of one image of the lot to the step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Person {
-    /// Its place among the digits that are shown.
+    /// Its place among the digits shown.
     pub place: u32,
     pub label: u8,
-    /// L2 norm of its gradient, times the envelope's pre-scale where there is one; 0 where it was not finite.
+    /// L2 norm of its gradient, times any pre-scale of the envelope; 0 if it was not finite.
     pub norm: f64,
-    /// L2 norm of what is added to the sum.
+    /// L2 norm of its contribution to the sum.
     pub bounded: f64,
-    /// What is added, as a picture ([`Person::layout`]).
+    /// Its contribution, as a picture ([`Person::layout`]).
     pub alone: Vec<f32>,
-    /// The sum before the noise and after, with this image: this is what was released.
+    /// The sum before and after the noise, with this image; the latter was released.
     pub with: [Vec<f32>; 2],
-    /// The same without it. Its noise is drawn anew, as it would have been.
+    /// The same without it, with fresh noise, as it would have been.
     pub without: [Vec<f32>; 2],
     /// Magnitude at which the colours of the sums are full.
     pub full: f64,
@@ -75,19 +79,20 @@ pub struct Person {
 }
 
 impl Person {
-    /// How the pictures are cut: of a linear model they are the weights of the image's own digit.
+    /// Returns the layout of the pictures: for a linear model, the weights of the image's class.
     #[must_use]
     pub fn layout(&self) -> PictureLayout {
         layout(self.model)
     }
 
-    /// With it minus without it, before the noise (0) or after it (1).
+    /// Returns the sum with it minus that without, before the noise (0) or after it (1).
     #[must_use]
     pub fn difference(&self, after: usize) -> Vec<f32> {
         self.with[after].iter().zip(&self.without[after]).map(|(with, without)| with - without).collect()
     }
 
-    /// Cosine, in the picture, of what the image adds and of what is left of the release for who knows the sum of all others: 1 without noise.
+    /// Returns the cosine, in the picture, of the contribution and of the release minus the sum of
+    /// all others: 1 without noise.
     #[must_use]
     pub fn shows(&self) -> f64 {
         let adds = self.difference(0);
@@ -96,7 +101,7 @@ impl Person {
         dot(&adds, &left) / (dot(&adds, &adds) * dot(&left, &left)).sqrt()
     }
 
-    /// Magnitude at which the colours of differences are full: the largest that the image alone adds.
+    /// Returns the magnitude of full colour in differences: the largest of the contribution.
     #[must_use]
     pub fn full_alone(&self) -> f64 {
         self.alone.iter().map(|v| f64::from(v.abs())).fold(f64::MIN_POSITIVE, f64::max)
@@ -110,13 +115,19 @@ fn layout(model: Architecture) -> PictureLayout {
     }
 }
 
-/// A step that can be looked at again, with another image in mind.
+/// A traced step that can be inspected for any of its images.
 #[derive(Clone, Debug)]
-pub struct LookedAt {
+pub struct StepInspection {
     pub step: u64,
     pub(super) task: Task,
     pub(super) train: Dataset,
-    pub(super) lot: Vec<u32>,
+    /// Units or examples drawn.
+    drawn: u32,
+    /// Those shown: the first that hold an example, at most [`SHOWN`].
+    lot: Vec<u32>,
+    /// The first example of each of those.
+    pub(super) examples: Vec<u32>,
+    units: Option<Rc<Units>>,
     pub(super) shifts: Vec<Shift>,
     /// The parameters before the step.
     pub(super) before: Vec<f32>,
@@ -125,37 +136,53 @@ pub struct LookedAt {
     key: [u32; 8],
 }
 
-impl LookedAt {
-    /// The step number `step` of a run on `train`, whose parameters were `before`; `lot` and `shifts` as of [`StepInput`](crate::engine::StepInput).
-    /// `rng` makes the noise of the sums without one image.
+impl StepInspection {
+    /// Step `step` of a run on `train`, from parameters `before`; `lot` and `shifts` as in
+    /// [`StepInput`](crate::engine::StepInput). `rng` draws the noise of sums without one unit.
     #[must_use]
     pub fn new(
         step: u64,
         task: &Task,
-        train: &Dataset,
+        (train, units): (&Dataset, Option<Rc<Units>>),
         (lot, shifts): (&[u32], &[Shift]),
         before: Vec<f32>,
         trace: StepTrace,
         rng: &mut dyn RandomSource,
     ) -> Self {
         let key = std::array::from_fn(|_| rng.next_u32());
-        let (task, train, lot, shifts) = (task.clone(), train.clone(), lot.to_vec(), shifts.to_vec());
-        Self { step, task, train, lot, shifts, before, trace, key }
+        let first = |&drawn: &u32| match &units {
+            Some(units) => units.members(drawn).first().map(|&example| (drawn, example)),
+            None => Some((drawn, drawn)),
+        };
+        let drawn = lot.len() as u32;
+        let (lot, examples) = lot.iter().filter_map(first).take(SHOWN).unzip();
+        let (task, train, shifts) = (task.clone(), train.clone(), shifts.to_vec());
+        Self { step, task, train, drawn, lot, examples, units, shifts, before, trace, key }
     }
 
-    /// The lot's first digits.
+    /// Returns the units of `task` in `train`, reused from the step `last` of the same run.
+    #[must_use]
+    pub fn units(last: Option<&Self>, task: &Task, train: &Dataset) -> Option<Rc<Units>> {
+        let same = |last: &&Self| last.task.sharing == task.sharing && last.train.len() == train.len();
+        match last.filter(same) {
+            Some(last) => last.units.clone(),
+            None => Units::of(task.sharing, train).map(Rc::new),
+        }
+    }
+
+    /// Returns the lot's first digits.
     #[must_use]
     pub fn lot(&self) -> LotView {
-        let shown = || self.lot.iter().take(SHOWN).map(|&i| i as usize);
+        let shown = || self.examples.iter().map(|&i| i as usize);
         LotView {
-            drawn: self.lot.len() as u32,
+            drawn: self.drawn,
             labels: shown().map(|i| self.train.labels[i]).collect(),
             picture: self.train.picture,
             pixels: shown().flat_map(|i| self.train.image(i)).copied().collect(),
         }
     }
 
-    /// Of the digits that are shown the one that the model reads worst, so that it pulls hard; 0 where telling takes long.
+    /// Returns the shown digit that the model reads worst, for a large gradient; 0 if that is slow.
     fn hardest(&self) -> usize {
         let takes_long = match self.task.model {
             model if model.features().is_some() => true,
@@ -166,28 +193,34 @@ impl LookedAt {
             return 0;
         }
         let likelihood = |place: usize| {
-            let i = self.lot[place] as usize;
+            let i = self.examples[place] as usize;
             let image = inputs(self.task.model, self.train.image(i));
             reference::probabilities(self.task.model, &self.before, &image)[usize::from(self.train.labels[i])]
         };
-        (0..self.lot.len().min(SHOWN))
+        (0..self.examples.len())
             .map(|place| (place, likelihood(place)))
             .min_by(|a, b| a.1.total_cmp(&b.1))
             .map_or(0, |least| least.0)
     }
 
-    /// Label and gradient of the digit at `place`; `None`: there is none, or the parameters are another model's.
+    /// Returns label and gradient of the digit at `place`; `None` without it or for another model.
     fn gradient(&self, place: usize) -> Option<(u8, Vec<f32>)> {
-        let example = *self.lot.get(place).filter(|_| place < SHOWN)? as usize;
+        let (&drawn, &example) = self.lot.get(place).zip(self.examples.get(place))?;
         if self.before.len() != self.task.model.parameters() {
             return None;
         }
         let mut gradient = vec![0.0; self.before.len()];
-        mean_gradient(self.task.model, &self.before, &self.train, example, &self.shifts, &mut gradient);
-        Some((self.train.labels[example], gradient))
+        let (task, train, shifts) = (&self.task, &self.train, &self.shifts);
+        match &self.units {
+            None => mean_gradient(task.model, &self.before, train, example as usize, shifts, &mut gradient),
+            Some(units) => {
+                shared_vector(task, &self.before, train, units.members(drawn), shifts, &mut gradient);
+            }
+        }
+        Some((train.labels[example as usize], gradient))
     }
 
-    /// As of [`Person::norm`].
+    /// As in [`Person::norm`].
     fn norm(&self, gradient: &[f32]) -> f64 {
         let scale = match self.task.encoder {
             EncoderSpec::Envelope { pre_scale, .. } => pre_scale,
@@ -196,15 +229,19 @@ impl LookedAt {
         finite_norm(gradient).unwrap_or(0.0) * scale
     }
 
-    /// The digit at `place`, and how hard it pulls; `None` after the last that is shown.
+    /// Returns the digit at `place` and its norm; `None` if not shown, or examples share a vector.
     #[must_use]
-    pub fn pull(&self, place: usize) -> Option<Pull> {
+    pub fn pull(&self, place: usize) -> Option<GradientNorm> {
+        if self.units.is_some() {
+            return None;
+        }
         let (label, gradient) = self.gradient(place)?;
-        let pixels = self.train.image(self.lot[place] as usize).to_vec();
-        Some(Pull { label, norm: self.norm(&gradient), pixels })
+        let pixels = self.train.image(self.examples[place] as usize).to_vec();
+        Some(GradientNorm { label, norm: self.norm(&gradient), pixels })
     }
 
-    /// What the digit at `place` adds, or the one that pulls hardest; `None`: there is none, or the trace is another model's.
+    /// Returns the contribution of the digit at `place`, or of the one read worst; `None` if there
+    /// is none or the trace is another model's.
     #[must_use]
     pub fn person(&self, place: Option<usize>) -> Option<Person> {
         let place = place.unwrap_or_else(|| self.hardest());
@@ -214,7 +251,7 @@ impl LookedAt {
         }
         let (label, mut gradient) = self.gradient(place)?;
         let norm = self.norm(&gradient);
-        // On the grid that sums are exact on, where there is one: then the difference is just what was added.
+        // On the grid of exact sums, if any, so that the difference is exactly the contribution.
         self.task.prepared_encoder(p).ok()?.encode_on(self.task.sum_grid(), &mut gradient);
         let bounded = finite_norm(&gradient).unwrap_or(0.0);
         let sum: Vec<f64> =
@@ -248,24 +285,24 @@ impl LookedAt {
     }
 }
 
-/// Bright, but not for a handful of outliers: the 98th percentile of magnitudes.
+/// Returns the 98th percentile of magnitudes, at which colours are full, to ignore outliers.
 fn full_colour(values: &[f32]) -> f64 {
     let mut sizes: Vec<f32> = values.iter().map(|v| v.abs()).collect();
     sizes.sort_unstable_by(|a, b| b.total_cmp(a));
     sizes.get(sizes.len() / 50).map_or(f64::MIN_POSITIVE, |&size| f64::from(size).max(f64::MIN_POSITIVE))
 }
 
-/// A step as a text, for what the page shows before there is a step of the visitor's own: numbers, labels, the digits with sixteen greys, and the pictures
-/// in steps of a 127th of their largest magnitude.
+/// A step as text, shown before the visitor's own first step: numbers, labels, digits in sixteen
+/// greys, and pictures in steps of 1/127 of their largest magnitude.
 pub mod text {
     use super::{Architecture, LotView, PIXELS, Person};
 
-    /// Hexadecimal digits of a byte.
+    /// Formats bytes as hexadecimal digits.
     fn hex(bytes: impl Iterator<Item = u8>) -> String {
         bytes.map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// A picture as two words: the bits of its largest magnitude, and a byte for each value.
+    /// Formats a picture as two words: the bits of its largest magnitude, and a byte per value.
     #[must_use]
     pub fn picture(values: &[f32]) -> String {
         let most = values.iter().fold(f32::MIN_POSITIVE, |most, value| most.max(value.abs()));
@@ -273,12 +310,12 @@ pub mod text {
         format!("{} {}", most.to_bits(), hex(values.iter().map(byte)))
     }
 
-    /// The greys of hexadecimal digits.
+    /// Returns the value of a hexadecimal digit.
     fn nibble(byte: u8) -> Option<u8> {
         (byte as char).to_digit(16).map(|digit| digit as u8)
     }
 
-    /// Reads what [`picture`] wrote; `None`: it is none.
+    /// Parses the output of [`picture`].
     #[must_use]
     pub fn read_picture(text: &str) -> Option<Vec<f32>> {
         let (most, bytes) = text.split_once(' ')?;
@@ -287,7 +324,7 @@ pub mod text {
         Some(bytes.as_bytes().chunks_exact(2).map_while(value).collect())
     }
 
-    /// Writes a step of the linear model; `None` where it has no person.
+    /// Formats a step of the linear model; `None` without such a person.
     #[must_use]
     pub fn write(step: u64, lot: &LotView, person: Option<&Person>) -> Option<String> {
         let person = person.filter(|person| person.model == Architecture::Linear)?;
@@ -309,7 +346,7 @@ pub mod text {
         Some(lines.join("\n") + "\n")
     }
 
-    /// Reads what [`write()`] wrote; `None`: it is no such text.
+    /// Parses the output of [`write()`].
     #[must_use]
     pub fn read(text: &str) -> Option<(u64, LotView, Person)> {
         let mut lines = text.lines();
@@ -348,16 +385,20 @@ mod tests {
     use super::*;
     use crate::{
         accounting::noise::NoiseSpec,
-        data::synthetic,
+        data::{sharing::Sharing, synthetic},
         engine::{Engine, Performance, cpu::CpuEngine},
         rng::NotPrivateReplay,
         train::{config::RunConfig, plan::Plan, session::Session},
     };
 
+    fn look(config: RunConfig) -> StepInspection {
+        look_at(RunConfig { lot: 60, ..config })
+    }
+
     /// The third step of a run on 300 digits.
-    fn look(config: RunConfig) -> LookedAt {
+    fn look_at(config: RunConfig) -> StepInspection {
         let train = synthetic::digits(1, 300, 1).train;
-        let plan = Plan::new(RunConfig { lot: 60, ..config }, 300).unwrap();
+        let plan = Plan::new(config, 300).unwrap();
         let engine =
             CpuEngine::new(plan.task.clone(), train.clone(), &plan.initial_parameters(), Performance::default())
                 .unwrap();
@@ -367,14 +408,19 @@ mod tests {
         let before = block_on(session.engine().state()).unwrap().parameters;
         let trace = block_on(session.traced_step()).unwrap();
         let task = session.plan().task.clone();
-        LookedAt::new(3, &task, &train, session.drawn(), before, trace, &mut NotPrivateReplay::new(7))
+        let units = StepInspection::units(None, &task, &train);
+        StepInspection::new(3, &task, (&train, units), session.drawn(), before, trace, &mut NotPrivateReplay::new(7))
+    }
+
+    fn minus(a: &[f32], b: &[f32]) -> Vec<f32> {
+        a.iter().zip(b).map(|(a, b)| a - b).collect()
     }
 
     fn norm(values: &[f32]) -> f64 {
         values.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>().sqrt()
     }
 
-    /// Of the linear model a gradient's row is the image, times how far the answer is from right: that is the digit which the page shows.
+    /// A row of the linear model's gradient is the image times the error; the page shows one.
     #[test]
     fn before_the_noise_the_difference_is_the_persons_digit() {
         let look = look(RunConfig::default());
@@ -391,13 +437,13 @@ mod tests {
                 let cosine = product / norm(picture) / norm(&image);
                 assert!(cosine < -0.999, "place {place}: cosine {cosine}");
             }
-            let apart: Vec<f32> = person.difference(0).iter().zip(&person.alone).map(|(a, b)| a - b).collect();
+            let apart = minus(&person.difference(0), &person.alone);
             assert!(norm(&apart) < 1e-5 * norm(&person.alone).max(1e-3), "place {place}: {}", norm(&apart));
         }
         assert_eq!(look.person(Some(SHOWN)), None);
     }
 
-    /// After the noise the digit is drowned: what is left has the length of two draws of noise.
+    /// After the noise, the difference is about two draws of noise.
     #[test]
     fn after_the_noise_the_difference_is_noise() {
         let sigma = 1.1;
@@ -406,7 +452,7 @@ mod tests {
         let left = norm(&person.difference(1)) / 28.0;
         let expected = sigma * 2f64.sqrt();
         assert!(person.shows().abs() < 0.15, "{}", person.shows());
-        // 784 draws: their root mean square is within a tenth of it but once in 10^7 times.
+        // The root mean square of 784 draws is within 14 %, except once in 10^7 times.
         assert!((left / expected - 1.0).abs() < 0.14, "{left} for {expected}");
     }
 
@@ -418,14 +464,41 @@ mod tests {
     }
 
     #[test]
-    fn without_noise_the_digit_is_there_to_the_end() {
+    fn without_noise_the_difference_is_the_contribution() {
         for encoder in [EncoderSpec::None, EncoderSpec::Clip { norm: 1.0 }] {
             let look = look(RunConfig { encoder, noise: None, ..RunConfig::default() });
             let person = look.person(None).unwrap();
-            let apart: Vec<f32> = person.difference(1).iter().zip(&person.alone).map(|(a, b)| a - b).collect();
-            // Sums of floats, in another order.
+            let apart = minus(&person.difference(1), &person.alone);
+            // Sums of floats in another order.
             assert!(norm(&apart) < 1e-4 * norm(&person.with[0]), "{} of {}", norm(&apart), norm(&person.with[0]));
             assert!(person.shows() > 0.999, "{}", person.shows());
+        }
+    }
+
+    /// Without noise, drawn units' vectors add up to the sum; each is what the rest lacks.
+    #[test]
+    fn units_that_share_a_vector_add_up_to_the_sum() {
+        let users = Sharing::Users { users: 30, skew: 0.5, seed: 1 };
+        for (sharing, lot) in [(Sharing::MicroBatches { size: 12 }, 120), (users, 8)] {
+            let look = look_at(RunConfig { sharing, lot, noise: None, ..RunConfig::default() });
+            let lot = look.lot();
+            assert!(!lot.labels.is_empty() && lot.labels.len() <= lot.drawn as usize, "{sharing:?}");
+            let people: Vec<Person> = (0..lot.labels.len()).map(|place| look.person(Some(place)).unwrap()).collect();
+            let row = |label: u8| usize::from(label) * PIXELS..(usize::from(label) + 1) * PIXELS;
+            for person in &people {
+                assert!(person.bounded <= 1.0 && person.norm > 0.0, "{sharing:?}");
+                let apart = minus(&person.difference(0), &person.alone);
+                assert!(norm(&apart) < 1e-4 * norm(&person.with[0]), "{sharing:?}: {}", norm(&apart));
+            }
+            let mut sum = look.trace.encoded.clone();
+            for place in 0..people.len() {
+                let (_, mut vector) = look.gradient(place).unwrap();
+                look.task.prepared_encoder(sum.len()).unwrap().encode_on(look.task.sum_grid(), &mut vector);
+                sum = minus(&sum, &vector);
+            }
+            assert!(norm(&sum) < 1e-4 * norm(&look.trace.encoded), "{sharing:?}: {}", norm(&sum));
+            assert_eq!(people[0].with[0], look.trace.encoded[row(people[0].label)], "{sharing:?}");
+            assert!(look.followed(0).is_none() && look.pull(0).is_none(), "no image has a vector of its own");
         }
     }
 
@@ -472,7 +545,7 @@ mod tests {
         assert_eq!(text::write(3, &lot, None), None);
     }
 
-    /// What the page shows at first sight: a step of the run that it opens with.
+    /// What the page shows first: a step of its opening run.
     #[test]
     fn the_recorded_step_is_one_of_the_first_run() {
         let (step, lot, person) = text::read(include_str!("../../www/step.txt")).unwrap();
@@ -488,9 +561,9 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_lot_has_nobody() {
+    fn an_empty_lot_has_no_person() {
         let mut look = look(RunConfig::default());
-        look.lot.clear();
+        (look.drawn, look.lot, look.examples) = (0, vec![], vec![]);
         assert_eq!((look.person(None), look.lot().drawn), (None, 0));
     }
 }

@@ -1,6 +1,6 @@
-//! The page's two threads: their messages, and the programs that answer them. The training thread trains ([`protocol`], [`agent`]). The accountant's
-//! thread computes what runs cost and reads their files ([`accounts`]), so that the page itself contains none of the mathematics, and answers come while
-//! a long step is computed. A visitor's own files are read by a thread that is there for them alone ([`reading`]).
+//! Threads of the page and their messages. The training thread ([`protocol`], [`agent`]) trains.
+//! The accountant ([`accounts`]) prices runs and reads run files, so that the page contains no
+//! accounting and is answered during long steps. A third ([`reading`]) reads visitors' files.
 
 #[cfg(target_arch = "wasm32")]
 pub mod accountant;

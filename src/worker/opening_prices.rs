@@ -1,4 +1,4 @@
-//! What the page's opening settings cost on MNIST. Every visit asks, so the answers are shipped: a test of the page's (`ui::state::planned`) computes them anew.
+//! The cost of the opening settings on MNIST, shipped, and tested by `ui::state::planned`.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,10 +7,10 @@ use crate::{
     train::{config::RunConfig, projection::Projection},
 };
 
-/// [`Prices`] as threads are told them: a program that reads JSON as well is 28 kB longer after Brotli.
+/// [`Prices`] in postcard: a program that also reads JSON is 28 kB longer after Brotli.
 pub(crate) const PRICES: &[u8] = include_bytes!("opening_prices.postcard");
 
-/// What the opening configuration costs on MNIST.
+/// The cost of the opening configuration on MNIST.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Prices {
     pub config: RunConfig,
@@ -18,11 +18,11 @@ pub(crate) struct Prices {
     pub projection: Projection,
     /// Tight ε by step.
     pub tight: Vec<Point>,
-    /// Of a hundred members, how many any attacker finds at most.
+    /// Of a hundred members, how many an attacker finds at most.
     pub odds: u32,
 }
 
-/// What this configuration costs on `train` examples, where a visit to a page with MNIST asks for it as it opens.
+/// Returns the cost of this configuration on `train` examples, if it is the shipped one.
 pub(crate) fn known(config: &RunConfig, train: u32) -> Option<Prices> {
     let prices: Prices = postcard::from_bytes(PRICES).ok()?;
     (prices.train == train && prices.config == *config).then_some(prices)

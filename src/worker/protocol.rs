@@ -1,13 +1,13 @@
-//! Messages between the page and the training thread. Postcard carries them; both sides are built together, so the messages have no version.
+//! Messages between page and training thread, in postcard; built together, they have no version.
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    annealing::Cooled,
-    attacking::{Asked, Inferred},
+    annealing::AnnealProgress,
+    attacking::{AttackProgress, AttackRequest},
     counting::Counted,
     follow::Followed,
-    functional::{News, Wanted},
+    functional::{FunctionalProgress, FunctionalRequest},
     look::{LotView, Person},
     snapshot::StepSnapshot,
     together::Remembered,
@@ -18,119 +18,119 @@ use crate::{
     engine::{EngineInfo, Timings},
     model::Architecture,
     train::{
-        audit::Mutation,
+        audit::InjectedBug,
         config::RunConfig,
         report::{Report, Teaching},
         run_file::RunCard,
     },
 };
 
-/// What the page asks of the training thread.
+/// Requests of the page to the training thread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Request {
-    /// The first message: choose and check a backend. With `keep` runs are kept, and each run of earlier visits is told by an [`Event::Kept`].
-    /// With `lots` each step that is taken apart is followed by an [`Event::Lot`], and a run's last planned step is taken apart.
+    /// The first message: choose and check a backend. With `keep`, store runs and send earlier ones
+    /// ([`Event::Kept`]). With `lots`, traced steps have an [`Event::Lot`], and the last is traced.
     Open {
         backend: BackendChoice,
-        /// As of [`Request::Cores`].
+        /// As in [`Request::Cores`].
         cores: Option<u32>,
         keep: bool,
         lots: bool,
     },
-    /// Compute on so many cores from now on, where the CPU trains; `None`: on as many as the machine can spare. What is computed is the same.
+    /// Use so many cores when the CPU trains (`None`: all it can spare). Results do not change.
     Cores(Option<u32>),
-    /// Replace the digits. The current run goes on until [`Request::Start`] or [`Request::Reset`], and loads that are under
-    /// way until this one has brought digits. `load` is the page's number for it, larger than those before.
+    /// Load other digits. The current run continues until [`Request::Start`] or [`Request::Reset`],
+    /// and earlier loads until this one brings digits. `load` numbers loads, in ascending order.
     Load {
         load: u32,
         from: DataRequest,
     },
-    /// The bytes that [`Event::Wanted`] asked for; `None`: they cannot be read.
+    /// The bytes requested by [`Event::Wanted`]; `None` if they cannot be read.
     Piece {
         load: u32,
         bytes: Option<Vec<u8>>,
     },
-    /// A new run, paused at step 0. Refused as a whole if the configuration is; then the old run is untouched.
+    /// Start a run, paused at step 0. If its configuration is refused, the current run stays.
     Start {
         config: Box<RunConfig>,
-        /// A promise that it breaks, so that an audit finds it. Such a run is not kept, and no file is made of it.
-        broken: Option<Mutation>,
+        /// A promise that the run breaks, for an audit to find. It is not stored and has no file.
+        broken: Option<InjectedBug>,
     },
     Play,
     Pause,
-    /// One step, traced, then pause.
+    /// Take one traced step, then pause.
     StepOnce,
-    /// Take the next step apart, whatever the speed; the one after it is as before.
+    /// Trace the next step, whatever the speed.
     Look,
-    /// Look at what another of the digits adds that the last [`Event::Lot`] showed: the one at this place. Answered by [`Event::Person`].
+    /// Compute the contribution of example `place` of the last [`Event::Lot`] ([`Event::Person`]).
     Ring {
         place: u32,
     },
-    /// Follow one of these images through the network. Answered by [`Event::Followed`].
+    /// Follow that example through the network. Answered by [`Event::Followed`].
     Follow {
         place: u32,
     },
-    /// A new run with the same configuration, on the digits loaded last, paused at step 0.
+    /// Start a run of the same configuration on the digits loaded last, paused at step 0.
     Reset,
-    /// Milliseconds to wait after each step (slow motion); steps are traced while this is over zero.
+    /// Milliseconds to wait after each step (slow motion); above zero, steps are traced.
     SlowMotion {
         milliseconds: u32,
     },
-    /// Class probabilities of a drawn digit: 784 pixels in [0, 1].
+    /// Predict class probabilities of a drawn digit: 784 pixels in [0, 1].
     Predict {
         pixels: Vec<f32>,
     },
     /// Count which digits pay for privacy; answered by [`Event::Counted`].
     Count,
-    /// Train the run's non-private baseline beside it; answered by [`Event::Baseline`] or [`Event::NoBaseline`].
+    /// Train the non-private baseline; answered by [`Event::Baseline`] or [`Event::NoBaseline`].
     TrainBaseline,
-    /// Release what a convex head needs to know of the digits loaded last; answered by [`Event::PaidOnce`].
-    PayOnce(Wanted),
-    /// More steps on what was released last.
+    /// Release a convex head's statistics of the digits loaded last ([`Event::PaidOnce`]).
+    PayOnce(FunctionalRequest),
+    /// Train more steps on the last release.
     TrainOn,
-    /// Seek the noise of this run's phases on drawn digits, at what it costs on so many examples; answered by [`Event::Cooled`].
+    /// Anneal the run's noise on drawn digits, at its ε on `examples` examples ([`Event::Annealed`]).
     Anneal {
         config: Box<RunConfig>,
         examples: u32,
     },
     StopAnnealing,
-    /// Train a model of drawn digits, and tell by it who was in; answered by [`Event::Inferred`].
-    Attack(Box<Asked>),
+    /// Train a model of drawn digits and infer its members; answered by [`Event::Attacked`].
+    Attack(Box<AttackRequest>),
     StopAttack,
-    /// The run's ledger as JSON, as `hushgrad account` reads it.
+    /// Send the run's ledger as JSON, as `hushgrad account` reads it.
     ExportLedger,
-    /// Parameters of the model, flat.
+    /// Send the model's parameters, flat.
     ExportParameters,
-    /// Answered by [`Event::Pong`] at once, whatever else is under way, so that the page notices a dead thread.
+    /// Answered by [`Event::Pong`] at once, whatever is running, so that a dead thread is noticed.
     Ping,
     /// Save the current run at once, because the page may be closed.
     Save,
-    /// Name or pin a run: the current one, or one that is kept.
+    /// Name or pin the current run or a stored one.
     Label {
         key: String,
         label: Label,
     },
-    /// Delete a run that is kept. Its books stay for [`Event::Together`].
+    /// Delete a stored run. Its books stay for [`Event::Together`].
     Delete {
         key: String,
     },
-    /// Bring back the run that was deleted last; answered by [`Event::Kept`].
+    /// Restore the run deleted last; answered by [`Event::Kept`].
     Restore {
         key: String,
     },
     /// Stop counting earlier runs on these digits in [`Event::Together`].
     Forget,
-    /// Keep the run of a run file, whose card the accountant has computed.
+    /// Store the run of a run file, whose card the accountant has computed.
     KeepFile {
         card: Box<RunCard>,
         bytes: Vec<u8>,
     },
-    /// Send a run, the current one or one that is kept, as a run file; answered by [`Event::RunFile`].
+    /// Send the current run or a stored one as a run file; answered by [`Event::RunFile`].
     ExportRun {
         key: String,
     },
-    /// Continue a run that is kept, on the digits loaded last, paused where it was saved. All that it released stays in its ledger, also
-    /// after the last save.
+    /// Continue a stored run on the digits loaded last, paused where it was saved. Its ledger keeps
+    /// all releases, including those after the last save.
     Continue {
         key: String,
     },
@@ -138,45 +138,45 @@ pub enum Request {
     Requests,
 }
 
-/// Which engine the page asks for.
+/// The engine that the page requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BackendChoice {
-    /// WebGPU where it is there, computes known steps as the CPU does, and takes less time for a step of the run ([`Event::Timed`]); else the CPU.
+    /// WebGPU if available, correct on known steps and faster ([`Event::Timed`]); else the CPU.
     #[default]
     Automatic,
     Cpu,
     Gpu,
 }
 
-/// Digits that the program draws where the site carries none or the visitor asks for them: to train on, to test.
+/// Numbers of training and test digits that are drawn if the site has none or the visitor asks.
 pub const DRAWN: (u32, u32) = (20_000, 5_000);
 
 /// Where digits come from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum DataRequest {
-    /// MNIST beside the page; `manifest` is an absolute URL on the page's own origin. Falls back to synthetic digits,
-    /// with an [`Event::Notice`], where the site carries none.
+    /// MNIST hosted with the page; `manifest` is an absolute URL on the page's own origin. Falls
+    /// back to synthetic digits, with an [`Event::Notice`], if the site has none.
     Site { manifest: String },
     /// Drawn by the program.
     Synthetic { seed: u64, train: u32, test: u32 },
     /// Colour images drawn by the program.
     Colour { seed: u64, train: u32, test: u32 },
-    /// Files that the visitor dropped or picked: names, and sizes in bytes. The thread has them read by the program that the loader at `reader` starts,
-    /// an absolute URL on the page's own origin, and asks for what that wants of them ([`Event::Wanted`]).
+    /// Files of the visitor: names, and sizes in bytes. The program of the loader at `reader` (an
+    /// absolute URL on the page's own origin) reads them, and requests pieces ([`Event::Wanted`]).
     Files { reader: String, files: Vec<(String, u64)> },
 }
 
-/// What the training thread tells the page.
+/// Messages of the training thread to the page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Event {
-    /// Which backend runs, and why the GPU does not where it was wanted. Sent again when a run has another.
+    /// The backend in use, and why the GPU is not, if wanted. Sent again when that changes.
     Opened {
         engine: EngineInfo,
         fallback: Option<Fallback>,
     },
-    /// How long a step of the next run takes on either engine, where that decided; sent when it is another.
+    /// Times of a step of the next run on both engines, if they decided; sent when they change.
     Timed(Option<Timings>),
-    /// Digits are ready for the next run. `complete` is false while more shards are on their way.
+    /// Digits are ready for the next run. `complete` is false while more shards are coming.
     Loaded {
         load: u32,
         name: String,
@@ -185,83 +185,83 @@ pub enum Event {
         test: u32,
         test_set: data::TestSet,
         complete: bool,
-        /// What an image is.
+        /// The shape of an image.
         picture: data::Picture,
-        /// What labels say.
+        /// Names of the classes.
         classes: Vec<String>,
-        /// Sentences on the visitor's own images.
+        /// Remarks on the visitor's own images, a sentence each.
         remarks: Vec<String>,
     },
-    /// Bytes that have arrived of the load that was asked for last, and bytes in all.
+    /// Bytes received or pictures decoded by the load requested last, and their total.
     Loading {
         done: u64,
         total: u64,
     },
-    /// Training images whose features are computed, of so many, while a run waits for them before its first step.
+    /// Training images whose features are computed, which a run awaits before its first step.
     Features {
         done: u32,
         total: u32,
     },
-    /// Bytes `start..end` of one of the load's files, the first being 0, answered by [`Request::Piece`].
+    /// Request for bytes `start..end` of one of the load's files (from 0), for [`Request::Piece`].
     Wanted {
         load: u32,
         file: u32,
         start: u64,
         end: u64,
     },
-    /// Digits could not be loaded, and those before stay. A load that is not `over` goes on without a part.
+    /// Digits could not be loaded; earlier ones stay. Unless `over`, only a part is missing.
     NotLoaded {
         load: u32,
         over: bool,
         sentence: String,
     },
-    /// Another run is the current one: a new one at step 0, or a continued one.
+    /// The current run changed: a new one at step 0, or a continued one.
     Started(RunInfo),
-    /// The current run's ledger as JSON, sent when the run starts: what was released before, and all that the price of a step depends on. A run
-    /// without a guarantee has none.
+    /// The current run's ledger as JSON, sent when the run starts: earlier releases, and all that
+    /// the price of a step depends on. A run without a guarantee has none.
     LedgerOpened {
         run: u32,
         ledger: String,
-        /// The run's step then, and what its steps from the next one on will release; the last of it for ever where the run has no end.
+        /// Its step then, and the releases of later steps; the last repeats if the run has no end.
         step: u64,
         planned: Vec<ledger::Event>,
     },
     /// The events of that ledger so far, sent before each [`Event::Report`].
     Released(Vec<ledger::Event>),
     Playing(bool),
-    /// Where the run stands, and the numbers that may be shown on the visitor's own screen and not be published.
+    /// The run's status, and the numbers for the visitor's own screen that must not be published.
     Report(Report, Teaching),
-    /// What an auditor has found so far; sent after some [`Event::Report`]s of a run with canaries.
+    /// Findings of an auditor so far; sent after some [`Event::Report`]s of a run with canaries.
     Audited(Box<Audited>),
-    /// What happened in one step.
+    /// A traced step.
     Snapshot {
         step: u64,
         snapshot: StepSnapshot,
     },
-    /// The digits of that step's lot, and what one of them adds; sent after [`Event::Snapshot`].
+    /// The digits of that step's lot, and the contribution of one; sent after [`Event::Snapshot`].
     Lot {
         step: u64,
         lot: LotView,
         person: Option<Box<Person>>,
     },
-    /// What another of them adds.
+    /// The contribution of another of them.
     Person {
         step: u64,
         person: Box<Person>,
     },
-    /// The way of one of them through the network.
+    /// One of them on its way through the network.
     Followed(Box<Followed>),
-    /// What the model says of a drawn digit, class by class.
+    /// Class probabilities of a drawn digit.
     Prediction(Vec<f32>),
     /// Which digits pay for privacy.
     Counted(Box<Counted>),
-    /// How the release for a convex head goes, and the training on it.
-    PaidOnce(News),
-    /// Where the search for the noise of phases stands; `None`: it was refused.
-    Cooled(Option<Box<Cooled>>),
-    /// How an attack goes; `None`: it was refused.
-    Inferred(Option<Inferred>),
-    /// The non-private baseline's test accuracy after so many of its steps.
+    /// Progress of the release for a convex head, and of training on it.
+    PaidOnce(FunctionalProgress),
+    /// Progress of the search for the noise of phases; `None` if it was refused or failed.
+    Annealed(Option<Box<AnnealProgress>>),
+    /// Progress of an attack; `None` if it was refused or failed.
+    Attacked(Option<AttackProgress>),
+    /// The non-private baseline's test accuracy after `step` of its steps.
     BaselineMeasured {
         step: u64,
         accuracy: f64,
@@ -277,85 +277,85 @@ pub enum Event {
     Ledger(String),
     Parameters(Vec<f32>),
     Pong,
-    /// A run that is kept, accounted for anew.
+    /// A stored run, accounted for anew.
     Kept(Box<KeptRun>),
     /// A sentence on why runs are kept only as long as the thread lives.
     Unkept(String),
-    /// All runs on the current run's digits; a sentence, where some cannot be read.
+    /// All runs on the current run's digits; a sentence if some cannot be read.
     Together(Result<Remembered, String>),
     /// A run file as JSON.
     RunFile(String),
     Requests(Vec<NetworkRequest>),
-    /// A sentence worth knowing; nothing failed.
+    /// A notice; nothing failed.
     Notice(String),
-    /// Something failed: what was asked for did not happen, and nothing else changed.
+    /// Something failed. A request that failed had no effect.
     Problem(Problem),
 }
 
 impl Event {
-    /// The message of a failure of the run that stands, or that was asked for; `field` names the setting at fault, where one is.
+    /// Returns the failure of the current or a pending run; `field`: the setting at fault, if any.
     #[must_use]
     pub fn problem(field: Option<&str>, error: &dyn std::fmt::Display) -> Self {
         Self::Problem(Problem { field: field.map(str::to_owned), sentence: error.to_string(), aside: false })
     }
 
-    /// The message of a failure of something else.
+    /// Returns the failure of anything else.
     #[must_use]
     pub fn aside(error: &dyn std::fmt::Display) -> Self {
         Self::Problem(Problem { field: None, sentence: error.to_string(), aside: true })
     }
 }
 
-/// Why the CPU computes where WebGPU was wanted.
+/// Why the CPU computes although WebGPU was wanted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fallback {
     /// A phrase.
     pub reason: String,
-    /// Whether there is WebGPU; else the browser's settings or another browser may help.
+    /// True if there is WebGPU; else the browser's settings or another browser may help.
     pub webgpu: bool,
 }
 
-/// The name, the note and the pin of a run in the list.
+/// Name, note and pin of a run in the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
     pub name: String,
-    /// What changed from the run before.
+    /// What changed from the previous run.
     pub note: String,
     pub pinned: bool,
 }
 
-/// A run that is kept.
+/// A stored run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptRun {
     pub key: String,
     pub pinned: bool,
-    /// Releases that its ε counts beyond its steps, because their parameters were not saved.
+    /// Releases counted in its ε beyond its steps, because their parameters were not saved.
     pub beyond: u64,
     pub card: RunCard,
 }
 
-/// An audit of the current run as it goes on.
+/// An audit of the current run so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Audited {
-    /// Steps that were seen.
+    /// Steps observed.
     pub steps: u64,
     pub evidence: Evidence,
 }
 
-/// The current run, when it starts.
+/// The current run, as it starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunInfo {
-    /// Counts runs since the page was loaded.
+    /// Counts runs since the thread started.
     pub run: u32,
     /// Its key in the run store.
     pub key: String,
     /// Key of the run that it continues.
     pub continues: Option<String>,
-    /// As of [`KeptRun`].
+    /// As in [`KeptRun`].
     pub beyond: u64,
     pub config: RunConfig,
-    /// The promise that it breaks.
-    pub broken: Option<Mutation>,
+    /// The promise that it breaks, if any.
+    pub broken: Option<InjectedBug>,
     pub engine: EngineInfo,
     /// Number of the model's parameters, P.
     pub parameters: u32,
@@ -366,19 +366,19 @@ pub struct RunInfo {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Problem {
-    /// The `RunConfig` field that is wrong, where one is (`noise.sigma`).
+    /// The `RunConfig` field at fault, if any (`noise.sigma`).
     pub field: Option<String>,
     /// One sentence: what, where, what to do.
     pub sentence: String,
-    /// Whether it has nothing to do with the run that stands, or with one that was asked for: what is wished of those stays wished.
+    /// True if it concerns neither the current nor a pending run; pending requests stay.
     pub aside: bool,
 }
 
-/// A request that was made over the network, or answered by the browser's own store.
+/// A network request, possibly answered from the browser's own store.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NetworkRequest {
     pub url: String,
-    /// Bytes of the answer as they came; 0 where the browser had it.
+    /// Bytes transferred; 0 if the browser had the answer.
     pub bytes: u64,
     /// Milliseconds since 1970.
     pub at: f64,

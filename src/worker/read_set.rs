@@ -1,4 +1,4 @@
-//! What a reader has read, as it travels between threads: what is said of the images, and beside it their bytes.
+//! Data from a reader, as it travels between threads: a description, and the bytes beside it.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::{Classes, Dataset, Digits, Picture, Source, TestSet};
 
-/// Images and labels to train on, images and labels to test with.
+/// Bytes of training images and labels, then of test images and labels.
 pub type SetBytes = [Arc<[u8]>; 4];
 
-/// What is said of digits, or of other images.
+/// The description of digits or other images.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadSet {
     name: String,
@@ -20,7 +20,7 @@ pub struct ReadSet {
 }
 
 impl ReadSet {
-    /// What is said of digits, and their bytes.
+    /// Returns the description of digits, and their bytes.
     #[must_use]
     pub fn of(digits: Digits) -> (Self, SetBytes) {
         let Digits { train, test, source, test_set } = digits;
@@ -29,7 +29,7 @@ impl ReadSet {
         (said, [Arc::clone(train.images.bytes()), train.labels, Arc::clone(test.images.bytes()), test.labels])
     }
 
-    /// The digits of these bytes. `None`: they are not what was said of them.
+    /// Returns the digits of these bytes; `None` if they do not match the description.
     #[must_use]
     pub fn with(self, [images, labels, test_images, test_labels]: SetBytes) -> Option<Digits> {
         let classes = Classes::named(&self.classes).ok()?;
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_arrives_as_it_was() {
+    fn read_sets_arrive_unchanged() {
         let named = Classes::named(&["cat", "dog", "hen"]).unwrap();
         for (classes, source, test_set) in [
             (named, Source::Visitor, TestSet::HeldOut),
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_not_what_was_said_are_no_digits() {
+    fn bytes_that_do_not_match_the_description_are_rejected() {
         let (said, bytes) = ReadSet::of(images(Classes::numbered(3).unwrap(), Source::Visitor, TestSet::HeldOut));
         let none: Arc<[u8]> = Arc::from([]);
         for place in 0..4 {

@@ -1,5 +1,5 @@
-//! The reader's thread in a browser: a worker of the training thread. It is started, and its program fetched, when a visitor has brought files, and ends when they are read.
-//! Frames of other pages have no place for files, so it is never started in a sandbox without an origin, where a worker of a worker's would need more than this.
+//! The reader's thread in a browser: a worker of the training thread, fetched when a visitor brings
+//! files, and ended when they are read. Embeds take no files, so no sandbox without origin runs it.
 
 use std::{cell::RefCell, convert::Infallible, rc::Rc, sync::Arc};
 
@@ -15,21 +15,21 @@ use super::{
     decoding,
     protocol::NetworkRequest,
     read_set::{ReadSet, SetBytes},
-    reading::{self, Heard, Order, Orders, Reader, ReaderError, Told},
+    reading::{self, Heard, Order, Orders, Reader, ReaderError, ReaderMessage},
     transfer::{bytes, packed, unpacked},
 };
 use crate::data::Digits;
 
-/// Milliseconds after which it is said that the program is not there yet.
+/// Milliseconds after which a missing program is reported.
 const LATE: u32 = 10_000;
 
-/// What readers have asked of the network.
-pub type Asked = Rc<RefCell<Vec<NetworkRequest>>>;
+/// Network requests of readers.
+pub type RequestLog = Rc<RefCell<Vec<NetworkRequest>>>;
 
-/// Orders that wait for the reader's program; `None` once it takes them itself.
+/// Orders that wait for the reader's program; `None` once it takes them directly.
 type Unsent = Rc<RefCell<Option<Vec<Order<Vec<u8>>>>>>;
 
-/// The thread, and the ears that it has. It ends with this.
+/// The thread and its event handlers. It ends when this is dropped.
 struct Thread {
     worker: Worker,
     unsent: Unsent,
@@ -55,11 +55,11 @@ impl Drop for Thread {
     }
 }
 
-/// Starts a reader, whose program the loader at `address` starts. What it asks of the network is added to `asked`.
+/// Starts a reader by the loader at `address`. Its network requests are added to `asked`.
 ///
 /// # Errors
-/// The browser starts no such thread.
-pub fn start(address: &str, asked: Asked) -> Result<Reader, ReaderError> {
+/// If the browser starts no such thread.
+pub fn start(address: &str, asked: RequestLog) -> Result<Reader, ReaderError> {
     let options = WorkerOptions::new();
     options.set_name("hushgrad-reader");
     options.set_type(WorkerType::Module);
@@ -67,20 +67,20 @@ pub fn start(address: &str, asked: Asked) -> Result<Reader, ReaderError> {
         Worker::new_with_options(address, &options).map_err(|error| ReaderError::Absent { reason: reason(&error) })?;
     let (tell, heard) = unbounded();
     let unsent = Unsent::new(RefCell::new(Some(Vec::new())));
-    // Sending fails only once nobody listens any more.
+    // Sending fails only after the receiver was dropped.
     let (told, waiting, itself) = (tell.clone(), unsent.clone(), worker.clone());
     let said = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| match message(&event.data()) {
-        Some(Ok(Told::Ready(requests))) => {
+        Some(Ok(ReaderMessage::Ready(requests))) => {
             asked.borrow_mut().extend(requests);
             waiting.take().into_iter().flatten().for_each(|order| post(&itself, order));
         }
-        Some(Ok(other)) => drop(told.unbounded_send(Heard::Told(other))),
+        Some(Ok(other)) => drop(told.unbounded_send(Heard::Message(other))),
         Some(Err(error)) => drop(told.unbounded_send(Heard::Failed(error))),
         None => {}
     });
     let (told, waiting) = (tell.clone(), unsent.clone());
     let failed = Closure::<dyn FnMut(ErrorEvent)>::new(move |event: ErrorEvent| {
-        // Else it would be this thread's own failure, too, and the page would end it.
+        // Otherwise it would count as this thread's failure, and the page would end it.
         event.prevent_default();
         let reason = reason(&event);
         let error =
@@ -98,7 +98,7 @@ pub fn start(address: &str, asked: Asked) -> Result<Reader, ReaderError> {
     Ok(Reader { orders: Box::new(Thread { worker, unsent, _said: said, _failed: failed, _late: late }), heard })
 }
 
-/// What the browser says of a failure.
+/// Returns the browser's message of a failure.
 fn reason(error: &JsValue) -> String {
     let said = Reflect::get(error, &"message".into()).ok().and_then(|said| said.as_string());
     said.filter(|said| !said.is_empty()).unwrap_or_else(|| "the browser does not say why".to_owned())
@@ -113,14 +113,14 @@ fn post(worker: &Worker, order: Order<Vec<u8>>) {
         buffers.push(&piece.buffer());
         message.push(&piece);
     }
-    // Nothing in it is of a kind that cannot be sent.
+    // All its parts are of kinds that can be sent.
     drop(worker.post_message_with_transfer(&message, &buffers));
 }
 
-/// What a reader's message says. `None`: it is none.
-fn message(data: &JsValue) -> Option<Result<Told<Digits>, ReaderError>> {
+/// Decodes a reader's message; `None` if it is none.
+fn message(data: &JsValue) -> Option<Result<ReaderMessage<Digits>, ReaderError>> {
     let message: &Array = data.dyn_ref()?;
-    let told: Told<ReadSet> = unpacked(message)?;
+    let told: ReaderMessage<ReadSet> = unpacked(message)?;
     Some(told.try_map(|said| {
         let damaged = || ReaderError::Ended { reason: "its images did not arrive whole".to_owned() };
         said.with(set_bytes(message)?).ok_or_else(damaged)
@@ -130,12 +130,12 @@ fn message(data: &JsValue) -> Option<Result<Told<Digits>, ReaderError>> {
 fn set_bytes(message: &Array) -> Result<SetBytes, ReaderError> {
     let parts = [1, 2, 3, 4].map(|place| message.get(place).dyn_into::<Uint8Array>().unwrap_or_default());
     let all = parts.iter().map(|part| part.length() as usize).sum::<usize>();
-    // Where this has room, so have they.
+    // If this fits into memory, so do the copies below.
     let no_memory = |_| ReaderError::NoMemory { bytes: all as u64 };
     Vec::<u8>::new().try_reserve_exact(all).map_err(no_memory)?;
     Ok(parts.map(|part| {
         let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, part.length() as usize).collect();
-        // It has one owner yet.
+        // It has one owner so far.
         if let Some(bytes) = Arc::get_mut(&mut bytes) {
             part.copy_to(bytes);
         }
@@ -143,7 +143,7 @@ fn set_bytes(message: &Array) -> Result<SetBytes, ReaderError> {
     }))
 }
 
-/// The reader's side: it tells that it is ready, and reads one visitor's files.
+/// Runs the reader's side: reports that it is ready, and reads one visitor's files.
 pub fn serve() {
     let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
     let (give, orders) = unbounded();
@@ -151,19 +151,19 @@ pub fn serve() {
     scope.set_onmessage(Some(take.as_ref().unchecked_ref()));
     take.forget();
     let told = move |told| tell(&scope, told);
-    told(Told::Ready(own_requests()));
+    told(ReaderMessage::Ready(own_requests()));
     spawn_local(reading::read(orders, decoding::decode, told));
 }
 
 fn hear(data: &JsValue, give: &UnboundedSender<Order<Vec<u8>>>) {
     let Some(message) = data.dyn_ref::<Array>() else { return };
     if let Some(order) = unpacked::<Order<()>>(message) {
-        // Sending fails only after the last was told.
+        // Sending fails only after the last answer.
         drop(give.unbounded_send(order.with(bytes(message, 1))));
     }
 }
 
-fn tell(scope: &DedicatedWorkerGlobalScope, told: Told<Digits>) {
+fn tell(scope: &DedicatedWorkerGlobalScope, told: ReaderMessage<Digits>) {
     let mut parts = None;
     let Ok(told) = told.try_map(|digits| {
         let (said, bytes) = ReadSet::of(digits);
@@ -177,6 +177,6 @@ fn tell(scope: &DedicatedWorkerGlobalScope, told: Told<Digits>) {
         buffers.push(&part.buffer());
         message.push(&part);
     }
-    // Nothing in it is of a kind that cannot be sent.
+    // All its parts are of kinds that can be sent.
     drop(scope.post_message_with_transfer(&message, &buffers));
 }

@@ -1,5 +1,5 @@
-//! A visitor's files are read beside the training thread, by a program that is fetched when somebody brings files: what it is told, what it
-//! answers, and how it reads.
+//! The reader of a visitor's files, a program that is fetched when somebody brings files and runs
+//! beside the training thread: its orders, its answers, and how it reads.
 
 use futures::{
     StreamExt,
@@ -16,32 +16,32 @@ use crate::data::{
     visitor::{self, Assembled, VisitorError, size},
 };
 
-/// What the reader is told; `B` is a piece's bytes, which travel beside the message.
+/// An order to the reader; `B` is a piece's bytes, which travel beside the message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Order<B> {
     /// The first: names and sizes in bytes of the visitor's files.
     Read(Vec<(String, u64)>),
-    /// The bytes that [`Told::Wanted`] asked for; `None`: they cannot be read.
+    /// The bytes requested by [`ReaderMessage::Wanted`]; `None` if they cannot be read.
     Piece(Option<B>),
 }
 
-/// What the reader answers; `D` is what it has read, whose images travel beside the message.
+/// An answer of the reader; `D` is the data read, whose images travel beside the message.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Told<D> {
-    /// The first: it takes orders. What it asked of the network until then.
+pub enum ReaderMessage<D> {
+    /// The first: the reader takes orders. Contains its network requests so far.
     Ready(Vec<NetworkRequest>),
-    /// A piece of one of the files.
+    /// Requests a piece of one of the files.
     Wanted(Piece),
-    /// How many bytes have been read, or how many pictures are decoded, and how many there are.
+    /// Bytes read or pictures decoded, and their total.
     Progress { done: u64, total: u64 },
-    /// All that was in the files, and the last.
+    /// All the data of the files; the last answer.
     Read(D),
-    /// Why the files are refused, one sentence, and the last.
+    /// Why the files are refused, in one sentence; the last answer.
     Refused(String),
 }
 
 impl<B> Order<B> {
-    /// The order, and the bytes that travel beside it.
+    /// Separates the order from the bytes that travel beside it.
     #[must_use]
     pub fn parted(self) -> (Order<()>, Option<B>) {
         match self {
@@ -52,7 +52,7 @@ impl<B> Order<B> {
 }
 
 impl Order<()> {
-    /// The order with the bytes that came beside it.
+    /// Joins the order and the bytes that came beside it.
     #[must_use]
     pub fn with<B>(self, bytes: Option<B>) -> Order<B> {
         match self {
@@ -62,23 +62,23 @@ impl Order<()> {
     }
 }
 
-impl<D> Told<D> {
-    /// The same, with something else made of what was read.
+impl<D> ReaderMessage<D> {
+    /// Converts the data read by `make`.
     ///
     /// # Errors
-    /// Whatever stands in the way of making it.
-    pub fn try_map<E, F>(self, make: impl FnOnce(D) -> Result<E, F>) -> Result<Told<E>, F> {
+    /// Those of `make`.
+    pub fn try_map<E, F>(self, make: impl FnOnce(D) -> Result<E, F>) -> Result<ReaderMessage<E>, F> {
         Ok(match self {
-            Self::Ready(asked) => Told::Ready(asked),
-            Self::Wanted(piece) => Told::Wanted(piece),
-            Self::Progress { done, total } => Told::Progress { done, total },
-            Self::Read(read) => Told::Read(make(read)?),
-            Self::Refused(sentence) => Told::Refused(sentence),
+            Self::Ready(asked) => ReaderMessage::Ready(asked),
+            Self::Wanted(piece) => ReaderMessage::Wanted(piece),
+            Self::Progress { done, total } => ReaderMessage::Progress { done, total },
+            Self::Read(read) => ReaderMessage::Read(make(read)?),
+            Self::Refused(sentence) => ReaderMessage::Refused(sentence),
         })
     }
 }
 
-/// Why files could not be read, but for what is in them.
+/// Why files could not be read, other than for their contents.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReaderError {
     #[error(
@@ -91,24 +91,24 @@ pub enum ReaderError {
     NoMemory { bytes: u64 },
     #[error("other files were chosen, so the ones before were not read to their end")]
     Superseded,
-    /// What the reader says of the files.
+    /// The reader's refusal of the files.
     #[error("{0}")]
     Refused(String),
 }
 
-/// What is heard of a reader.
+/// News of a reader.
 #[derive(Debug)]
 pub enum Heard {
-    Told(Told<Digits>),
-    /// Its program is not there yet, and is still waited for.
+    Message(ReaderMessage<Digits>),
+    /// Its program has not arrived, and is still waited for.
     Late,
-    /// It reads no more.
+    /// It has ended.
     Failed(ReaderError),
 }
 
-/// The way to a reader. The reader ends with it.
+/// The channel to a reader, which ends when this is dropped.
 pub trait Orders {
-    /// Orders come one by one, each in answer to what was told; what cannot be sent is told by [`Heard::Failed`].
+    /// Sends an order, each in answer to a [`ReaderMessage`]; a failure is reported by [`Heard::Failed`].
     fn send(&self, order: Order<Vec<u8>>);
 }
 
@@ -120,38 +120,38 @@ pub struct Reader {
 
 impl Orders for UnboundedSender<Order<Vec<u8>>> {
     fn send(&self, order: Order<Vec<u8>>) {
-        // Sending fails only after the reader has told its last.
+        // Sending fails only after the reader's last answer.
         drop(self.unbounded_send(order));
     }
 }
 
-/// Reads files as they are ordered to be, and tells of it; a picture is decoded by `decode`. It ends when nobody orders any more.
+/// Reads files as ordered and reports to `tell`; `decode` decodes a picture. Ends with the orders.
 pub async fn read(
     mut orders: UnboundedReceiver<Order<Vec<u8>>>,
     decode: impl AsyncFn(&[u8]) -> Result<Raster, DecodeError>,
-    tell: impl Fn(Told<Digits>),
+    tell: impl Fn(ReaderMessage<Digits>),
 ) {
     match digits(&mut orders, decode, &tell).await {
-        Ok(Some(digits)) => tell(Told::Read(digits)),
+        Ok(Some(digits)) => tell(ReaderMessage::Read(digits)),
         Ok(None) => {}
-        Err(error) => tell(Told::Refused(error.to_string())),
+        Err(error) => tell(ReaderMessage::Refused(error.to_string())),
     }
 }
 
-/// `None`: nobody wants them any more.
+/// Returns `None` if the orders end.
 async fn digits(
     orders: &mut UnboundedReceiver<Order<Vec<u8>>>,
     decode: impl AsyncFn(&[u8]) -> Result<Raster, DecodeError>,
-    tell: &impl Fn(Told<Digits>),
+    tell: &impl Fn(ReaderMessage<Digits>),
 ) -> Result<Option<Digits>, VisitorError> {
     let Some(Order::Read(files)) = orders.next().await else { return Ok(None) };
     let mut incoming = Incoming::new(files)?;
     while let Some(piece) = incoming.next() {
-        tell(Told::Wanted(piece));
+        tell(ReaderMessage::Wanted(piece));
         let Some(Order::Piece(bytes)) = orders.next().await else { return Ok(None) };
         incoming.take(bytes.as_deref())?;
         let (done, total) = incoming.progress();
-        tell(Told::Progress { done, total });
+        tell(ReaderMessage::Progress { done, total });
     }
     match incoming.assembled()? {
         Assembled::Digits(digits) => Ok(Some(digits)),
@@ -164,7 +164,7 @@ async fn decoded(
     mut pictures: Undecoded,
     orders: &mut UnboundedReceiver<Order<Vec<u8>>>,
     decode: impl AsyncFn(&[u8]) -> Result<Raster, DecodeError>,
-    tell: &impl Fn(Told<Digits>),
+    tell: &impl Fn(ReaderMessage<Digits>),
 ) -> Result<Option<Digits>, VisitorError> {
     /// Pictures between two reports.
     const SEVERAL: u64 = 16;
@@ -176,7 +176,7 @@ async fn decoded(
         pictures.take(decoded)?;
         let (done, total) = pictures.progress();
         if done.is_multiple_of(SEVERAL) {
-            tell(Told::Progress { done, total });
+            tell(ReaderMessage::Progress { done, total });
         }
     }
     visitor::pictured(pictures).map(Some)
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_travel_beside_what_is_said_and_arrive_in_it() {
+    fn orders_and_their_bytes_arrive_unchanged() {
         let piece = |bytes: Option<Vec<u8>>| Order::Piece(bytes);
         for order in [Order::Read(vec![("a".to_owned(), 5)]), piece(None), piece(Some(vec![])), piece(Some(vec![1, 2]))]
         {
@@ -197,16 +197,19 @@ mod tests {
             let packed = postcard::to_allocvec(&said).unwrap();
             assert_eq!(postcard::from_bytes::<Order<()>>(&packed).unwrap().with(beside), order);
         }
-        let told: Told<u8> = Told::Wanted(Piece { file: 1, bytes: 5..9 });
+        let told: ReaderMessage<u8> = ReaderMessage::Wanted(Piece { file: 1, bytes: 5..9 });
         let packed = postcard::to_allocvec(&told).unwrap();
-        let arrived: Told<u8> = postcard::from_bytes(&packed).unwrap();
-        assert!(matches!(arrived, Told::Wanted(Piece { file: 1, bytes }) if bytes == (5..9)));
-        assert_eq!(Told::Read(1).try_map(|_: u8| Err::<u8, _>("why")).unwrap_err(), "why");
-        assert!(matches!(Told::Read(1).try_map(|read: u8| Ok::<_, ()>(u32::from(read))), Ok(Told::Read(1_u32))));
+        let arrived: ReaderMessage<u8> = postcard::from_bytes(&packed).unwrap();
+        assert!(matches!(arrived, ReaderMessage::Wanted(Piece { file: 1, bytes }) if bytes == (5..9)));
+        assert_eq!(ReaderMessage::Read(1).try_map(|_: u8| Err::<u8, _>("why")).unwrap_err(), "why");
+        assert!(matches!(
+            ReaderMessage::Read(1).try_map(|read: u8| Ok::<_, ()>(u32::from(read))),
+            Ok(ReaderMessage::Read(1_u32))
+        ));
     }
 
-    /// What is told of these orders, of which there are no more.
-    fn told(all: Vec<Order<Vec<u8>>>) -> Vec<Told<Digits>> {
+    /// Returns the answers to these orders, after which there are no more.
+    fn told(all: Vec<Order<Vec<u8>>>) -> Vec<ReaderMessage<Digits>> {
         let (orders, taken) = unbounded();
         all.into_iter().for_each(|order| orders.send(order));
         drop(orders);
@@ -223,16 +226,16 @@ mod tests {
         let read = || Order::Read(vec![("mine".to_owned(), 5_000)]);
         assert!(told(vec![]).is_empty());
         assert!(told(vec![Order::Piece(None)]).is_empty());
-        assert!(matches!(told(vec![read()])[..], [Told::Wanted(Piece { file: 0, .. })]));
+        assert!(matches!(told(vec![read()])[..], [ReaderMessage::Wanted(Piece { file: 0, .. })]));
         for (orders, says) in [
             (vec![Order::Read(vec![])], "no file was given"),
             (vec![read(), Order::Piece(None)], "“mine” cannot be read"),
             (vec![read(), Order::Piece(Some(vec![0; 7]))], "mine changed while it was read"),
         ] {
             let all = told(orders);
-            let [.., Told::Refused(sentence)] = &all[..] else { panic!("{all:?}") };
+            let [.., ReaderMessage::Refused(sentence)] = &all[..] else { panic!("{all:?}") };
             assert!(sentence.contains(says), "{sentence}");
-            assert_eq!(all.iter().filter(|told| matches!(told, Told::Refused(_))).count(), 1);
+            assert_eq!(all.iter().filter(|told| matches!(told, ReaderMessage::Refused(_))).count(), 1);
         }
     }
 }

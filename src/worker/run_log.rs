@@ -1,5 +1,5 @@
-//! The log of a run, as a browser keeps it: what the run released before, and of which kind each reserved release is. Releases are reserved before
-//! they happen ([`super::write_ahead`]).
+//! The log of a run as a browser stores it: earlier releases, and the kind of each reserved
+//! release. Releases are reserved before they happen ([`super::write_ahead`]).
 
 use serde::{Deserialize, Serialize};
 
@@ -16,27 +16,27 @@ use crate::{
     },
 };
 
-/// A run's releases: those before its books were opened, and the kind of those that are reserved since.
+/// A run's releases: those before its books were opened, and the kinds of those reserved since.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct RunLog {
-    /// What was released before; `None`: nothing can be claimed of the run.
+    /// Earlier releases; `None` if nothing can be claimed of the run.
     ledger: Option<Ledger>,
-    /// What the first reserved releases are, where the run has phases that end.
+    /// The first reserved releases, if the run has phases that end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     phases: Vec<(Release, u64)>,
-    /// What each reserved release is after those.
+    /// The kind of each reserved release after those.
     release: Option<Release>,
-    /// How many releases the plan has from the opening of the books on; `None`: it has no end, or is not known.
+    /// Planned releases from the opening of the books on; `None` if unlimited or unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     planned: Option<u64>,
-    /// Digest of the digits that the run trains on ([`Dataset::opening_digest`](crate::data::Dataset::opening_digest)): books of the same digits add up.
-    /// `None`: the digits are not known, or the run counts for none.
+    /// Digest of the training digits ([`opening_digest`](crate::data::Dataset::opening_digest));
+    /// books of the same digits add up. `None` if they are unknown, or the run counts for none.
     #[serde(default)]
     digits: Option<String>,
 }
 
-/// Why books cannot be believed.
+/// Why books are rejected.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RunLogError {
     #[error("its books cannot be read ({0}); it was changed by hand or damaged, and is not opened")]
@@ -54,7 +54,8 @@ pub enum RunLogError {
 }
 
 impl RunLog {
-    /// Opens books after `ledger`, for so many releases of each kind in turn; of the last one, for any number. `planned`: how many are planned in all.
+    /// Opens books after `ledger`, for so many releases of each kind in turn, and any number of the
+    /// last. `planned`: releases planned in all.
     #[must_use]
     pub fn open(
         ledger: Option<&Ledger>,
@@ -76,14 +77,14 @@ impl RunLog {
         self.digits.as_deref()
     }
 
-    /// The same, which count for no digits.
+    /// Returns the same books, counting for no digits.
     #[must_use]
     pub fn of_no_digits(self) -> Self {
         Self { digits: None, ..self }
     }
 
     /// # Errors
-    /// Text that this page has not written.
+    /// If the text was not written by this page.
     pub fn from_json(text: &str) -> Result<Self, RunLogError> {
         serde_json::from_slice(text.as_bytes()).map_err(|error| RunLogError::Unreadable(error.to_string()))
     }
@@ -94,18 +95,18 @@ impl RunLog {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// [`RunLog::with`] what the whole plan releases, where that is more than is reserved.
+    /// Returns [`RunLog::with`] the releases of the whole plan, or the reserved ones if more.
     ///
     /// # Errors
-    /// Books that cannot have been kept by this page.
+    /// If the books cannot have been kept by this page.
     pub fn with_planned(&self, reserved: u64) -> Result<Option<Ledger>, RunLogError> {
         self.with(reserved.max(self.planned.unwrap_or(0)))
     }
 
-    /// A ledger of all releases, `reserved` of them since the books were opened; `None`: nothing can be claimed.
+    /// Returns the ledger with `reserved` releases since the opening; `None` without a guarantee.
     ///
     /// # Errors
-    /// Books that cannot have been kept by this page.
+    /// If the books cannot have been kept by this page.
     pub fn with(&self, reserved: u64) -> Result<Option<Ledger>, RunLogError> {
         let Some(mut ledger) = self.ledger.clone() else { return Ok(None) };
         ledger.validate()?;
@@ -127,10 +128,10 @@ impl RunLog {
     }
 }
 
-/// Puts what `ledger` costs into a card, and returns how many releases it counts beyond the card's steps.
+/// Writes the cost of `ledger` into a card, and returns the releases beyond the card's steps.
 ///
 /// # Errors
-/// A ledger that holds less than the run did, or that cannot be accounted for.
+/// If the ledger has fewer releases than the run, or no price.
 pub fn account(card: &mut RunCard, ledger: Option<&Ledger>) -> Result<u64, RunLogError> {
     let report = &mut card.report;
     let Some(ledger) = ledger else {
@@ -148,11 +149,11 @@ pub fn account(card: &mut RunCard, ledger: Option<&Ledger>) -> Result<u64, RunLo
     Ok(lost)
 }
 
-/// Replaces the ledger of a run file by what the books say, which are written before a step, while the file is written after it. Returns how many
-/// releases the books count beyond the file's parameters.
+/// Replaces a run file's ledger by that of the books, which are written before a step (the file,
+/// after). Returns the releases that the books count beyond the file's parameters.
 ///
 /// # Errors
-/// Books that say less than the file.
+/// If the books count less than the file.
 pub fn settle(file: &mut RunFile, books: Option<Ledger>) -> Result<u64, RunLogError> {
     let before = match (&file.ledger, &books) {
         (Some(file), Some(books)) => {

@@ -1,5 +1,5 @@
-//! The run store keeps a record of each run under a key, and makes several changes whole or not at all. A browser keeps the records in its database;
-//! where it refuses, they are kept in memory as long as the thread lives.
+//! The run store: a record of each run under a key, changed atomically. A browser keeps the records
+//! in its database or, if it refuses, in memory while the thread lives.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -15,15 +15,15 @@ pub struct Entry {
     pub card: String,
 }
 
-/// All that is kept of a run.
+/// Everything stored of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     pub entry: Entry,
     /// A run file as JSON.
     pub file: String,
-    /// [`RunLog`] as JSON; `None`: the ledger in the run file counts all releases.
+    /// [`RunLog`] as JSON; `None` if the ledger in the run file counts all releases.
     pub books: Option<String>,
-    /// Releases that count as spent since the books were opened.
+    /// Releases counted as spent since the books were opened.
     pub reserved: u64,
 }
 
@@ -34,47 +34,47 @@ pub enum Change {
         key: String,
         record: Record,
     },
-    /// So many releases count as spent since the books were opened: at least so many, or `exact`ly, where the run stands still.
+    /// Releases counted as spent: at least `count`, or `exact`ly if the run stands still.
     Reserve {
         key: String,
         count: u64,
         exact: bool,
     },
-    /// The run as it stands.
+    /// Saves the run as it stands.
     Save {
         key: String,
         entry: Entry,
         file: String,
     },
-    /// Names or pins a run; nothing happens where there is no such run.
+    /// Names or pins a run, if it exists.
     Label {
         key: String,
         name: String,
         pinned: bool,
     },
-    /// Removes a run. With `reserved`: only if it is there with so many releases reserved, and so is what the caller has read. With `spent` its
-    /// books stay, because what was released stays released.
+    /// Removes a run; with `reserved`, only if it exists with so many releases reserved, as the
+    /// caller read it. With `spent`, its books stay, because its releases stay released.
     Remove {
         key: String,
         reserved: Option<u64>,
         spent: bool,
     },
-    /// A run's books no longer count for any digits; the books of a run that was removed are removed, too.
+    /// Stops counting a run's books for any digits; the books of a removed run are deleted.
     Forget {
         key: String,
     },
 }
 
-/// The books of a run, whether the run itself is still kept or was removed.
+/// The books of a run, which may have been removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spent {
     pub key: String,
-    /// As of [`Record`].
+    /// As in [`Record`].
     pub books: String,
     pub reserved: u64,
 }
 
-/// Why the store did not write or read something.
+/// Why the store did not write or read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     #[error("this browser does not let the page keep anything (in a private window, perhaps)")]
@@ -89,45 +89,44 @@ pub enum StoreError {
     Busy,
 }
 
-/// A store that has not answered a question on which something waits for so long is taken to refuse.
+/// A store that does not answer a blocking question for this long is taken to refuse.
 pub const PATIENCE: Duration = Duration::from_secs(5);
-/// The same where steps go on meanwhile. WebKit's database answers a thread only when the page's own thread is free, so a page that is busy
-/// for some seconds makes it silent.
+/// The same while steps continue. WebKit's database answers a thread only when the page's own
+/// thread is free, so a page that is busy for some seconds makes it silent.
 pub const PATIENCE_BESIDE: Duration = Duration::from_secs(30);
 
-/// A place for records.
 #[expect(async_fn_in_trait, reason = "one thread; no Send bound is wanted")]
 pub trait Store {
-    /// While this value lives no other tab gets the lock of the run.
+    /// While this value lives, no other tab gets the lock of the run.
     type Lock: 'static;
-    /// Keys of all that is kept, oldest first.
+    /// Returns the keys of all stored runs, oldest first.
     ///
     /// # Errors
-    /// Where nothing can be read.
+    /// If nothing can be read.
     async fn keys(&self) -> Result<Vec<String>, StoreError>;
     /// # Errors
-    /// Where nothing can be read.
+    /// If nothing can be read.
     async fn read(&self, key: &str) -> Result<Option<Record>, StoreError>;
-    /// All books.
+    /// Returns all books.
     ///
     /// # Errors
-    /// Where nothing can be read.
+    /// If nothing can be read.
     async fn spent(&self) -> Result<Vec<Spent>, StoreError>;
-    /// Makes all changes, in order, or none. Done means that it lasts: a computer that is switched off forgets nothing of it.
+    /// Makes all changes, in order, or none. When it returns, they survive a power failure.
     ///
     /// # Errors
     /// Then nothing was changed, and nothing will be.
     async fn write(&self, changes: Vec<Change>) -> Result<(), StoreError>;
     /// # Errors
-    /// [`StoreError::Busy`] where another tab holds it.
+    /// [`StoreError::Busy`] if another tab holds it.
     async fn lock(&self, key: &str) -> Result<Self::Lock, StoreError>;
 }
 
 impl Change {
-    /// The record after this change; `None`: there is none.
+    /// Returns the record after this change; `None` if there is none.
     ///
     /// # Errors
-    /// [`StoreError::Gone`] where the change needs a record that is not there, or that was changed in the meantime.
+    /// [`StoreError::Gone`] if the record is absent or was changed in the meantime.
     pub fn apply(self, record: Option<Record>) -> Result<Option<Record>, StoreError> {
         let there = |record: Option<Record>| record.ok_or(StoreError::Gone);
         Ok(match self {
@@ -152,7 +151,7 @@ impl Change {
         })
     }
 
-    /// The key of the run that is changed.
+    /// Returns the key of the changed run.
     #[must_use]
     pub fn key(&self) -> &str {
         match self {
@@ -167,26 +166,25 @@ impl Change {
 }
 
 impl Record {
-    /// The record of a removed run: its books alone.
+    /// Returns the record of a removed run: only its books.
     fn gone(self) -> Self {
         let entry = Entry { name: String::new(), note: String::new(), pinned: false, card: String::new() };
         Self { entry, file: String::new(), ..self }
     }
 
-    /// Whether the run itself is there, and not its books alone.
+    /// True if the run itself is there, not only its books.
     fn is_kept(&self) -> bool {
         !self.file.is_empty()
     }
 }
 
-/// The same books, counting for no digits.
+/// Returns the same books, counting for no digits.
 #[must_use]
 pub fn forgotten(books: &str) -> String {
     // Books that cannot be read name no digits.
     RunLog::from_json(books).map_or_else(|_| books.to_owned(), |books| books.of_no_digits().to_json())
 }
 
-/// Records in memory.
 #[derive(Debug, Default)]
 pub struct Memory {
     records: BTreeMap<String, Record>,
@@ -251,12 +249,12 @@ mod tests {
         memory.write(vec![Change::Reserve { key: key(), count: 2, exact: false }]).unwrap();
         assert_eq!(memory.read("a").unwrap().reserved, 4, "a late block takes nothing back");
         memory.write(vec![Change::Reserve { key: key(), count: 3, exact: true }]).unwrap();
-        // What was read before somebody wrote is not what would be moved.
+        // A record that changed after it was read is not moved.
         assert_eq!(memory.write(moved("a", 4, "b")), Err(StoreError::Gone));
         assert_eq!(memory.keys(), ["a"]);
         memory.write(moved("a", 3, "b")).unwrap();
         assert_eq!(memory.keys(), ["b"], "books move, and never fork");
-        // Who had it before, and who comes second, are told so.
+        // The previous owner, and a second mover, get an error.
         assert_eq!(memory.write(moved("a", 3, "c")), Err(StoreError::Gone));
         for late in [
             Change::Reserve { key: key(), count: 9, exact: false },

@@ -1,4 +1,4 @@
-//! What the page draws of one step, in few numbers: its four vectors' norms, magnitudes by rank, distribution functions, weight images.
+//! A step reduced for drawing: norms, magnitudes by rank, distribution functions, weight images.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,26 +17,26 @@ const POINTS: usize = 120;
 pub struct Tile {
     /// L2 norm.
     pub norm: f64,
-    /// Rank from 1 (log-spaced) and magnitude there; zeros left out. None of the denoised sum, beside which distributions are drawn.
+    /// Rank from 1 (log-spaced) and magnitude, without zeros; empty for the denoised sum.
     pub ranks: Vec<Point>,
-    /// Weights of the first layer that make pictures, as the model's layout says.
+    /// First-layer weights as pictures, in the model's layout.
     pub picture: Vec<f32>,
 }
 
-/// What ONE STEP shows.
+/// The data of the panel ONE STEP.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepSnapshot {
     /// Raw, encoded, noisy, denoised.
     pub tiles: [Tile; 4],
-    /// The envelope by rank, once for each example of a lot; none without one.
+    /// The envelope by rank, times the lot; empty without an envelope.
     pub envelope: Vec<Point>,
-    /// Magnitudes that the noise alone would have by rank; none without noise.
+    /// Magnitudes of the noise alone by rank; empty without noise.
     pub noise_ranks: Vec<Point>,
     /// Empirical distribution function of the noisy values: value, share at most that.
     pub empirical: Vec<Point>,
     /// The noise's distribution function at the same values.
     pub noise: Vec<Point>,
-    /// Where the two are furthest apart, among the drawn points: value, share of either.
+    /// Largest gap between the two among the drawn points: value, share of either.
     pub gap: Option<(f64, f64, f64)>,
     /// Magnitude at which the shared colour scale is full.
     pub full_colour: f64,
@@ -56,14 +56,14 @@ pub struct PictureLayout {
 }
 
 impl PictureLayout {
-    /// Pictures of a model's first layer.
+    /// Returns the layout of a model's first layer.
     #[must_use]
     pub fn of(model: Architecture) -> Self {
         match model {
-            // A few of its first layer's; where that makes no pictures of an image, the first weights as they come.
+            // Some of the first layer's; if they form no pictures, the first weights in order.
             Architecture::Built(_) => match model.planes() {
                 Some(planes) => {
-                    // Of colours, three pictures stand side by side.
+                    // The colours of an image are three pictures side by side.
                     let colours = usize::from(model.picture().channels);
                     let (most, columns) = if planes.side > 8 { (10, 5) } else { (16, 8) };
                     let columns = if colours > 1 { 6 } else { columns };
@@ -72,7 +72,7 @@ impl PictureLayout {
                 }
                 None => {
                     match model.features().filter(|map| model.layers().first().is_some_and(|l| l.fan_in == map.len())) {
-                        // The first output's weights of the maps of features.
+                        // The first output's weights on the maps of features.
                         Some(map) => {
                             let (maps, side) = map.shape();
                             let images = maps.min(81);
@@ -89,19 +89,19 @@ impl PictureLayout {
         }
     }
 
-    /// Images in a row of so many that are to stand nearly in a square; 1 of none.
+    /// Returns the columns of a nearly square grid of images; 1 for none.
     #[must_use]
     pub fn nearly_square(images: usize) -> usize {
         (1..=images).find(|columns| columns * columns >= images).unwrap_or(1)
     }
 
-    /// Width and height of the whole picture in pixels, one pixel between images.
+    /// Returns width and height of the whole picture in pixels, one pixel between images.
     #[must_use]
     pub const fn size(self) -> (usize, usize) {
         (self.columns * (self.side + 1) - 1, self.images.div_ceil(self.columns) * (self.side + 1) - 1)
     }
 
-    /// Where pixel (x, y) of the whole picture is in the flat weights; `None`: between images.
+    /// Returns the index of pixel (x, y) in the flat weights; `None` between images.
     #[must_use]
     pub const fn weight(self, x: usize, y: usize) -> Option<usize> {
         let (column, in_x) = (x / (self.side + 1), x % (self.side + 1));
@@ -115,8 +115,8 @@ impl PictureLayout {
 }
 
 impl StepSnapshot {
-    /// Reduces a trace of `task`; `noise` is the distribution in the units of the sum. `None` for an empty or mismatched
-    /// trace.
+    /// Reduces a trace of `task`; `noise` is the distribution in units of the sum. `None` for an
+    /// empty or mismatched trace.
     #[must_use]
     pub fn new(trace: &StepTrace, task: &Task, noise: Option<&dyn Noise>) -> Option<Self> {
         let p = trace.raw.len();
@@ -124,7 +124,7 @@ impl StepSnapshot {
             return None;
         }
         let layout = PictureLayout::of(task.model);
-        // The first stands for all: sorted, vectors of one distribution are nearly the same.
+        // The first stands for all: once sorted, vectors of one distribution are nearly equal.
         let envelope = task.envelope.as_ref().map_or_else(Vec::new, |envelope| by_rank(envelope.vector(0)));
         let lot = f64::from(task.expected_lot);
         let tile = |values: &[f32], ranks: Vec<Point>| Tile {
@@ -163,7 +163,8 @@ impl StepSnapshot {
             .zip(&noise)
             .map(|(&(x, share), &(_, expected))| (x, share, expected))
             .max_by(|a, b| (a.1 - a.2).abs().total_cmp(&(b.1 - b.2).abs()));
-        // Bright, but not for a handful of outliers: the 99th percentile of what is released.
+        // Colours are full at the 99th percentile of noisy and encoded magnitudes, to ignore
+        // outliers.
         let full_colour = f64::from(noisy_magnitudes[p / 100]).max(f64::from(encoded[p / 100])).max(f64::MIN_POSITIVE);
         Some(Self {
             tiles: [
@@ -183,13 +184,13 @@ impl StepSnapshot {
         })
     }
 
-    /// How the tiles' weights are cut into pictures.
+    /// Returns the layout of the tiles' pictures.
     #[must_use]
     pub fn layout(&self) -> PictureLayout {
         PictureLayout::of(self.model)
     }
 
-    /// Ranks and magnitudes that hold all rank–magnitude curves: (ranks, lowest, highest).
+    /// Returns the range of all rank–magnitude curves: (ranks, lowest, highest).
     #[must_use]
     pub fn rank_range(&self) -> (f64, f64, f64) {
         let beside = || self.envelope.iter().chain(&self.noise_ranks);
@@ -197,7 +198,7 @@ impl StepSnapshot {
         let high = curves().map(|p| p.1).fold(f64::MIN_POSITIVE, f64::max);
         let low = curves().map(|p| p.1).fold(high, f64::min);
         let ranks = curves().map(|p| p.0).fold(10.0, f64::max);
-        // Four decades show the shape; what is smaller is nothing beside the noise.
+        // Four decades show the shape; smaller values vanish beside the noise.
         (ranks, low.max(high * 1e-4).min(high / 10.0), high * 1.2)
     }
 }
@@ -206,7 +207,7 @@ fn norm(values: &[f32]) -> f64 {
     values.iter().map(|&v| f64::from(v).powi(2)).sum::<f64>().sqrt()
 }
 
-/// Magnitudes, largest first, from values in ascending order: the two ends are merged.
+/// Returns magnitudes, largest first, by merging the two ends of ascending values.
 fn merged_magnitudes(ascending: &[f32]) -> Vec<f32> {
     let (mut low, mut high) = (0, ascending.len());
     let mut merged = Vec::with_capacity(ascending.len());
@@ -223,7 +224,7 @@ fn merged_magnitudes(ascending: &[f32]) -> Vec<f32> {
     merged
 }
 
-/// Ranks from 0 to p − 1, dense where they are low.
+/// Returns ranks from 0 to p − 1, dense at low ranks.
 fn rank_grid(p: usize) -> Vec<usize> {
     let mut ranks: Vec<usize> = (0..POINTS)
         .map(|i| ((p as f64).powf(i as f64 / (POINTS - 1) as f64) - 1.0).round() as usize)
@@ -241,7 +242,7 @@ fn by_rank(descending: &[f32]) -> Vec<Point> {
         .collect()
 }
 
-/// Indices at even shares of p values, both ends included.
+/// Returns evenly spaced indices of p values, both ends included.
 fn quantile_grid(p: usize) -> impl Iterator<Item = usize> {
     let points = POINTS.min(p);
     (0..points).map(move |i| if points == 1 { 0 } else { i * (p - 1) / (points - 1) })
@@ -279,7 +280,7 @@ mod tests {
             assert!(tile.ranks.windows(2).all(|w| w[0].0 < w[1].0 && w[0].1 >= w[1].1));
             assert_eq!(tile.picture.len(), 7840);
         }
-        // Sorting by magnitude gives what merging the two ends gives.
+        // Sorting by magnitude agrees with merging the two ends.
         let mut sorted: Vec<f32> = trace.noisy.iter().map(|v| v.abs()).collect();
         sorted.sort_unstable_by(|a, b| b.total_cmp(a));
         assert_eq!(snapshot.tiles[2].ranks, by_rank(&sorted));
@@ -291,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn the_envelope_stands_once_for_each_example_of_a_lot() {
+    fn the_envelope_is_scaled_by_the_expected_lot() {
         let envelope = Envelope::draw(EnvelopeShape::Gaussian, 3, 7850, 1).unwrap();
         let first = f64::from(envelope.vector(0)[0]);
         let task = Task { envelope: Some(envelope.into()), expected_lot: 256.0, ..LINEAR };
@@ -304,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_traces_do_no_harm() {
+    fn empty_uneven_and_tiny_traces_are_handled() {
         assert_eq!(StepSnapshot::new(&StepTrace::default(), &LINEAR, None), None);
         let mut uneven = trace(100, 1.0);
         uneven.noisy.pop();

@@ -1,5 +1,5 @@
-//! The run store in the browser's own database. The database's name holds the site's path, so that two sites of one origin do not share it; what an
-//! older version kept under one name for all sites is moved once.
+//! The run store in the browser's database. Its name contains the site's path, so that sites of one
+//! origin do not share it; what an older version kept under one name is moved once.
 
 use std::{cell::RefCell, collections::BTreeMap};
 
@@ -10,25 +10,25 @@ use web_sys::{DomException, IdbDatabase, IdbFactory, IdbObjectStore, IdbOpenDbRe
 
 use super::run_store::{Change, Entry, Record, Spent, StoreError, forgotten};
 
-/// The database's name in older versions; today the site's path follows it.
+/// The database's name in older versions; now the site's path follows it.
 const NAME: &str = "hushgrad";
-/// Key → name, what changed, pinned, card.
+/// Key → name, note, pinned, card.
 const RUNS: &str = "runs";
 /// Key → run file.
 const FILES: &str = "files";
 /// Key → books.
 const BOOKS: &str = "books";
-/// Key → releases that count as spent since the books were opened.
+/// Key → releases counted as spent since the books were opened.
 const AHEAD: &str = "ahead";
 const STORES: [&str; 4] = [RUNS, FILES, BOOKS, AHEAD];
 
-/// The database, opened when it is first asked for.
+/// The database, opened at first use.
 #[derive(Default)]
 pub struct Database {
     open: RefCell<Option<IdbDatabase>>,
 }
 
-/// A Web Lock, held until this is dropped. `None`: the browser has no locks.
+/// A Web Lock, held until dropped. `None` if the browser has no locks.
 pub struct Lock(Option<Function>);
 
 impl Drop for Lock {
@@ -100,7 +100,7 @@ impl Database {
         self.judge(written.await)
     }
 
-    /// The name of a lock is the database's, and the run's key.
+    /// Takes the lock named by the database and the run's key.
     pub async fn lock(&self, key: &str) -> Result<Lock, StoreError> {
         let Some(locks) = locks() else { return Ok(Lock(None)) };
         let (granted, answer) = pair();
@@ -108,7 +108,7 @@ impl Database {
         let held = Closure::once_into_js(move |lock: JsValue| {
             let (release, end) = pair();
             let release = if lock.is_null() { JsValue::NULL } else { release.into() };
-            // Whoever asked may have gone: then nobody can release it but the end of the thread.
+            // If the caller has gone, only the end of the thread releases it.
             drop(granted.call1(&JsValue::NULL, &release));
             if release.is_null() { JsValue::UNDEFINED } else { end.into() }
         });
@@ -144,7 +144,7 @@ impl Database {
         Transaction::new(&database, mode)
     }
 
-    /// After a failure the database is opened anew: it may have been closed from outside.
+    /// Converts a fault. The database is then reopened, as it may have been closed from outside.
     fn judge<T>(&self, done: Result<T, Fault>) -> Result<T, StoreError> {
         done.map_err(|fault| {
             if let Fault::Told(error) = fault {
@@ -157,7 +157,7 @@ impl Database {
     }
 }
 
-/// What went wrong within a transaction: an error of the store's, or what the browser threw.
+/// What went wrong in a transaction: an error of the store, or what the browser threw.
 enum Fault {
     Told(StoreError),
     Thrown(JsValue),
@@ -169,7 +169,7 @@ impl From<JsValue> for Fault {
     }
 }
 
-/// A transaction over all stores; one that is dropped before its end changes nothing.
+/// A transaction over all stores; dropped before its end, it changes nothing.
 struct Transaction {
     inner: IdbTransaction,
     ended: bool,
@@ -179,7 +179,7 @@ impl Transaction {
     fn new(database: &IdbDatabase, mode: &str) -> Result<Self, Fault> {
         let stores: Array = STORES.iter().map(|store| JsValue::from_str(store)).collect();
         let options = Object::new();
-        // With strict durability a transaction completes only after it is on the disk.
+        // With strict durability, a transaction completes only after it is on disk.
         Reflect::set(&options, &"durability".into(), &"strict".into())?;
         let begin: Function = Reflect::get(database, &"transaction".into())?.dyn_into()?;
         let inner = begin.call3(database, &stores, &mode.into(), &options)?.unchecked_into();
@@ -210,7 +210,7 @@ impl Drop for Transaction {
         if !self.ended {
             self.inner.set_oncomplete(None);
             self.inner.set_onabort(None);
-            // Aborting fails only if the transaction has ended already.
+            // Aborting fails only if the transaction has already ended.
             drop(self.inner.abort());
         }
     }
@@ -309,7 +309,7 @@ fn value(entry: &Entry) -> Array {
     )
 }
 
-/// The database's name: the thread's program lies in the site's own folder.
+/// Returns the database's name; the thread's program lies in the site's own folder.
 fn name() -> String {
     let location = Reflect::get(&js_sys::global(), &"location".into()).unwrap_or_default();
     let path = Reflect::get(&location, &"pathname".into()).ok().and_then(|path| path.as_string()).unwrap_or_default();
@@ -318,7 +318,7 @@ fn name() -> String {
 }
 
 fn factory() -> Result<IdbFactory, JsValue> {
-    // Not there, or refused, in some private windows.
+    // Absent or refused in some private windows.
     Reflect::get(&js_sys::global(), &"indexedDB".into())?.dyn_into()
 }
 
@@ -328,14 +328,14 @@ async fn open_database(name: &str) -> Result<IdbDatabase, Fault> {
     let make = Closure::once_into_js(move || {
         if let Ok(database) = upgraded.result().map(JsCast::unchecked_into::<IdbDatabase>) {
             for store in STORES {
-                // A new database has no stores that could be in the way.
+                // A new database has no conflicting stores.
                 drop(database.create_object_store(store));
             }
         }
     });
     request.set_onupgradeneeded(Some(make.unchecked_ref()));
     let database: IdbDatabase = done(&request).await?.unchecked_into();
-    // Another tab that deletes or upgrades the database does not have to wait for this thread.
+    // Another tab can delete or upgrade the database without waiting for this thread.
     let closed = database.clone();
     let close = Closure::<dyn FnMut()>::new(move || closed.close());
     database.set_onversionchange(Some(close.as_ref().unchecked_ref()));
@@ -343,7 +343,7 @@ async fn open_database(name: &str) -> Result<IdbDatabase, Fault> {
     Ok(database)
 }
 
-/// Moves the runs that an older version kept into this database. Where that fails they stay where they are until the next visit.
+/// Moves an older version's runs into this database; if that fails, the next visit does.
 async fn move_older(to: &IdbDatabase) {
     let moved = async {
         let factory = factory()?;
@@ -388,16 +388,16 @@ async fn done(request: &IdbRequest) -> Result<JsValue, JsValue> {
     }
 }
 
-/// `navigator.locks`; `None` outside of a secure context.
+/// Returns `navigator.locks`; `None` outside a secure context.
 fn locks() -> Option<JsValue> {
     let navigator = Reflect::get(&js_sys::global(), &"navigator".into()).ok()?;
     Reflect::get(&navigator, &"locks".into()).ok().filter(JsValue::is_object)
 }
 
-/// A promise, and the function that resolves it.
+/// Returns a promise, and the function that resolves it.
 fn pair() -> (Function, Promise) {
     let mut keep = None;
     let promise = Promise::new(&mut |resolve, _| keep = Some(resolve));
-    // The constructor of Promise calls its closure at once.
+    // The Promise constructor calls its closure at once.
     (keep.unwrap_or_else(|| Function::new_no_args("")), promise)
 }

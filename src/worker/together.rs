@@ -1,4 +1,4 @@
-//! What all runs on the same digits cost together: whoever sees several of them may learn as much as they tell together.
+//! The joint cost of all runs on the same digits: whoever sees several may learn from them all.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,24 +9,24 @@ use crate::accounting::{
     sampling::NeighbouringRelation,
 };
 
-/// What is remembered of all runs on the digits of the run that stands.
+/// What is remembered of all runs on the current run's digits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Remembered {
-    /// Ledgers of what each has released, as JSON; `None`: the run had no guarantee, or its books cannot be read.
+    /// Ledgers of their releases, as JSON; `None`: no guarantee, or unreadable books.
     pub so_far: Vec<Option<String>>,
     /// The same at the end of their plans.
     pub planned: Vec<Option<String>>,
-    /// At which they are added up.
+    /// The δ at which they are composed.
     pub delta: f64,
 }
 
-/// A sentence on all of them; empty where there are no two.
+/// Returns a sentence on all of them; empty for fewer than two.
 pub(super) fn sentence(Remembered { so_far, planned, delta }: &Remembered) -> String {
     let count = so_far.len();
     if count < 2 {
         return String::new();
     }
-    // Where all planned steps ran, there is one sum.
+    // If all planned steps ran, there is only one sum.
     let ends = (planned != so_far).then(|| cost(planned, *delta));
     let so_far = cost(so_far, *delta);
     let Some(planned) = ends.filter(|planned| *planned != so_far) else {
@@ -37,16 +37,16 @@ pub(super) fn sentence(Remembered { so_far, planned, delta }: &Remembered) -> St
     )
 }
 
-/// Of runs with these ledgers, in words.
+/// Describes the cost of runs with these ledgers.
 fn cost(ledgers: &[Option<String>], delta: f64) -> String {
     let runs = ledgers.len();
     let known: Vec<Ledger> = ledgers.iter().flatten().filter_map(|json| Ledger::from_json(json).ok()).collect();
     let without = runs - known.len();
     match composition::total_per_example(&known.iter().collect::<Vec<_>>(), delta) {
         _ if without > 0 => format!("none, as {without} of them had no guarantee"),
-        Ok(Total { epsilon, delta: paid, neighbours }) => {
+        Ok(Total { epsilon, delta: paid, neighbours, .. }) => {
             let which = if neighbours == NeighbouringRelation::ReplaceOne { ", replace-one" } else { "" };
-            // A δ that is the one that was set is written as it was set.
+            // A δ equal to the one that was set is written as it was set.
             let paid = if paid == delta { format!("{delta:e}") } else { decimal::upper_power(paid, 2) };
             format!("ε ≤ {} at δ = {paid}{which}", decimal::upper(epsilon, 3))
         }

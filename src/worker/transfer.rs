@@ -1,21 +1,21 @@
-//! Messages between the training thread and those that it starts: what is said, by postcard, and arrays beside it, which are handed over and not copied.
+//! Messages between the training thread and its workers: postcard, and transferred arrays.
 
 use js_sys::{Array, Uint8Array};
 use serde::{Serialize, de::DeserializeOwned};
 use wasm_bindgen::JsCast;
 
-/// What is said, as bytes.
+/// Encodes a message.
 pub fn packed(what: &impl Serialize) -> Uint8Array {
-    // Only a type that postcard cannot write fails, and these are none; an empty message is nobody's.
+    // Never fails for the types sent; an empty message would be ignored.
     Uint8Array::from(&*postcard::to_allocvec(what).unwrap_or_default())
 }
 
-/// What is said in a message, which is its first element.
+/// Decodes a message from its first element.
 pub fn unpacked<T: DeserializeOwned>(message: &Array) -> Option<T> {
     postcard::from_bytes(&bytes(message, 0)?).ok()
 }
 
-/// The bytes at a place of a message.
+/// Returns the bytes at a place of a message.
 pub fn bytes(message: &Array, place: u32) -> Option<Vec<u8>> {
     Some(message.get(place).dyn_into::<Uint8Array>().ok()?.to_vec())
 }

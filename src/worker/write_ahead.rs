@@ -1,65 +1,65 @@
-//! How far ahead of a run its books are written. Releases are reserved in blocks before they happen, so that after a crash the books never say
-//! less than what happened. The size of a block follows the run's own speed.
+//! How far a run's books are written ahead. Releases are reserved in blocks before they happen, so
+//! that after a crash the books never count too few. The block size follows the run's speed.
 
 use std::time::Duration;
 
-/// The run uses a block up in about this time. After a crash, releases of up to about twice so much time may be counted that did not happen,
+/// Time to use up a block. After a crash, up to about twice this may be counted in excess,
 const BLOCK: Duration = Duration::from_millis(500);
-/// or one in so many of those that did.
+/// or one in this many of the releases that happened.
 const SHARE: u64 = 20;
-/// A run that waits for its store takes larger blocks: of up to this time.
+/// Largest block, in time, of a run that waits for its store.
 const LARGEST: Duration = Duration::from_secs(2);
-/// Releases of the first block, when the run's speed is not known yet.
+/// Releases of the first block, before the run's speed is known.
 const FIRST: u64 = 4;
-/// A block is at most so many times as large as the one before, because a speed that was measured over a short time may be wrong.
+/// Largest ratio of a block to the one before, as a speed measured over a short time may be wrong.
 const GROWTH: u64 = 8;
 
 /// How far a run's releases are written, counted since its books were opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteAhead {
-    /// Releases that are written as spent.
+    /// Releases written as spent.
     written: u64,
-    /// Up to where a block is being written now.
+    /// The end of the block being written.
     asked: Option<u64>,
     /// Releases of a block, and the time in which they are used up.
     block: u64,
     time: Duration,
-    /// Whether a step has waited for the block that is being written.
+    /// True if a step has waited for the block being written.
     waits: bool,
-    /// How long the run had run when a block was asked for last, and how many releases had happened by then.
+    /// Time that the run had run, and its releases, when a block was last requested.
     looked: Option<(Duration, u64)>,
 }
 
 impl WriteAhead {
-    /// Books in which `written` releases stand.
+    /// Creates the state of books with `written` releases.
     #[must_use]
     pub const fn new(written: u64) -> Self {
         Self { written, asked: None, block: FIRST, time: BLOCK, waits: false, looked: None }
     }
 
-    /// Releases that are written and have not happened, after `released` of them did.
+    /// Returns the releases that are written but did not happen, after `released` did.
     #[must_use]
     pub const fn left(&self, released: u64) -> u64 {
         self.written.saturating_sub(released)
     }
 
-    /// Whether a block is being written.
+    /// True if a block is being written.
     #[must_use]
     pub const fn is_asked(&self) -> bool {
         self.asked.is_some()
     }
 
-    /// Releases that are written as spent, whether they happened or not.
+    /// Returns the releases written as spent, whether they happened or not.
     #[must_use]
     pub const fn written(&self) -> u64 {
         self.written
     }
 
-    /// Up to where to write now, so that no step has to wait; `None` while a block is being written or none is due. `most`: releases that the
-    /// run will make in all; `ran`: time that went to its steps; waiting for a block, evaluations and other jobs are no part of it.
+    /// Returns the end of the next block, so that no step waits; `None` if none is due. `most`:
+    /// releases of the run in all; `ran`: time of its steps, without waits and other jobs.
     pub fn due(&mut self, released: u64, most: Option<u64>, ran: Duration) -> Option<u64> {
         self.waits |= self.asked.is_some() && self.looked.is_some() && self.left(released) == 0;
-        // The store may take as long as most of a block lasts: it is asked when a quarter of one is used.
+        // The store may take most of a block's time, so it is asked when a quarter is used.
         if self.asked.is_some()
             || self.left(released).saturating_mul(4) > self.block.saturating_mul(3).saturating_add(3)
         {
@@ -68,7 +68,7 @@ impl WriteAhead {
         if let Some((then, before)) = self.looked {
             let seconds = ran.saturating_sub(then).as_secs_f64().max(1e-3);
             let speed = released.saturating_sub(before) as f64 / seconds;
-            // The first blocks are small, and waited for whatever the store.
+            // The first blocks are small, and waited for with any store.
             if std::mem::take(&mut self.waits) && self.block as f64 >= speed * self.time.as_secs_f64() {
                 self.time = LARGEST.min(2 * self.time);
             }
@@ -84,19 +84,19 @@ impl WriteAhead {
         self.asked
     }
 
-    /// A block is written. The answer to a block that was asked for before the books were closed is ignored.
+    /// Records a written block. Answers to requests from before the books were closed are ignored.
     pub fn wrote(&mut self, upto: u64) {
         if self.asked.take_if(|asked| *asked == upto).is_some() {
             self.written = self.written.max(upto);
         }
     }
 
-    /// The block that was asked for could not be written.
+    /// Records that the requested block could not be written.
     pub const fn refused(&mut self) {
         (self.asked, self.looked) = (None, None);
     }
 
-    /// Exactly `released` releases are written: the run stands still.
+    /// Records that exactly `released` releases are written, as the run stands still.
     pub const fn close(&mut self, released: u64) {
         self.written = released;
         self.refused();
@@ -111,7 +111,7 @@ mod tests {
         Duration::from_millis(milliseconds)
     }
 
-    /// A hundred steps a second, and half a second to write a block: the run waits again and again, and its speed is still that of the time in which it ran.
+    /// A hundred steps a second, half a second to write: waits are no part of the run's speed.
     #[test]
     fn waiting_for_a_block_is_no_part_of_the_speed() {
         let (mut blocks, mut released, mut asked) = (WriteAhead::new(0), 0, None::<(u64, u64)>);
@@ -134,7 +134,7 @@ mod tests {
         assert!((160..=240).contains(&blocks.block), "{blocks:?}");
     }
 
-    /// What a kill leaves counted in excess is at most a second of steps and a tenth of those that were taken, at any speed.
+    /// A kill leaves at most a second of steps and a tenth of those taken in excess, at any speed.
     #[test]
     fn no_more_than_a_second_and_a_tenth_is_ahead() {
         for per_second in [1, 20, 300, 5_000] {
@@ -153,13 +153,13 @@ mod tests {
         }
     }
 
-    /// A thousand steps a second: no step ever waits.
+    /// A thousand steps a second: steps hardly ever wait.
     #[test]
     fn blocks_follow_the_speed_of_the_run() {
         let (mut blocks, mut released, mut asked) = (WriteAhead::new(0), 0, None::<(u64, u64)>);
         let (mut waited, mut writes) = (0, 0);
         for now in 0..20_000 {
-            // It takes 20 ms to write.
+            // Writing takes 20 ms.
             if let Some((upto, since)) = asked
                 && now >= since + 20
             {
@@ -179,7 +179,7 @@ mod tests {
         }
         assert!(waited < 200 && writes < 80, "{waited} {writes}");
         assert!(blocks.left(released) > 100, "{blocks:?}");
-        // Half a step a second: blocks shrink to a share of what was released.
+        // Half a step a second: blocks shrink to a share of the releases.
         let mut now = 20_000;
         for _ in 0..4000 {
             now += 2000;
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(blocks.due(3, Some(3), now), None);
         let asked = blocks.due(3, None, now).unwrap();
         blocks.close(2);
-        // What was asked for before is void.
+        // Earlier requests are void.
         blocks.wrote(asked);
         assert_eq!((blocks.written(), blocks.left(2)), (2, 0));
     }

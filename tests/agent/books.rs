@@ -1,4 +1,4 @@
-//! Books written ahead: whenever a thread dies, what is kept counts every step that was shown.
+//! Books are written ahead: whenever a thread dies, what is kept counts every step that was shown.
 
 use std::rc::Rc;
 
@@ -18,7 +18,7 @@ pub fn endless() -> RunConfig {
     RunConfig { steps: None, ..short() }
 }
 
-/// The last report of a run that may have made none.
+/// The last report, if there is any.
 fn last(events: &[Event]) -> Option<Report> {
     events.iter().rev().find_map(|e| if let Event::Report(r, _) = e { Some(r.clone()) } else { None })
 }
@@ -35,7 +35,7 @@ fn sentence(events: &[Event]) -> &str {
     Thread::problems(events).first().map_or("", |problem| &problem.sentence)
 }
 
-/// Plays so many turns, and hands over what was said.
+/// Plays for `count` turns, and returns the events.
 pub fn play(thread: &mut Thread, count: u32) -> Vec<Event> {
     thread.ask(Request::Play);
     thread.pool.run_until(turns(count));
@@ -46,14 +46,14 @@ fn record(thread: &Thread, key: &str) -> Record {
     thread.page.browser.kept.borrow().read(key).unwrap().clone()
 }
 
-/// Changes a record by hand.
+/// Edits a stored record.
 fn change(browser: &Browser, key: &str, edit: impl FnOnce(&mut Record)) {
     let mut record = browser.kept.borrow().read(key).unwrap().clone();
     edit(&mut record);
     browser.kept.borrow_mut().write(vec![Change::Begin { key: key.to_owned(), record }]).unwrap();
 }
 
-/// Another visit: what it is told of the runs that are kept, and digits for the next.
+/// A new visit: what it is told of kept runs, with digits for the next run.
 fn visit(browser: &Rc<Browser>) -> (Thread, Vec<Event>) {
     let mut thread = Thread::in_browser(browser.clone(), Vec::new());
     let events =
@@ -68,10 +68,10 @@ fn ledger(thread: &mut Thread) -> Ledger {
     Ledger::from_json(json).unwrap()
 }
 
-/// Brings a run to a moment, and hands over what was said.
+/// Brings a run to a moment, and returns the events.
 type Reach = fn(&mut Thread) -> Vec<Event>;
 
-/// The first five are soon there on any engine; for the last a run plays until it is saved, for seconds.
+/// The first five are soon reached on any engine; the last takes seconds, until the run is saved.
 pub const MOMENTS: [(&str, Reach); 7] = [
     ("before the first block", |thread| play(thread, 1)),
     ("within the first block", |thread| play(thread, 5)),
@@ -104,7 +104,8 @@ const fn counts(run: &KeptRun) -> u64 {
     run.card.report.step + run.beyond
 }
 
-/// A run comes to each moment, `fail` happens, and the thread ends: the next visit counts every step that was shown, also once the run goes on.
+/// Brings a run to each moment, lets `fail` happen, and ends the thread: the next visit counts
+/// every step that was shown, also once the run continues.
 pub fn no_step_is_forgotten<T>(
     moments: &[(&str, Reach)],
     begin: impl Fn() -> Option<(Thread, T)>,
@@ -141,11 +142,11 @@ pub fn no_step_is_forgotten<T>(
         assert_eq!(notice(&events).contains("after the last save"), info.beyond > 0, "{moment}: {events:?}");
         assert_eq!(ledger(&mut next).steps(), counted, "{moment}");
         lost_some += u32::from(info.beyond > 0);
-        // What goes on is counted on top.
+        // Further steps are counted on top.
         let on = last(&next.ask_and_settle(Request::StepOnce)).unwrap();
         assert!(epsilon(&on) > epsilon(&report), "{moment}");
         assert_eq!(ledger(&mut next).steps(), counted + 1, "{moment}");
-        // And it is not there twice.
+        // The run is not listed twice.
         let (_, events) = visit(&browser);
         let again = kept(&events).into_iter().find(|run| run.key == next.key).map(counts);
         assert_eq!((kept(&events).len(), again), (count, Some(counted + 1)), "{moment}: {events:?}");
@@ -158,13 +159,13 @@ fn begun() -> Option<(Thread, ())> {
 }
 
 #[test]
-fn a_thread_that_dies_forgets_no_step_that_it_showed() {
+fn a_dying_thread_forgets_no_shown_step() {
     no_step_is_forgotten(&MOMENTS, begun, |_, ()| Vec::new());
 }
 
-/// What it was writing is written, and the thread hears no more of it.
+/// What it was writing is written, but the thread is not told.
 #[test]
-fn a_tab_that_is_closed_while_it_writes_forgets_no_step_that_it_showed() {
+fn a_tab_closed_while_writing_forgets_no_shown_step() {
     no_step_is_forgotten(&MOMENTS, begun, |thread, ()| {
         thread.page.patient.set(true);
         *thread.page.browser.says.borrow_mut() = Says::WritesAndFallsSilent;
@@ -173,7 +174,7 @@ fn a_tab_that_is_closed_while_it_writes_forgets_no_step_that_it_showed() {
 }
 
 #[test]
-fn a_store_that_refuses_from_some_moment_on_forgets_no_step_that_was_shown() {
+fn a_store_that_starts_refusing_forgets_no_shown_step() {
     no_step_is_forgotten(&MOMENTS, begun, |thread, ()| {
         *thread.page.browser.says.borrow_mut() = Says::No(StoreError::Refused);
         let events = thread.ask_and_settle(Request::Play);
@@ -201,7 +202,7 @@ fn a_second_tab_takes_nothing_from_the_first_and_forgets_no_step_of_its_own() {
     });
 }
 
-/// It dies after the browser has written a block, before it hears of that: a block that nobody used is counted, too.
+/// It dies after the browser has written a block, before it is told: an unused block counts, too.
 #[test]
 fn a_thread_that_dies_with_its_first_block_counts_it() {
     let browser = Rc::<Browser>::default();
@@ -219,7 +220,7 @@ fn a_thread_that_dies_with_its_first_block_counts_it() {
 }
 
 #[test]
-fn a_run_that_stands_still_is_counted_exactly() {
+fn a_paused_run_is_counted_exactly() {
     let browser = Rc::<Browser>::default();
     let mut thread = Thread::with_run_in(browser.clone(), endless());
     play(&mut thread, 30);
@@ -229,7 +230,7 @@ fn a_run_that_stands_still_is_counted_exactly() {
     assert_eq!(record(&thread, &key).reserved, steps);
     let report = Thread::last_report(&thread.ask_and_settle(Request::StepOnce));
     assert_eq!((report.step, record(&thread, &key).reserved), (steps + 1, steps + 1));
-    // A run that another takes the place of is saved first.
+    // A run that is replaced is saved first.
     play(&mut thread, 10);
     let events = thread.ask_and_settle(Request::Reset);
     let file = RunFile::from_json("f", record(&thread, &key).file.as_bytes()).unwrap();
@@ -238,20 +239,20 @@ fn a_run_that_stands_still_is_counted_exactly() {
     let events = thread.ask_and_settle(Request::Continue { key });
     assert_eq!((started(&events).beyond, notice(&events)), (0, String::new()));
     assert_eq!(ledger(&mut thread).steps(), file.run.report.step);
-    // Where it stands and what it has cost is told at once, and not with what is measured next.
+    // Its step and cost are reported at once, not with the next measurement.
     let first = events.iter().find_map(|event| if let Event::Report(report, _) = event { Some(report) } else { None });
     let first = first.unwrap();
     assert_eq!((first.step, first.test_accuracy), (file.run.report.step, None));
     assert!(epsilon(first) >= epsilon(&file.run.report));
 
-    // No more is reserved than a plan holds.
+    // No more is reserved than planned.
     let mut planned = Thread::with_run(short());
     assert!(Thread::last_report(&planned.ask_and_settle(Request::Play)).complete);
     assert_eq!(record(&planned, &planned.key).reserved, 40);
 }
 
 #[test]
-fn where_nothing_can_be_kept_a_run_trains_and_the_page_hears_of_it() {
+fn without_storage_a_run_trains_and_the_page_is_told() {
     for (says, why) in [
         (Says::No(StoreError::Refused), "does not let the page keep anything"),
         (Says::No(StoreError::Full), "storage for the page is full"),
@@ -264,7 +265,7 @@ fn where_nothing_can_be_kept_a_run_trains_and_the_page_hears_of_it() {
         let [Event::Unkept(text)] = unkept[..] else { panic!("{events:?}") };
         assert!(text.contains(why) && text.contains("only as long as the page is open"), "{text}");
         assert_eq!(Thread::last_report(&events).step, 40);
-        // As long as the thread lives it is there.
+        // It exists as long as the thread lives.
         let key = thread.key.clone();
         thread.ask_and_settle(Request::Reset);
         let events = thread.ask_and_settle(Request::Continue { key: key.clone() });
@@ -272,7 +273,7 @@ fn where_nothing_can_be_kept_a_run_trains_and_the_page_hears_of_it() {
         assert_eq!(ledger(&mut thread).steps(), 40);
         let events = thread.ask_and_settle(Request::ExportRun { key: thread.key.clone() });
         assert!(matches!(&events[..], [Event::RunFile(_)]), "{events:?}");
-        // What moved is not there under its old key.
+        // A run that moved is gone under its old key.
         assert_ne!(sentence(&thread.ask_and_settle(Request::Continue { key })), "");
     }
 }
@@ -288,7 +289,7 @@ fn a_store_that_fails_in_mid_run_pauses_it_inside_what_is_written() {
         assert!(sentence(&events).contains("books could not be written"), "{events:?}");
         let shown = Thread::last_report(&events);
         assert!(record(&thread, &thread.key).reserved >= shown.step, "{events:?}");
-        // What is written is used up by single steps, and none goes past it.
+        // Single steps use up what is written, and none goes beyond.
         let written = record(&thread, &thread.key).reserved;
         let refused = (0..=written).find_map(|_| {
             let events = thread.ask_and_settle(Request::StepOnce);
@@ -304,9 +305,9 @@ fn a_store_that_fails_in_mid_run_pauses_it_inside_what_is_written() {
     }
 }
 
-/// Images were drawn, or features computed, while the store's answer waited: it is no late one.
+/// Images were drawn, or features computed, while the store's answer waited: it is not late.
 #[test]
-fn an_answer_that_a_busy_thread_did_not_hear_at_once_is_heard() {
+fn late_answers_to_a_busy_thread_are_heard() {
     let browser = Rc::<Browser>::default();
     let mut thread = Thread::with_run_in(browser.clone(), endless());
     thread.ask_and_settle(Request::StepOnce);
@@ -336,23 +337,23 @@ fn a_store_that_never_answers_gets_a_sentence() {
     {
         let events = thread.ask_and_settle(request.clone());
         assert!(sentence(&events).contains("has not answered for 5 seconds"), "{request:?}: {events:?}");
-        // What is wished of the run is void where the run that was asked for does not come, and then alone.
+        // Pending requests lapse only if the run that was asked for does not come.
         let of_run = matches!(request, Request::Continue { .. });
         assert!(Thread::problems(&events).iter().all(|problem| problem.aside != of_run), "{request:?}: {events:?}");
     }
-    // It is there again.
+    // The store answers again, and lists the run.
     *browser.says.borrow_mut() = Says::Yes;
     assert_eq!(kept(&visit(&browser).1).len(), 1);
 }
 
 #[test]
-fn two_tabs_do_not_go_on_with_one_run() {
+fn two_tabs_do_not_continue_one_run() {
     let browser = Rc::<Browser>::default();
     let mut first = Thread::with_run_in(browser.clone(), endless());
     first.ask_and_settle(Request::StepOnce);
     let key = first.key.clone();
     let ((mut one, events), (mut two, _)) = (visit(&browser), visit(&browser));
-    // It stands in the first tab.
+    // It is open in the first tab.
     assert_eq!(kept(&events).len(), 1);
     let events = one.ask_and_settle(Request::Continue { key: key.clone() });
     assert!(sentence(&events).contains("another tab has it in hand"), "{events:?}");
@@ -365,7 +366,7 @@ fn two_tabs_do_not_go_on_with_one_run() {
     let events = two.ask_and_settle(Request::Continue { key });
     assert!(sentence(&events).contains("not kept any more"), "{events:?}");
 
-    // Where the browser knows no locks, the books move away from under the first tab's run, whole.
+    // In a browser without locks, the books of the first tab's run move to the second, whole.
     let shown = last(&play(&mut one, 30)).unwrap();
     browser.locked.borrow_mut().clear();
     let events = two.ask_and_settle(Request::Continue { key: one.key.clone() });
@@ -383,7 +384,7 @@ fn two_tabs_do_not_go_on_with_one_run() {
 }
 
 #[test]
-fn what_is_kept_is_accounted_for_and_not_believed() {
+fn kept_records_are_recomputed_and_not_trusted() {
     let browser = Rc::<Browser>::default();
     let mut thread = Thread::with_run_in(browser.clone(), endless());
     play(&mut thread, 20);
@@ -398,7 +399,7 @@ fn what_is_kept_is_accounted_for_and_not_believed() {
     let (_, events) = visit(&browser);
     assert_eq!(epsilon(&kept(&events)[0].card.report), epsilon(&report));
 
-    // Books that hold less than the file, and books of a run without a guarantee.
+    // Books with less than the file, books of a run without a guarantee, and unreadable ones.
     let none = r#"{"ledger":null,"release":null}"#.to_owned();
     for (books, reserved) in [(whole.books.clone(), 1), (Some(none), whole.reserved), (Some("{".to_owned()), 0)] {
         change(&browser, &key, |record| *record = Record { books: books.clone(), reserved, ..whole.clone() });
@@ -411,7 +412,7 @@ fn what_is_kept_is_accounted_for_and_not_believed() {
         let events = thread.ask_and_settle(Request::ExportRun { key: key.clone() });
         assert!(sentence(&events).contains("changed by hand"), "{events:?}");
     }
-    // A record of an older version has its ledger in its file alone.
+    // In a record of an older version only the file has a ledger.
     change(&browser, &key, |record| *record = Record { books: None, reserved: 0, ..whole.clone() });
     let (mut thread, events) = visit(&browser);
     assert_eq!(epsilon(&kept(&events)[0].card.report), epsilon(&report));
@@ -420,7 +421,7 @@ fn what_is_kept_is_accounted_for_and_not_believed() {
 }
 
 #[test]
-fn runs_are_named_pinned_handed_out_deleted_and_brought_back() {
+fn runs_are_named_pinned_exported_deleted_and_restored() {
     let browser = Rc::<Browser>::default();
     let mut thread = Thread::with_run_in(browser.clone(), short());
     let label = |name: &str, pinned| Label { name: name.to_owned(), note: "a note".to_owned(), pinned };
@@ -450,7 +451,7 @@ fn runs_are_named_pinned_handed_out_deleted_and_brought_back() {
     assert_eq!((last(&events).unwrap().step, ledger(&mut next).steps()), (1, 1));
 }
 
-/// WebKit's database is silent while the page is busy: steps go on meanwhile, so it is waited for longer than where they stand.
+/// WebKit's database is silent while the page is busy: the thread waits longer while steps go on.
 #[test]
 fn a_store_is_waited_for_longer_while_steps_go_on() {
     let browser = Rc::<Browser>::default();
@@ -470,7 +471,7 @@ fn a_run_that_never_took_a_step_leaves_no_row() {
     thread.ask_and_settle(Request::Play);
     assert_eq!(browser.kept.borrow().keys().len(), 1);
     drop(thread);
-    // A thread that goes on does not leave it behind.
+    // A thread that continues does not leave it behind.
     *browser.says.borrow_mut() = Says::Yes;
     let mut thread = Thread::with_run_in(browser.clone(), endless());
     let before = browser.kept.borrow().keys().len();
@@ -481,7 +482,7 @@ fn a_run_that_never_took_a_step_leaves_no_row() {
     assert_eq!(browser.kept.borrow().keys().len(), before);
 }
 
-/// An embedded page keeps nothing, and says nothing of it.
+/// An embedded page keeps nothing, and shows no message about it.
 #[test]
 fn a_page_that_keeps_no_runs_writes_nothing() {
     let mut thread = Thread::new(Vec::new());
@@ -494,8 +495,8 @@ fn a_page_that_keeps_no_runs_writes_nothing() {
     assert_eq!(thread.page.browser.writes.get(), 0);
 }
 
-/// A write is a number in a transaction of its own, which takes a browser about a millisecond; blocks are of more steps than the first has, or
-/// of so few only where these take long.
+/// A write is a number in its own transaction, about a millisecond in a browser; blocks have more
+/// steps than the first, or as few only if steps take long.
 #[test]
 fn writing_ahead_is_rare() {
     let mut thread = Thread::with_run(RunConfig { steps: Some(3000), ..short() });
@@ -505,7 +506,7 @@ fn writing_ahead_is_rare() {
     assert!(writes <= 3000 / 16, "{writes}");
 }
 
-/// What was last said of all runs on the digits.
+/// The last report on all runs on the digits.
 fn together(events: &[Event]) -> String {
     let said = events.iter().rev().find_map(|e| if let Event::Together(said) = e { Some(said.clone()) } else { None });
     match said.unwrap_or_else(|| panic!("nothing was added up: {events:?}")) {
@@ -526,7 +527,7 @@ fn ledgers(events: &[Event]) -> [&[Option<String>]; 2] {
     said.unwrap_or_else(|| panic!("nothing was added up: {events:?}"))
 }
 
-/// The ε in it.
+/// The ε in `sentence`.
 fn total(sentence: &str) -> f64 {
     let number = sentence.split("ε ≤ ").nth(1).and_then(|rest| rest.split(' ').next());
     number.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{sentence}"))
@@ -545,15 +546,15 @@ fn runs_on_the_same_digits_add_up_also_those_that_are_deleted_until_they_are_for
     let first = kept(&visit(&browser).1)[0].key.clone();
     let (_, _, events) = step(&mut thread);
     let two = total(&together(&events));
-    // Of both by tight accounting: more than of one, and less than one costs twice by Rényi accounting.
+    // Of both by tight accounting: more than of one, and less than twice one by Rényi accounting.
     let tight = Ledger::from_json(ledgers(&events)[0][0].as_ref().unwrap()).unwrap();
     let tight = account(&tight, 1e-5).unwrap().tight.unwrap().value;
     assert!(two > tight && two < 2.0 * one && together(&events).contains("All 2 runs"), "{}", together(&events));
-    // A run that is deleted was seen all the same.
+    // A deleted run was seen all the same.
     thread.ask_and_settle(Request::Delete { key: first.clone() });
     let (_, _, events) = step(&mut thread);
     assert!(together(&events).contains("All 3 runs") && total(&together(&events)) > two, "{}", together(&events));
-    // Nor does it count twice once it is brought back, as it was, and it comes back once.
+    // Restored, it is as it was and does not count twice; it can be restored once.
     assert!(!kept(&visit(&browser).1).iter().any(|run| run.key == first));
     let events = thread.ask_and_settle(Request::Restore { key: first.clone() });
     assert!(kept(&events).iter().any(|run| run.key == first && run.card.report.step == 1), "{events:?}");
@@ -562,24 +563,24 @@ fn runs_on_the_same_digits_add_up_also_those_that_are_deleted_until_they_are_for
     let (mut again, _) = visit(&browser);
     let events = again.ask_and_settle(Request::Start { config: Box::new(endless()), broken: None });
     assert!(together(&events).contains("All 3 runs"), "{}", together(&events));
-    // A run that goes on counts what it adds.
+    // A continued run counts what it adds.
     let third = kept(&visit(&browser).1).last().unwrap().key.clone();
     let events = thread.ask_and_settle(Request::Continue { key: third });
     assert!(together(&events).contains("All 3 runs"), "{}", together(&events));
-    // Another visit knows of them, and other digits have had no runs.
+    // Another visit knows them, and other digits have had no runs.
     let (mut next, _) = visit(&browser);
     let events = next.ask_and_settle(Request::Start { config: Box::new(endless()), broken: None });
     assert!(together(&events).contains("All 3 runs"), "{}", together(&events));
     next.load(DataRequest::Synthetic { seed: 2, train: 600, test: 700 });
     assert_eq!(together(&next.ask_and_settle(Request::Start { config: Box::new(endless()), broken: None })), "");
-    // Forgotten runs stay in the list, and count no more.
+    // Forgotten runs stay listed, but no longer count.
     let listed = kept(&visit(&browser).1).len();
     let events = thread.ask_and_settle(Request::Forget);
     assert_eq!(together(&events), "");
     assert_eq!(kept(&visit(&browser).1).len(), listed);
     let (_, _, events) = step(&mut thread);
     assert_eq!(together(&events), "", "the run that stood then still counts, alone");
-    // A run that stands in another tab stays in its books, and counts here.
+    // A run open in another tab stays in its books, and counts here.
     let (mut beside, _) = visit(&browser);
     beside.ask_and_settle(Request::Start { config: Box::new(endless()), broken: None });
     beside.ask_and_settle(Request::StepOnce);
@@ -591,7 +592,7 @@ fn runs_on_the_same_digits_add_up_also_those_that_are_deleted_until_they_are_for
     assert!(together(&beside.ask_and_settle(Request::Reset)).contains("All 2 runs"));
     drop(beside);
     assert_eq!(ledgers(&thread.ask_and_settle(Request::Forget))[0].len(), 1, "its own");
-    // One that stops before the end of its plan costs its plan first.
+    // A run that stops early is first priced with its whole plan.
     thread.ask_and_settle(Request::Start { config: Box::new(short()), broken: None });
     thread.ask_and_settle(Request::StepOnce);
     let events = thread.ask_and_settle(Request::Reset);

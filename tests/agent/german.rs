@@ -1,4 +1,4 @@
-//! Whatever the training thread says in these tests, the page says in German, too.
+//! Whatever the training thread says in these tests, the page can say in German, too.
 
 use std::cell::Cell;
 
@@ -11,7 +11,7 @@ thread_local! {
     static SPEAKS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Words that no German sentence has.
+/// Words that occur in no German sentence.
 const ENGLISH: [&str; 10] = ["the", "of", "is", "are", "and", "with", "not", "because", "it", "to"];
 
 /// Looks a message's sentence up as the page does.

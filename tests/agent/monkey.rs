@@ -1,6 +1,6 @@
-//! A monkey at the training thread: any request at any time, threads that die, and a store that answers late.
+//! A monkey at the training thread: random requests, threads that die, a store that answers late.
 //!
-//! The page's own monkey (`monkey.spec.ts`) presses what there is to press; this one goes a hundred times as far.
+//! The page's monkey (`monkey.spec.ts`) presses its controls; this one makes 100 times the moves.
 
 use std::{collections::BTreeMap, rc::Rc};
 
@@ -16,20 +16,20 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{Browser, Says, Thread, turns};
 
-/// Requests; by hand any number (`HUSHGRAD_MONKEY`), and any other seed (`HUSHGRAD_MONKEY_SEED`).
+/// Number of requests. `HUSHGRAD_MONKEY` sets another, `HUSHGRAD_MONKEY_SEED` another seed.
 const MOVES: u64 = 4_000;
 
 fn asked(variable: &str, usual: u64) -> u64 {
     std::env::var(variable).map_or(usual, |value| value.parse().unwrap())
 }
 
-/// What the thread has said, held to what must be true of it.
+/// What the thread has said, checked for what must be true of it.
 #[derive(Default)]
 struct Watch {
-    /// The run that stands: its key, the steps that it showed last, and releases beyond them.
+    /// The current run: its key, the step that it showed last, and releases beyond that.
     run: Option<(String, u64, u64)>,
     epsilon: f64,
-    /// Releases of the run's ledger as the page has been told.
+    /// Releases in the run's ledger, as the page was told.
     released: Option<u64>,
     /// The most steps that each run has shown, with releases beyond them.
     shown: BTreeMap<String, u64>,
@@ -65,7 +65,7 @@ impl Watch {
                     self.shown.insert(key.clone(), *step + *beyond);
                     self.compared += 1;
                 }
-                // Each run that is kept counts all that it has shown.
+                // Each kept run counts all that it has shown.
                 Event::Kept(kept) => {
                     let counted = kept.card.report.step + kept.beyond;
                     let shown = self.shown.get(&kept.key).copied().unwrap_or(0);
@@ -133,10 +133,10 @@ fn request(rng: &mut ChaCha8Rng, keys: &[String], load: &mut u32) -> Request {
     }
 }
 
-/// Turns in which the thread answers, whatever it is at.
+/// Turns within which the thread answers, whatever it does.
 const PATIENCE: u32 = 100_000;
 
-/// What the thread says until it answers: a run without an end may play all the while.
+/// Events until the thread answers; an endless run may play meanwhile.
 fn until_it_answers(thread: &mut Thread, watch: &mut Watch) -> Vec<Event> {
     thread.ask(Request::Ping);
     let mut said = Vec::new();
@@ -152,7 +152,7 @@ fn until_it_answers(thread: &mut Thread, watch: &mut Watch) -> Vec<Event> {
     panic!("no answer in {PATIENCE} turns");
 }
 
-/// Another visit, after the thread of the one before is gone.
+/// A new visit, after the last thread is gone.
 fn visit(browser: &Rc<Browser>, watch: &mut Watch, load: &mut u32) -> Thread {
     watch.run = None;
     let mut thread = Thread::in_browser(browser.clone(), Vec::new());
@@ -163,7 +163,7 @@ fn visit(browser: &Rc<Browser>, watch: &mut Watch, load: &mut u32) -> Thread {
     thread
 }
 
-/// In a pause the ledger that is exported counts the steps that were shown, and those that were lost.
+/// Pauses, and checks that the exported ledger counts the shown steps and the lost ones.
 fn ledger_counts(thread: &mut Thread, watch: &mut Watch) -> u64 {
     thread.ask(Request::Pause);
     until_it_answers(thread, watch);
@@ -178,7 +178,7 @@ fn ledger_counts(thread: &mut Thread, watch: &mut Watch) -> u64 {
 }
 
 #[test]
-fn whatever_is_asked_in_whatever_order_the_books_count_each_step() {
+fn books_count_every_step_under_random_requests() {
     let (moves, seed) = (asked("HUSHGRAD_MONKEY", MOVES), asked("HUSHGRAD_MONKEY_SEED", 1));
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let browser = Rc::<Browser>::default();
@@ -202,6 +202,6 @@ fn whatever_is_asked_in_whatever_order_the_books_count_each_step() {
         }
     }
     println!("{moves} moves, {deaths} deaths, {} reports compared, {ledgers} ledgers", watch.compared);
-    // A monkey that found no run to look at has tested nothing.
+    // A monkey that found no run has tested nothing.
     assert!(watch.compared > moves / 4 && ledgers > moves / 100 && deaths > moves / 200);
 }

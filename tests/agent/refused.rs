@@ -1,4 +1,4 @@
-//! Runs of links that cannot be: each is refused with a sentence, before a step.
+//! Impossible runs from links: each is refused with a sentence, before a step.
 
 use hushgrad::{
     ui::link,
@@ -7,7 +7,7 @@ use hushgrad::{
 
 use super::Thread;
 
-/// Settings of a run of a hundred steps on 25,000 drawn digits, and what the sentence says of them.
+/// Settings of a run of a hundred steps on 25,000 synthetic digits, and part of the sentence.
 const REFUSED: [(&str, &str); 24] = [
     ("model=linear&lot=512&sigma=1&canaries=9000", "each has a parameter of the model to itself (7850)"),
     ("model=linear&lot=512&sigma=1&canaries=100&replay=1", "an auditor finds who knows it proves nothing"),
@@ -39,7 +39,7 @@ const REFUSED: [(&str, &str); 24] = [
 ];
 
 #[test]
-fn a_run_that_cannot_be_is_refused_with_a_sentence_before_a_step() {
+fn impossible_runs_are_refused_before_a_step() {
     let mut thread = Thread::new(Vec::new());
     thread.ask(Request::Open { backend: BackendChoice::Cpu, cores: None, keep: true, lots: true });
     thread.load(DataRequest::Synthetic { seed: 1, train: 25_000, test: 100 });

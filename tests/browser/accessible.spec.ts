@@ -3,8 +3,8 @@ import { expect, hook, open, share, test, value } from "./fixtures";
 
 const query = "?backend=cpu&dataset=synthetic";
 
-test("the set-up, opened wide, and its messages", async ({ page, site }) => {
-  // The lot is refused, which the error says.
+test("the opened set-up and its messages are accessible", async ({ page, site }) => {
+  // The lot size 0 is refused, and the error says so.
   await open(page, site, `${query}&encoder=envelope&noise=student-t&schedule=linear&steps=50&lot=0`);
   await expect(hook(page, "error")).toContainText("“0” is not");
   await share(page);
@@ -27,7 +27,7 @@ test("the set-up, opened wide, and its messages", async ({ page, site }) => {
   await accessible(page, "no noise");
 });
 
-test("menus, the list of requests, and help", async ({ page, site }) => {
+test("menus, the list of requests and the help are accessible", async ({ page, site }) => {
   await open(page, site, query);
   const requests = page.getByTestId("requests");
   await requests.locator("summary").click();
@@ -45,7 +45,7 @@ test("menus, the list of requests, and help", async ({ page, site }) => {
   await accessible(page, "help");
 });
 
-test("each tab of a phone", async ({ page, site }) => {
+test("each tab on a phone is accessible", async ({ page, site }) => {
   await page.setViewportSize({ width: 360, height: 740 });
   await open(page, site, query);
   await hook(page, "step-once").click();
@@ -56,7 +56,7 @@ test("each tab of a phone", async ({ page, site }) => {
   }
 });
 
-test("an embed, and the poster before it", async ({ page, site }) => {
+test("the embed and its poster are accessible", async ({ page, site }) => {
   await page.setViewportSize({ width: 640, height: 400 });
   await page.goto(`${site.url}embed.html${query}&preset=cpu&poster=1&controls=preset,dataset,sigma,noise,denoiser`);
   await expect(page.locator("#poster")).toBeVisible();

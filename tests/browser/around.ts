@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { serve, type Site } from "./server";
 
-// Pages of other origins around the embedded one.
+// Host pages of other origins around the embedded page.
 
-/** A folder for as long as it is used. */
+/** Calls `use` with a temporary folder, then removes it. */
 export async function within(use: (folder: string) => Promise<void>) {
   const folder = mkdtempSync(join(tmpdir(), "hushgrad-embed-"));
   try {
@@ -17,12 +17,12 @@ export async function within(use: (folder: string) => Promise<void>) {
 }
 
 interface How {
-  /** Headers of the host's answers. */
+  /** Headers of the host's responses. */
   headers?: Record<string, string>;
   context?: BrowserContextOptions;
 }
 
-/** Serves a folder from another origin than the playground's, and opens a page of it in a context of its own. */
+/** Serves `folder` from another origin and opens a page of it in a new browser context. */
 export async function hosted(browser: Browser, folder: string, path: string, use: (page: Page) => Promise<void>, how: How = {}) {
   const host = await serve(folder, "/docs/", how.headers);
   const context = await browser.newContext({ viewport: { width: 900, height: 1200 }, ...how.context });
@@ -36,14 +36,14 @@ export async function hosted(browser: Browser, folder: string, path: string, use
   }
 }
 
-/** The same of one page. */
+/** As `hosted`, for a single page of HTML. */
 export const around = (browser: Browser, html: string, use: (page: Page) => Promise<void>, how?: How) =>
   within(async (folder) => {
     writeFileSync(join(folder, "index.html"), html);
     await hosted(browser, folder, "", use, how);
   });
 
-/** The site as a host serves it that lets pages without an origin of their own load its files. */
+/** Serves the site with CORS, so that pages with an opaque origin can load its files. */
 export async function shared(use: (site: Site) => Promise<void>) {
   const site = await serve(resolve(process.env.HUSHGRAD_SITE ?? "../../dist"), undefined, { "access-control-allow-origin": "*" });
   try {
@@ -58,7 +58,7 @@ export const element = (site: Site, attributes: string, children = "") =>
 export const inside = (page: Page, n = 0) => page.frameLocator("iframe").nth(n);
 export const CPU = `preset="cpu" dataset="synthetic" backend="cpu"`;
 
-/** Waits for one event of the element. */
+/** Waits for the element's next event of this kind and returns its detail. */
 export const heard = (page: Page, kind: string) =>
   page.evaluate(
     (kind) => new Promise<Record<string, unknown>>((done) => {

@@ -1,11 +1,11 @@
-/** The attack on one's own run: canaries, lower bounds that climb under ε, and promises that are broken behind its back. */
+/** Attacks on the visitor's own run: canaries, lower bounds on ε, and broken guarantees. */
 import { expect, exported, hook, open, test, value } from "./fixtures";
 
 const RUN = "?backend=cpu&dataset=synthetic&model=linear&lot=512&sigma=1&steps=200";
 const number = (text: string | null) => Number((text ?? "").replace(/[^0-9.]/g, ""));
 const BOUNDS = ["steps", "rates", "curve", "gaussian", "guesses"];
 
-test("from the empty page to a refuted ε in four clicks, and no file is made of such a run", async ({ page, site }) => {
+test("four clicks from the empty page refute ε, and such a run cannot be exported", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic");
   const panel = page.getByTestId("attack");
   await panel.locator("summary").first().click();
@@ -16,44 +16,44 @@ test("from the empty page to a refuted ε in four clicks, and no file is made of
   await expect(page.getByTestId("attack-verdict")).toContainText("The lower bound has crossed ε");
   await expect(page.getByTestId("attack-verdict")).toContainText("the noise is as strong as the books say");
   await expect(page.locator(".gauge .crossed").first()).toBeVisible();
-  // What it claims is marked, wherever it stands.
+  // The false claim is marked wherever it is shown.
   await expect(page.locator(".readouts .epsilon")).toContainText("claimed, and not true");
   await expect(page).toHaveURL(/break=half-noise/);
   await hook(page, "play").click();
   await page.getByTestId("export").locator("summary").click();
   await page.getByTestId("export").getByText("Privacy ledger (JSON)").click();
   await expect(hook(page, "error")).toContainText("breaks a promise behind its books, so no file is made of it");
-  // Whole again, the same settings are a run like any other.
+  // Once the promise is kept again, the same settings give an ordinary run.
   await page.locator("#break").selectOption("nothing");
   await expect(page.locator("html")).not.toHaveAttribute("data-refuted", "");
   await exported(page, "Privacy ledger (JSON)");
 });
 
-test("of an honest run all five bounds stand below ε, and say what they assume", async ({ page, site }) => {
+test("all five lower bounds of an honest run stay below ε", async ({ page, site }) => {
   await open(page, site, `${RUN}&canaries=1000`);
   const verdict = page.getByTestId("attack-verdict");
   await expect(verdict).toContainText("Press Play");
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step"), { timeout: 60_000 }).toBe(200);
-  // What is known of the last step; then those that take longer, which come once it stands still.
+  // First the verdict on the last step; the slower bounds follow once the run is at rest.
   await expect(verdict).toContainText("After 200 steps");
   for (const name of BOUNDS) await expect(page.getByTestId(`gauge-${name}`)).not.toContainText("…", { timeout: 120_000 });
   await expect(verdict).toHaveText("After 200 steps no lower bound is above ε.");
   const claim = number(await page.getByTestId("gauge-claim").textContent());
   for (const name of BOUNDS) expect(number(await page.getByTestId(`gauge-${name}`).textContent()), name).toBeLessThanOrEqual(claim);
-  // 512 of 21,000 a step: some 2,400 canaries were drawn, so single steps tell most of it.
+  // 512 of 21,000 a step: about 2,400 canaries were drawn, so single steps give most of ε.
   expect(number(await page.getByTestId("gauge-steps").textContent())).toBeGreaterThan(0.6 * claim);
   await expect(page.getByTestId("with-canaries")).toHaveText("with canaries");
   const found = number(await page.getByTestId("attack-hundred").textContent());
   expect(found).toBeGreaterThan(0);
   expect(found).toBeLessThan(60);
-  // It goes on after a reload, and nobody knows the coins any more.
+  // The same button ends the attack and removes its gauge.
   await page.getByTestId("attack-begin").click();
   await expect(page).not.toHaveURL(/canaries/);
   await expect(page.getByTestId("gauge")).toHaveCount(0);
 });
 
-test("without noise nearly every canary that is in is found, and no number is claimed", async ({ page, site }) => {
+test("without noise the attack finds nearly every included canary", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic&model=linear&noise=none&lot=1024&steps=150&canaries=400");
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step"), { timeout: 60_000 }).toBe(150);
@@ -61,7 +61,7 @@ test("without noise nearly every canary that is in is found, and no number is cl
   await expect.poll(async () => number(await page.getByTestId("gauge-guesses").textContent())).toBeGreaterThan(1);
 });
 
-test("of a small town the model gives away who was in, and noise hides them; a drawing can be one of them", async ({ page, site }) => {
+test("membership inference succeeds on a small town without noise and fails with noise; a drawing can be a member", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic&attacks=1");
   const town = page.getByTestId("town");
   await expect(page.getByTestId("town-own")).toBeDisabled();
@@ -78,10 +78,10 @@ test("of a small town the model gives away who was in, and noise hides them; a d
   await page.getByTestId("town-begin").click();
   await expect(found).toContainText("The books say ε ≤ 3.", { timeout: 120_000 });
   expect(Number(((await found.textContent()) ?? "").match(/at least ([0-9.]+)/)?.[1] ?? 0)).toBeLessThan(1);
-  // Both curves stand, and the region that nothing may enter.
+  // Both curves and the forbidden region are drawn.
   await expect(town.locator("path.forbidden")).toHaveCount(1);
   await expect(town.locator("path.line-attack, path.line-accuracy")).toHaveCount(2);
-  // Stopped, it is as if it had not begun.
+  // A stopped attack leaves the previous result.
   await page.getByTestId("town-noise").selectOption("none");
   await page.getByTestId("town-begin").click();
   await page.getByTestId("town-begin").click();
@@ -89,7 +89,7 @@ test("of a small town the model gives away who was in, and noise hides them; a d
   await expect(found).toContainText("The books say");
 });
 
-test("the candidate game is played about what is set, below the most that is possible", async ({ page, site }) => {
+test("the candidate game runs on the current settings and stays below its upper bound", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic&model=linear&lot=512&sigma=1.1&steps=200&attacks=1");
   const share = async (name: string) => number(((await page.getByTestId(`game-${name}`).textContent()) ?? "").split("%")[0]);
   await expect(page.getByTestId("game-found")).toContainText("nobody is right more often than", { timeout: 60_000 });
@@ -102,7 +102,7 @@ test("the candidate game is played about what is set, below the most that is pos
   await expect(page.getByTestId("game-refused")).toHaveText("No noise is added, so the sums themselves are released.");
 });
 
-test("an image is read off its gradient, and goes under noise long before ε is small", async ({ page, site }) => {
+test("an image is reconstructed from its gradient, and noise hides it long before ε is small", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic&attacks=1");
   await page.getByTestId("digit-pad").getByRole("button", { name: "Draw an example 2" }).click();
   const found = page.getByTestId("gradient-found");

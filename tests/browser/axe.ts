@@ -2,10 +2,10 @@ import type { Page } from "@playwright/test";
 import axe from "axe-core";
 import { expect } from "./fixtures";
 
-/** The rules of WCAG alone: of a frame, headings and landmarks are the affair of the page around it. */
+/** Only the WCAG rules: headings and landmarks of a frame belong to its host page. */
 export const FRAME = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"];
 
-/** What axe-core finds wrong with the page as it stands, or with an element of it, by all of its rules or those of some tags: rule and elements. */
+/** Returns axe-core's violations in the page or `within` it, by all rules or those with `tags`. */
 export async function violations(page: Page, tags?: string[], within?: string): Promise<string[]> {
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axe.source);
   return page.evaluate(
@@ -17,7 +17,7 @@ export async function violations(page: Page, tags?: string[], within?: string): 
   );
 }
 
-/** Nothing to find, in dark and in light. */
+/** Asserts that axe-core finds no violation, in light and in dark. */
 export async function accessible(page: Page, what: string, tags?: string[], within?: string): Promise<void> {
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });

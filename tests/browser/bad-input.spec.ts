@@ -9,7 +9,7 @@ wrongMagic.writeUInt32BE(0x805, 0);
 const hugeCount = Buffer.from(images(20));
 hugeCount.writeUInt32BE(2_000_000_000, 4);
 
-/** What a visitor may drop by mistake, and a word that the sentence must have beside the file's name. */
+/** Files that a visitor may drop by mistake, and the pattern that the error must match. */
 const MISTAKES: { what: string; dropped: Dropped[]; says: RegExp }[] = [
   { what: "truncated images", dropped: [file("train-images-idx3-ubyte", images(20).subarray(0, 9000)), ...small().slice(1)], says: /train-images-idx3-ubyte/i },
   { what: "a wrong magic number", dropped: [file("train-images-idx3-ubyte", wrongMagic), ...small().slice(1)], says: /train-images-idx3-ubyte.*(magic|dimensions)/i },
@@ -19,7 +19,7 @@ const MISTAKES: { what: string; dropped: Dropped[]; says: RegExp }[] = [
   { what: "a text file", dropped: [file("notes.txt", Buffer.from("hello"))], says: /notes\.txt/i },
 ];
 
-test("files that are not what they say get a sentence each, and the run stays", async ({ page, site }) => {
+test("malformed files get an error each, and the run stays", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic");
   await hook(page, "step-once").click();
   await expect.poll(() => value(page, "step")).toBe(1);
@@ -35,7 +35,7 @@ test("files that are not what they say get a sentence each, and the run stays", 
   }
 });
 
-/** Files of zeros, made in the page of one megabyte that all of them share; `pick` picks them. */
+/** Makes files of zeros in the page, all from one shared megabyte; `pick` chooses them. */
 const zeros = (page: Page, megabytes: number[]) =>
   page.evaluateHandle((megabytes) => {
     const one = new Blob([new Uint8Array(1e6)]);
@@ -51,7 +51,7 @@ const pick = (page: Page, files: JSHandle<DataTransfer>) =>
     input.dispatchEvent(new Event("change"));
   }, files);
 
-test("files that are too many, too large or packed too well are refused at once, and the run stays", async ({ page, site }) => {
+test("files that are too many, too large or too highly compressed are refused at once, and the run stays", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic");
   await hook(page, "step-once").click();
   await expect.poll(() => value(page, "step")).toBe(1);
@@ -81,7 +81,7 @@ test("files that are too many, too large or packed too well are refused at once,
   await expect.poll(() => value(page, "step")).toBe(2);
 });
 
-test("own digits that are fewer than a lot get a lot that fits, and are what is trained on", async ({ page, site }) => {
+test("loading fewer digits than the lot reduces the lot, and training uses them", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic&lot=2000");
   await hook(page, "step-once").click();
   await expect.poll(() => value(page, "step")).toBe(1);
@@ -94,7 +94,7 @@ test("own digits that are fewer than a lot get a lot that fits, and are what is 
   await expect.poll(() => value(page, "step")).toBe(1);
 });
 
-test("noise as wide as it goes has a price within a second, and noise that is none is refused where it is typed", async ({ page, site }) => {
+test("the largest noise scale is priced within three seconds, and too small a one is refused with an error", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic&steps=1000&sigma=2");
   const projection = page.getByTestId("projection");
   await expect(projection).toContainText("ε ≤");
@@ -112,7 +112,7 @@ test("noise as wide as it goes has a price within a second, and noise that is no
   await expect(page.locator("[role=alert]:visible, .field-error:visible").filter({ hasText: "from 1e-6 to 10,000; “1e-300” is not" }).first()).toBeVisible();
 });
 
-test("numbers out of range are named, and the run stays", async ({ page, site }) => {
+test("numbers out of range get an error, and the run stays", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic");
   await hook(page, "step-once").click();
   await expect.poll(() => value(page, "step")).toBe(1);
@@ -130,7 +130,7 @@ test("numbers out of range are named, and the run stays", async ({ page, site })
       const before = await field.inputValue();
       await field.fill(text);
       await field.press("Enter");
-      // The sentence stands at the field or in the page's place for errors.
+      // The error appears at the field or in the page's error line.
       await expect(page.locator("[role=alert]:visible, .field-error:visible").filter({ hasText: /\S/ }).first()).toBeVisible();
       expect(await value(page, "step")).toBe(1);
       await field.fill(before);
@@ -139,14 +139,14 @@ test("numbers out of range are named, and the run stays", async ({ page, site })
   }
 });
 
-test("a shard that is missing on the server gets a sentence that names it", async ({ page, site, watched }) => {
+test("a shard missing on the server is named in a message", async ({ page, site, watched }) => {
   test.skip(process.env.HUSHGRAD_DATA !== "mnist", "the site carries no MNIST");
   const before = site.asked.length;
   await open(page, site, "?backend=cpu");
   const shard = site.asked.slice(before).findLast((path) => path.startsWith("data/") && !path.endsWith(".json"));
   expect(shard, "the page loads shards").toBeTruthy();
   site.missing.add(shard!);
-  // Chromium itself tells it on the console.
+  // Chromium itself reports the 404 on the console.
   watched.allowed.push(/404/);
   await page.goto(`${site.url}?backend=cpu`);
   await expect(page.locator("[data-testid=error], [data-testid=notice]").filter({ hasText: shard!.split("/").pop()! })).toBeVisible();
@@ -156,7 +156,7 @@ test("a shard that is missing on the server gets a sentence that names it", asyn
 
 const loading = (page: Page) => page.getByRole("progressbar", { name: "Loading digits" });
 
-/** Opens the page again and lets all arrive but the last shard; hands over what lets that one go. */
+/** Reopens the page with the last shard held back; returns the function that releases it. */
 async function withoutLastShard(page: Page, site: Site): Promise<() => void> {
   const before = site.asked.length;
   await open(page, site, "?backend=cpu");
@@ -170,7 +170,7 @@ async function withoutLastShard(page: Page, site: Site): Promise<() => void> {
   return release;
 }
 
-test("a file that is refused while shards are on their way changes nothing of their load", async ({ page, site }) => {
+test("a file refused while shards load does not affect their loading", async ({ page, site }) => {
   test.skip(process.env.HUSHGRAD_DATA !== "mnist", "the site carries no MNIST");
   const release = await withoutLastShard(page, site);
   await page.getByTestId("files").setInputFiles([file("notes.txt", Buffer.from("hello"))]);
@@ -184,7 +184,7 @@ test("a file that is refused while shards are on their way changes nothing of th
   await expect.poll(() => value(page, "step")).toBe(1);
 });
 
-test("other digits take the place of shards that are on their way, and nothing waits for those", async ({ page, site }) => {
+test("choosing other digits replaces shards still loading, and nothing waits for them", async ({ page, site }) => {
   test.skip(process.env.HUSHGRAD_DATA !== "mnist", "the site carries no MNIST");
   const release = await withoutLastShard(page, site);
   await hook(page, "dataset").selectOption("synthetic");

@@ -8,7 +8,7 @@ import { drop, images, small } from "./idx";
 
 const query = "?backend=cpu&dataset=synthetic";
 
-/** Plays until `steps` are done, pauses, and waits until the last of them has arrived. */
+/** Plays until `steps` are done, pauses, and waits for the last report. */
 async function train(page: Page, steps: number) {
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBeGreaterThanOrEqual(steps);
@@ -32,7 +32,7 @@ test("a graphics device that is lost in mid-run hands over to the CPU, and ε co
   await expect.poll(() => value(page, "step")).toBeGreaterThan(5);
   const epsilon = await value(page, "epsilon");
   const step = await value(page, "step");
-  // What wgpu tells of it.
+  // wgpu reports the loss on the console.
   watched.allowed.push(/device|GPU/i);
   await loseDevice(page);
   await expect(hook(page, "error")).toContainText(/device was lost.*goes on.*on the CPU.*ε counts every step/);
@@ -46,9 +46,9 @@ test("a graphics device that is lost while nothing plays hands over to the CPU",
   await openOnGpu(page, site);
   await hook(page, "step-once").click();
   await expect.poll(() => value(page, "step")).toBe(1);
-  // Until the run has been kept, which asks the device.
+  // Waits until the run is saved, which reads from the device.
   await rested(page);
-  // What wgpu tells of it.
+  // wgpu reports the loss on the console.
   watched.allowed.push(/device|GPU/i);
   await loseDevice(page);
   await hook(page, "reset").click();
@@ -59,7 +59,7 @@ test("a graphics device that is lost while nothing plays hands over to the CPU",
   await page.locator("details.badge summary").click();
   await expect(page.getByTestId("backend-reason")).toContainText("device was lost");
   await expect(page.getByTestId("backend-reason")).not.toContainText("Chrome");
-  // What is set from here on is what is trained.
+  // New settings apply to the next run.
   await hook(page, "noise-scale").fill("2");
   await hook(page, "noise-scale").press("Enter");
   await hook(page, "play").click();
@@ -97,7 +97,7 @@ test("degrees of freedom at or below 2 are refused, and the run stays", async ({
   await expect(hook(page, "error")).toBeEmpty();
 });
 
-test("dropped folders, huge files and broken archives get a sentence each; good files are taken", async ({ page, site }) => {
+test("dropped folders, huge files and broken archives get an error each; good files load", async ({ page, site }) => {
   const folder = mkdtempSync(join(tmpdir(), "hushgrad-dropped-"));
   const at = (name: string) => join(folder, name);
   mkdirSync(at("digits"));
@@ -107,7 +107,7 @@ test("dropped folders, huge files and broken archives get a sentence each; good 
   const [, trainLabels] = small();
   writeFileSync(at(trainLabels.name), trainLabels.buffer);
   writeFileSync(at("train-images-idx3-ubyte"), images(20).subarray(0, 9000));
-  // 100 MB of zeros in 100 KB.
+  // 100 MB of zeros, compressed to 100 KB.
   writeFileSync(at("bomb-images-idx3-ubyte.gz"), gzipSync(Buffer.concat([images(1).subarray(0, 16), Buffer.alloc(100_000_000)])));
 
   await open(page, site, query);
@@ -141,7 +141,7 @@ test("a training thread that fails is replaced, and its run is kept", async ({ p
   await open(page, site, query);
   await train(page, 3);
   await expect.poll(() => tight(page)).toBeGreaterThan(0);
-  // What stands there is of all steps, once the accountant has answered.
+  // Once the accountant has answered, the ε shown is that of all steps.
   await idle(page);
   const [step, epsilon] = [await value(page, "step"), (await hook(page, "epsilon").textContent())!.replace("≤ ", "")];
   watched.allowed.push(/out of luck/);
@@ -153,12 +153,12 @@ test("a training thread that fails is replaced, and its run is kept", async ({ p
   await expect(page.getByTestId("digits-in-use")).toContainText("to train on");
   await train(page, 2);
   await hook(page, "reset").click();
-  // Two runs with names of their own, and the heading.
+  // Two runs with distinct names, and the heading.
   await expect(page.getByTestId("runs").getByRole("row")).toHaveCount(3);
   await expect(page.getByTestId("runs").getByRole("textbox").first()).toHaveValue("Run 2");
 });
 
-test("a training thread that falls silent is replaced, and the visitor's files are read again", async ({ page, site }) => {
+test("an unresponsive training thread is replaced, and the visitor's files are read again", async ({ page, site }) => {
   await page.clock.install();
   await open(page, site, "?backend=cpu&dataset=synthetic");
   await page.getByTestId("files").setInputFiles(small());
@@ -170,7 +170,7 @@ test("a training thread that falls silent is replaced, and the visitor's files a
   await expect(page.getByTestId("digits-in-use")).toContainText("400 to train on");
   await expect(hook(page, "dataset")).toHaveValue("files");
   await train(page, 2);
-  // Who plays is told after ten seconds, and need not wait for the other fifty.
+  // During play the page reports it after 10 seconds, so that nobody must wait for 60.
   const quiet = page.getByTestId("quiet");
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBeGreaterThan(2);
@@ -184,7 +184,7 @@ test("a training thread that falls silent is replaced, and the visitor's files a
   await train(page, 2);
 });
 
-test("a program that cannot be loaded is named, and not asked for without end", async ({ page, site, watched }) => {
+test("a program that cannot be loaded gets an error that asks for a reload", async ({ page, site, watched }) => {
   watched.allowed.push(/worker|ERR_FAILED|Failed to fetch/);
   await page.route(/\/worker[^/]*_bg\.wasm$/, (route) => route.abort());
   await page.goto(site.url + query);
@@ -193,7 +193,7 @@ test("a program that cannot be loaded is named, and not asked for without end", 
   await expect(page.getByTestId("projection")).toBeEmpty();
   });
 
-test("an accountant that fails is named, and the next question hires another", async ({ page, site, watched }) => {
+test("an accountant that fails is reported, and the next query starts another", async ({ page, site, watched }) => {
   await open(page, site, query);
   await expect(page.getByTestId("projection")).toContainText("would cost");
   watched.allowed.push(/bankrupt/);
@@ -206,13 +206,13 @@ test("an accountant that fails is named, and the next question hires another", a
   await expect(page.getByTestId("projection")).toContainText("would cost");
 });
 
-test("the noise lab outlives its accountant, and goes on with the next", async ({ page, site, watched }) => {
+test("the noise lab survives its accountant's failure and continues with the next one", async ({ page, site, watched }) => {
   await open(page, site, `${query}&steps=50&lab=1`);
   const table = page.getByTestId("lab-table");
   await expect(table.locator("tbody tr")).toHaveCount(4);
   await expect(table).toHaveAttribute("aria-busy", "false");
   watched.allowed.push(/bankrupt/);
-  // It is asked while it thinks of something else, and fails before it answers.
+  // It is asked while busy, and fails before it answers.
   await distracted(page, "bankrupt");
   await page.getByRole("checkbox", { name: "Cauchy" }).check();
   await expect(table).toHaveAttribute("aria-busy", "true");
@@ -223,7 +223,7 @@ test("the noise lab outlives its accountant, and goes on with the next", async (
   await expect(table).toHaveAttribute("aria-busy", "false");
 });
 
-test("a tab that was asleep goes on as if nothing had been", async ({ page, site }) => {
+test("a frozen tab resumes training without an error", async ({ page, site }) => {
   await open(page, site, query);
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBeGreaterThan(2);
@@ -237,7 +237,7 @@ test("a tab that was asleep goes on as if nothing had been", async ({ page, site
   await hook(page, "pause").click();
 });
 
-test("an address of 100 KB is left aside in one sentence", async ({ page, site }) => {
+test("an address of 100 KB is ignored with an error", async ({ page, site }) => {
   await open(page, site, `${query}&sigma=${"1".repeat(100_000)}`);
   await expect(hook(page, "error")).toContainText(/The address is 100,0\d\d characters long/);
   await expect(hook(page, "noise-scale")).toHaveValue("1.4");
@@ -245,7 +245,7 @@ test("an address of 100 KB is left aside in one sentence", async ({ page, site }
   expect(page.url().length).toBeLessThan(200);
 });
 
-test("a run file that is too large or cannot be read gets a sentence about run files", async ({ page, site }) => {
+test("a run file that is too large or unreadable gets an error about run files", async ({ page, site }) => {
   const folder = mkdtempSync(join(tmpdir(), "hushgrad-import-"));
   const huge = openSync(join(folder, "huge.json"), "w");
   ftruncateSync(huge, 1_200_000_000);
@@ -253,7 +253,7 @@ test("a run file that is too large or cannot be read gets a sentence about run f
   await open(page, site, query);
   await page.getByTestId("import").setInputFiles(join(folder, "huge.json"));
   await expect(hook(page, "error")).toHaveText(/huge\.json has 1\.2 GB, and no run file is larger than 67\.1 MB/);
-  // As of a file that is moved just after it was picked.
+  // As for a file moved just after it was picked.
   await page.evaluate(() => {
     Blob.prototype.arrayBuffer = () => Promise.reject(new DOMException("gone", "NotFoundError"));
   });
@@ -262,7 +262,7 @@ test("a run file that is too large or cannot be read gets a sentence about run f
   rmSync(folder, { recursive: true });
 });
 
-test("run files of a later version, changed by hand, or none at all are refused", async ({ page, site }) => {
+test("run files that are newer, edited or malformed are refused", async ({ page, site }) => {
   await open(page, site, query);
   await train(page, 3);
   const [run] = await exported(page, "Run (JSON)");
@@ -294,7 +294,7 @@ test("run files of a later version, changed by hand, or none at all are refused"
   await expect(page.getByTestId("runs").getByRole("textbox").first()).toHaveValue("n".repeat(60));
 });
 
-test("a run file at step 0 whose model is trained, or of a run without guarantee, is not what it says", async ({ page, site }) => {
+test("a trained model at step 0 is refused, and a run without a guarantee stays without one", async ({ page, site }) => {
   await open(page, site, query);
   await train(page, 3);
   const step = await value(page, "step");

@@ -1,4 +1,4 @@
-/** Correlated noise: its number in links and fields, its price before and after Play, its formula, and a run that goes on. */
+/** Correlated noise: links and fields, price before and after Play, formula, continued runs. */
 import { account, expect, exported, hook, long, loseDevice, open, openOnGpu, projected, rows, test, value, written } from "./fixtures";
 
 const RUN = "&dataset=synthetic&lot=400&sigma=2&steps=100";
@@ -7,7 +7,7 @@ for (const [backend, label] of [
   ["cpu", "CPU"],
   ["gpu", "WebGPU"],
 ] as const) {
-  test(`noise over eight steps trains on ${label}, and a cycle costs one step`, long(backend === "gpu"), async ({ page, site }) => {
+  test(`noise correlated over eight steps trains on ${label}, and a cycle costs one step`, long(backend === "gpu"), async ({ page, site }) => {
     await open(page, site, `?backend=${backend}&bands=8${RUN}`);
     await expect(hook(page, "backend")).toHaveText(label);
     await page.locator("details.advanced summary").click();
@@ -34,7 +34,7 @@ for (const [backend, label] of [
   });
 }
 
-test("bands change what a run will cost before Play, stand in the link, and one band is none", async ({ page, site }) => {
+test("bands change the projected cost and the link, and one band changes neither", async ({ page, site }) => {
   await open(page, site, `?backend=cpu${RUN}`);
   await page.locator("details.advanced summary").click();
   const field = page.locator("#number-bands");
@@ -50,7 +50,7 @@ test("bands change what a run will cost before Play, stand in the link, and one 
   await field.blur();
   await expect(page).not.toHaveURL(/bands/);
   await expect(will).toHaveText(before);
-  // It is proven for Gaussian noise, clips and Poisson sampling: elsewhere there is no such number.
+  // Proven only for Gaussian noise, clipping and Poisson sampling; otherwise hidden.
   await page.locator("#sampling").selectOption("shuffled");
   await expect(field).toBeHidden();
   await page.locator("#sampling").selectOption("poisson");
@@ -59,7 +59,7 @@ test("bands change what a run will cost before Play, stand in the link, and one 
   await expect(field).toBeHidden();
 });
 
-test("a run that is continued begins a sequence of its own, and pays for both", async ({ page, site }) => {
+test("a continued run starts a new noise sequence and pays for both", async ({ page, site }) => {
   await open(page, site, `?backend=cpu&bands=4${RUN}`);
   for (const step of [1, 2]) {
     await hook(page, "step-once").click();
@@ -78,7 +78,7 @@ test("a run that is continued begins a sequence of its own, and pays for both", 
   expect(Math.abs((await value(page, "epsilon")) - account(await file.path()).improved.epsilon)).toBeLessThan(1e-9);
 });
 
-test("a graphics card that is lost takes the noise of the last steps with it: a new sequence, paid for", async ({ page, site }) => {
+test("losing the graphics card starts a new noise sequence, which is paid for", async ({ page, site }) => {
   await openOnGpu(page, site, "&bands=4&sigma=2&steps=100");
   await hook(page, "step-once").click();
   await expect.poll(() => value(page, "step")).toBe(1);
@@ -90,7 +90,7 @@ test("a graphics card that is lost takes the noise of the last steps with it: a 
   await expect.poll(() => value(page, "epsilon")).toBeGreaterThan(one);
   const [file] = await exported(page, "Privacy ledger (JSON)");
   expect(Math.abs((await value(page, "epsilon")) - account(await file.path()).improved.epsilon)).toBeLessThan(1e-9);
-  // What was written of it says no less.
+  // The saved run counts no less.
   const [step, spent] = [await value(page, "step"), await value(page, "epsilon")];
   await page.reload();
   await rows(page).getByRole("button", { name: /^Continue/ }).click();

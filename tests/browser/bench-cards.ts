@@ -3,8 +3,9 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { hostOver } from "./line";
 
-// What the page's cards say of time: `cargo xtask bench cards`. Each ready-made run is played on MNIST in the page, on the CPU; it says
-// the seconds from Play to its card's last step. Of a run that takes longer than this, the rest is as fast as what was seen.
+// Measures the times on the page's cards (`cargo xtask bench cards`): plays each preset on MNIST in
+// the page, on the CPU, and prints the seconds from Play to its last step. After LONGEST
+// milliseconds, the rest is extrapolated from the speed so far.
 const LONGEST = 40_000;
 
 const cards = readFileSync("../../www/presets.txt", "utf8").trim().split("\n").slice(1).map((line) => line.split(" "));

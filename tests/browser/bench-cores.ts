@@ -2,8 +2,9 @@ import { test } from "@playwright/test";
 import { resolve } from "node:path";
 import { hostOver } from "./line";
 
-// A step of the page's CPU engine on several cores: `cargo xtask bench cores`. Each line is a row of samples: milliseconds a step, over windows of a run that plays at full speed, with
-// the turns of the event loop between steps and without evaluations.
+// Times a step of the page's CPU engine on several cores (`cargo xtask bench cores`). Each line
+// holds samples in milliseconds per step, over windows of a run at full speed, including the turns
+// of the event loop between steps and excluding evaluations.
 
 const WINDOW = 45;
 const SECONDS = Number(process.env.HUSHGRAD_BENCH_SECONDS ?? 6);
@@ -39,7 +40,7 @@ test("cores", async ({ browser }) => {
               const [now, at] = [Number(step.dataset.value), performance.now()];
               if (!(now > 0)) return;
               begun ||= at;
-              // An evaluation has ended in this window.
+              // Discards a window in which an evaluation ended.
               if (changes.some(({ target }) => target === accuracy)) from = undefined;
               if (from && at - from[1] >= window) {
                 samples.push((at - from[1]) / (now - from[0]));

@@ -3,35 +3,35 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { hostOver, type Line } from "./line";
 
-// What a visitor waits for: `cargo xtask bench page`. Each line that is said is a row of its table.
+// Times what a visitor waits for (`cargo xtask bench page`). Each line is a row of its table.
 
 const FOLDER = resolve(process.env.HUSHGRAD_SITE ?? "../../dist");
 const RUNS = 5;
-/** Stands for what never came. */
+/** Marks an event that never happened. */
 const NEVER = 9999;
 const SLOW: Line = { megabitsPerSecond: 10, latency: 40 };
 
 interface Row {
   who: string;
   label: string;
-  /** What is measured, once by run. */
+  /** One measurement per run. */
   samples: number[];
   unit: string;
   goal?: number;
 }
 const say = (row: Row) => console.log(JSON.stringify(row));
 
-/** Milliseconds since the HTML had come, by what the page itself saw. */
+/** Milliseconds since the HTML arrived, as measured by the page itself. */
 interface Seen {
   /** The recorded step's pictures, its curve and the odds are drawn. */
   paint?: number;
-  /** Play was pressed as soon as that was so, and said that it had heard. */
+  /** Play, pressed at that moment, shows that it starts. */
   heard?: number;
-  /** The first step of that. */
+  /** The first step after that press. */
   step?: number;
 }
 
-/** Runs before all else in a page: notes in `seen` when what is drawn. */
+/** Runs first in a page: records in `seen` when each part appears. */
 function watch() {
   const seen: Seen = ((window as { seen?: Seen }).seen = {});
   const arrived = () => (performance.getEntriesByType("navigation")[0] as PerformanceNavigationTiming).responseEnd;
@@ -48,7 +48,7 @@ function watch() {
     ["stage-alone", "stage-sum", "stage-difference-before"].every((id) => painted(find(id) as HTMLCanvasElement));
   const look = () => {
     if (!whole()) return void requestAnimationFrame(look);
-    // Once the frame that shows it is done.
+    // After the frame that shows it.
     requestAnimationFrame(() =>
       setTimeout(() => {
         seen.paint = performance.now() - arrived();
@@ -66,7 +66,7 @@ function watch() {
   look();
 }
 
-/** A first visit: nothing is cached. */
+/** Times a first visit, with an empty cache. */
 async function first(browser: Browser, url: string): Promise<Required<Seen>> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
   try {
@@ -83,7 +83,7 @@ async function first(browser: Browser, url: string): Promise<Required<Seen>> {
   }
 }
 
-/** A run from Play to its end: seconds until it read each share of the test digits, and the tight ε in the end. */
+/** Plays a run to its end; returns the seconds to each accuracy, the best one and the tight ε. */
 async function reach(page: Page, url: string, query: string, goals: number[]) {
   await page.goto(`${url}?backend=cpu${query}`);
   await page.getByTestId("digits-in-use").getByText("to train on").waitFor();
@@ -102,7 +102,7 @@ async function reach(page: Page, url: string, query: string, goals: number[]) {
     Object.assign(window, { reached: () => ({ found, best }) });
     play.click();
   }, goals);
-  // To its planned end.
+  // Waits for the planned end.
   await page.waitForFunction(() => {
     const [step, planned] = document.querySelector("[data-testid=step]")!.textContent!.split(" / ");
     const epsilon = document.querySelector<HTMLElement>("[data-testid=epsilon]")!.dataset.tight;
@@ -114,7 +114,7 @@ async function reach(page: Page, url: string, query: string, goals: number[]) {
   return { seconds: goals.map((goal) => found[goal] ?? NEVER), best, tight };
 }
 
-/** How often one has to press from the page as it opens until the odds are in the window. */
+/** Returns how many clicks bring the odds into view, from the page as it opens. */
 async function clicks(browser: Browser, url: string, width: number, height: number): Promise<number> {
   const page = await browser.newPage({ viewport: { width, height } });
   await page.goto(`${url}?backend=cpu`);
@@ -141,7 +141,7 @@ test("the page", async ({ browser }) => {
     [SLOW, "at 10 Mbit/s and 40 ms, nothing cached", 1.5],
   ] as const) {
     const host = await hostOver(FOLDER, line);
-    // The host packs its files once.
+    // The first visit makes the host compress its files.
     await first(browser, host.url);
     const all: Required<Seen>[] = [];
     for (let run = 0; run < RUNS; run++) all.push(await first(browser, host.url));

@@ -1,7 +1,7 @@
 import { defineConfig } from "@playwright/test";
 import tests from "./playwright.config";
 
-/** Times, which no test is: `cargo xtask bench browser`, `page`, `cores` and `cards`. A project would bring tests of its own. */
+/** Benchmarks: `cargo xtask bench browser`, `page`, `cores` and `cards`. Projects add tests. */
 export default defineConfig({
   ...tests,
   projects: undefined,

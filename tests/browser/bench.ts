@@ -2,19 +2,19 @@ import { test, type Page } from "@playwright/test";
 import { resolve } from "node:path";
 import { serve } from "./server";
 
-/** What a page's `measure` is asked; the pages lie in `benches/browser` and `benches/peers`. */
+/** Argument of a page's `measure`; the pages are in `benches/browser` and `benches/peers`. */
 interface Case {
   who: "hushgrad" | "simd128" | "jax-js";
   backend: "cpu" | "gpu";
   model: "CnnTanh" | "Mlp";
-  /** Envelope, Student-t noise and KS; else flat clip and Gaussian noise. */
+  /** Envelope, Student-t noise and KS; otherwise flat clipping and Gaussian noise. */
   envelope?: boolean;
   lot: number;
-  /** To measure for, at least. */
+  /** Minimum duration of the measurement. */
   seconds: number;
 }
 
-/** Both, one after the other: what else the machine does is seen by both. The peer's CNN takes seconds for a small lot. */
+/** Alternates, so that other load affects both. The peer's CNN takes seconds for a small lot. */
 const BESIDE: Case[] = (["gpu", "cpu"] as const).flatMap((backend) =>
   ([["Mlp", 256], ["CnnTanh", 64]] as const).flatMap(([model, lot]) =>
     (["hushgrad", "jax-js"] as const).map((who): Case => ({ who, backend, model, lot, seconds: 1.5 })),
@@ -32,14 +32,14 @@ const own = (backend: Case["backend"], model: Case["model"], envelope: boolean, 
 const OWN: Case[] = (["cpu", "gpu"] as const).flatMap((backend) =>
   (["CnnTanh", "Mlp"] as const).flatMap((model) => [false, true].map((envelope) => own(backend, model, envelope, 256))),
 );
-/** As other browsers run it, too. */
+/** Adds each CPU case as browsers without relaxed SIMD run it. */
 const BOTH: Case[] = OWN.flatMap((one): Case[] => (one.backend === "cpu" ? [one, { ...one, who: "simd128" }] : [one]));
 const BY_LOT: Case[] = [
   ...[64, 1024, 4096, 16_384].flatMap((lot) => [false, true].map((envelope) => own("cpu", "CnnTanh", envelope, lot))),
   ...[64, 1024, 4096, 16_384].map((lot) => own("gpu", "CnnTanh", false, lot)),
 ];
 
-/** With these a page's clock ticks every 5 microseconds, and not every 100. */
+/** With these headers a page's clock ticks every 5 microseconds instead of every 100. */
 const ISOLATED = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
 
 test("steps", async ({ context, browser }) => {
@@ -57,8 +57,8 @@ test("steps", async ({ context, browser }) => {
     "jax-js": await opened("index.html"),
   };
   console.log(JSON.stringify({ browser: browser.version() }));
-  // One's own come first: after the peer's, a page that had rested took twice as long for the same.
-  // Once more, as above; a software adapter takes minutes for its own.
+  // Ours run first: after the peer's, an idle page took twice as long for the same. The CPU cases
+  // run again at the end; a software adapter would take minutes for the others.
   const again = [...BOTH, ...BY_LOT].filter((one) => one.backend === "cpu");
   for (const one of [...BOTH, ...BESIDE, ...BY_LOT, ...BESIDE, ...again]) {
     type Measuring = { measure(one: Case): Promise<object> };

@@ -4,7 +4,7 @@ import type { Site } from "./server";
 
 const query = "?backend=cpu&dataset=synthetic&lot=64";
 
-/** The largest step that a page has shown, as it goes on showing. */
+/** Tracks the largest step that the page shows. */
 async function watch(page: Page): Promise<{ step: number }> {
   const shown = { step: 0 };
   await page.exposeFunction("shown", (step: number) => void (shown.step = Math.max(shown.step, step)));
@@ -20,13 +20,13 @@ async function watch(page: Page): Promise<{ step: number }> {
 const play = (page: Page) => hook(page, "play").click();
 const beyond = (page: Page, step: number) => expect.poll(() => value(page, "step"), { intervals: [20] }).toBeGreaterThan(step);
 
-/** A run within a block of its books. */
+/** Plays past the first step, within a block of reserved releases. */
 async function begun(page: Page) {
   await play(page);
   await beyond(page, 0);
 }
 
-/** The same of a run that was continued. */
+/** The same for a continued run. */
 async function continued(page: Page) {
   await hook(page, "step-once").click();
   await beyond(page, 0);
@@ -37,7 +37,7 @@ async function continued(page: Page) {
   await beyond(page, 3);
 }
 
-/** What happens, each at a moment that is hard for it (`tests/agent/books.rs` has all); where the page lives on, it has been told of. */
+/** Failures at difficult moments (`tests/agent/books.rs` has all), which an open page reports. */
 const failures: Record<string, [(page: Page) => Promise<void>, (page: Page, context: BrowserContext, site: Site) => Promise<void>]> = {
   "the thread fails": [continued, async (page) => {
     await thread(page).evaluate(() => void setTimeout(() => { throw new Error("out of luck"); }));
@@ -63,7 +63,7 @@ const failures: Record<string, [(page: Page) => Promise<void>, (page: Page, cont
     await open(other, site, query);
     await hook(other, "step-once").click();
     await beyond(other, 0);
-    // What stands in the first tab is not taken from it.
+    // A run open in the first tab cannot be taken over.
     await rows(other).last().getByRole("button", { name: /^Continue/ }).click();
     await expect(hook(other, "error")).toContainText("another tab has it in hand");
     await other.close();
@@ -71,7 +71,7 @@ const failures: Record<string, [(page: Page) => Promise<void>, (page: Page, cont
 };
 
 for (const [failure, [reach, fail]] of Object.entries(failures))
-  test(`${failure}: the books count all that was shown`, long(!/device|duplicated/.test(failure)), async ({ page, context, site, watched }) => {
+  test(`${failure}: the books count every step shown`, long(!/device|duplicated/.test(failure)), async ({ page, context, site, watched }) => {
     watched.allowed.push(/out of luck|device|GPU/i);
     if (failure === "the device is lost") await openOnGpu(page, site);
     else await open(page, site, query);
@@ -88,7 +88,7 @@ for (const [failure, [reach, fail]] of Object.entries(failures))
     const books = await sum();
     expect(books, "what the books say").toBeGreaterThanOrEqual(shown.step);
 
-    // Nothing of it is forgotten by going on.
+    // Continuing the run loses nothing.
     await rows(next).last().getByRole("button", { name: /^Continue/ }).click();
     await expect.poll(() => value(next, "epsilon")).toBeGreaterThan(0);
     const before = await value(next, "step");
@@ -99,7 +99,7 @@ for (const [failure, [reach, fail]] of Object.entries(failures))
     await expect.poll(sum).toBe(books + 1);
   });
 
-test("what an older version kept under another name is taken over, and the old database goes", async ({ page, site }) => {
+test("an older version's database is migrated and deleted", async ({ page, site }) => {
   await open(page, site, query);
   await hook(page, "step-once").click();
   await beyond(page, 0);
@@ -133,7 +133,7 @@ test("what an older version kept under another name is taken over, and the old d
   expect(await value(page, "epsilon")).toBe(epsilon);
 });
 
-test("a database that never answers gets a sentence, and a run trains without it", async ({ page, site }) => {
+test("a database that never answers is reported, and a run trains without it", async ({ page, site }) => {
   await beforeThread(page, "IDBFactory.prototype.open = () => new EventTarget();\n");
   await open(page, site, query);
   await expect(hook(page, "error")).toContainText("cannot be listed, because this browser's storage has not answered for 5 seconds");

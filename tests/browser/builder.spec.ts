@@ -1,7 +1,7 @@
-/** A network of one's own: layers are typed, added, moved and removed, and the run is of them. */
+/** The network builder: layers are typed, added, moved and removed, and the run uses them. */
 import { expect, hook, open, test, value } from "./fixtures";
 
-test("layers are added, changed, moved and removed; what does not fit is said, and the run keeps what did", async ({ page, site }) => {
+test("layers are added, changed, moved and removed; invalid ones get an error, and the run keeps the last valid ones", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic&steps=30");
   await page.locator("#model").selectOption("built");
   const builder = page.getByTestId("builder");
@@ -14,7 +14,7 @@ test("layers are added, changed, moved and removed; what does not fit is said, a
   await builder.getByTestId("layer").nth(2).press("Alt+ArrowUp");
   await expect.poll(layers).toEqual(["conv 8 5x5/2 same", "groupnorm 4", "tanh", "maxpool 2", "dense 10"]);
   await expect(page).toHaveURL(/layers=conv%208%205x5%2F2%20same,%20groupnorm%204,%20tanh/);
-  // Seven filters are not four groups.
+  // Seven channels do not divide into four groups.
   const first = builder.getByTestId("layer").first();
   await first.fill("conv 7 5x5/2 same");
   await first.press("Enter");
@@ -28,7 +28,7 @@ test("layers are added, changed, moved and removed; what does not fit is said, a
   await expect.poll(() => value(page, "accuracy")).toBeGreaterThan(0.2);
 });
 
-test("a link brings layers, and one that does not fit is left aside with a sentence", async ({ page, site }) => {
+test("a link sets layers, and invalid layers in a link are ignored with an error", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic&layers=dense%2032,relu,dense%2010&steps=10");
   await expect(page.getByTestId("builder").getByTestId("layer")).toHaveCount(3);
   await open(page, site, "?backend=cpu&dataset=synthetic&layers=dense%201");

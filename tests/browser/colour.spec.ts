@@ -1,8 +1,8 @@
-/** Images that are no digits: models follow them, classes have names, and what is for digits alone is not shown. */
+/** Images other than digits: models adapt, classes have names, digit-only panels are hidden. */
 import { accessible } from "./axe";
 import { expect, hook, open, test, value } from "./fixtures";
 
-test("colour images train a model that was chosen for digits, which is fitted to them, and back again", async ({ page, site }) => {
+test("a model chosen for digits is adapted to colour images, trains, and is adapted back", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic&model=cnn-tanh&encoder=clip&noise=gaussian&sigma=0.6&lot=256&rate=2&steps=60");
   await expect(page.getByTestId("digit-pad")).toBeVisible();
   await page.locator("#dataset").selectOption("colour");
@@ -11,7 +11,7 @@ test("colour images train a model that was chosen for digits, which is fitted to
   await expect(builder.getByTestId("layer").first()).toHaveValue("conv 16 8x8/2 same");
   await expect(page).toHaveURL(/layers=input%203x32x32,%20conv%2016/);
   await expect(page.getByTestId("digit-pad")).toBeHidden();
-  // A layer that makes too few numbers for the classes is refused where it is typed.
+  // A last layer with too few outputs for the classes is refused at its field.
   const last = builder.getByTestId("layer").last();
   await last.fill("dense 9");
   await last.press("Enter");
@@ -23,7 +23,7 @@ test("colour images train a model that was chosen for digits, which is fitted to
   await expect(page).toHaveURL(/layers=input%203x32x32,%20dense%2010/);
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step"), { timeout: 120_000 }).toBe(60);
-  // Of ten classes; without noise about half.
+  // Chance is 0.1 with ten classes; without noise it is about 0.5.
   await expect.poll(() => value(page, "accuracy")).toBeGreaterThan(0.25);
   await page.getByTestId("who-pays").locator("summary").first().click();
   await expect(page.getByTestId("by-digit")).toContainText("triangle", { timeout: 60_000 });
@@ -42,7 +42,7 @@ test("one image is followed through the network, by hand and in slow motion", as
   await expect(follow).toContainText("Take a step, and the ringed image");
   await hook(page, "step-once").click();
   const says = page.getByTestId("follow-says");
-  // The end of the way is shown first: what the noise did.
+  // The last stage, the effect of the noise, is shown first.
   await expect(says).toContainText("the stage shows.");
   await expect(follow.locator(".follow-way li")).toHaveCount(6);
   const at = page.getByTestId("follow-at");
@@ -53,9 +53,9 @@ test("one image is followed through the network, by hand and in slow motion", as
   await expect(says).toContainText("Convolution: each kernel looks for one pattern");
   await expect(follow.locator(".follow-sheet.lit")).toHaveCount(2);
   await accessible(page, "an image on its way");
-  // Looking at it asked for less motion; where that is wished the button goes to the end at once.
+  // `accessible` set reduced motion, under which the button jumps to the end at once.
   await page.emulateMedia({ reducedMotion: "no-preference" });
-  // What is said, one sentence after the other: each stands for less than a second.
+  // Records the sentences, each of which stays for less than a second.
   await says.evaluate((element) => {
     const seen: string[] = ((window as unknown as { seen: string[] }).seen = []);
     new MutationObserver(() => void seen.push(element.textContent ?? "")).observe(element, { childList: true, characterData: true, subtree: true });
@@ -63,7 +63,7 @@ test("one image is followed through the network, by hand and in slow motion", as
   const seen = () => page.evaluate(() => (window as unknown as { seen: string[] }).seen.join(" | "));
   await page.getByTestId("follow-play").click();
   await expect.poll(seen, { timeout: 60_000 }).toMatch(/Pixels: 784[^]*Max-pooling[^]*And back[^]*the stage shows\./);
-  // Another image has another way.
+  // Another image takes another path.
   const ringed = page.locator("button[aria-pressed=true]").and(page.getByRole("button", { name: /, \d+ of the / }));
   const others = page.locator("button[aria-pressed=false]").and(page.getByRole("button", { name: /, \d+ of the / }));
   const way = () => follow.evaluate((element) => element.textContent + [...element.querySelectorAll("canvas")].map((canvas) => canvas.toDataURL()).join());
@@ -77,11 +77,11 @@ test("one image is followed through the network, by hand and in slow motion", as
     await expect.poll(way).not.toBe(before);
     await read();
   }
-  // Two may be as long as each other, to the digits that are shown.
+  // Two lengths may agree to the digits shown.
   expect(lengths.size).toBeGreaterThan(1);
 });
 
-test("a fixed network's features stand in front, and are there before the first step", async ({ page, site }) => {
+test("a fixed network's features are the first layer and are computed before the first step", async ({ page, site }) => {
   const asked: string[] = [];
   page.on("request", (request) => { if (request.url().includes("extractor.pretrained")) asked.push(request.url()); });
   await open(page, site, "?backend=cpu&dataset=colour&layers=dense%2010&encoder=clip&noise=gaussian&sigma=0.6&lot=256&rate=4&steps=80");
@@ -90,7 +90,7 @@ test("a fixed network's features stand in front, and are there before the first 
   await expect.poll(layers).toEqual(["scattering", "dense 10"]);
   await expect(page.getByTestId("builder-size")).toContainText("38,890 parameters");
   expect(asked).toEqual([]);
-  // One kind at a time; and nothing is in front of it.
+  // One kind of features at a time, always as the first layer.
   await page.getByTestId("builder-add").selectOption("extractor");
   await expect.poll(layers).toEqual(["extractor", "dense 10"]);
   await page.getByTestId("builder").getByTestId("layer").first().press("Alt+ArrowDown");
@@ -107,7 +107,7 @@ test("a fixed network's features stand in front, and are there before the first 
   expect(asked.length).toBeGreaterThan(0);
 });
 
-test("a network of features that does not arrive is said, and another model trains", async ({ page, site, watched }) => {
+test("a feature network that fails to load is reported, and another model trains", async ({ page, site, watched }) => {
   watched.allowed.push(/ERR_FAILED|Failed to fetch/);
   await page.route("**/extractor.pretrained*", (route) => route.abort());
   await open(page, site, "?backend=cpu&dataset=synthetic&layers=extractor,%20dense%2010&lot=64&steps=20");

@@ -1,12 +1,12 @@
 import type { Page } from "@playwright/test";
 
-/** A picture, as base64 of PNG, and what stands above it. */
+/** A PNG image in base64, and the caption above it. */
 export interface Frame {
   name: string;
   png: string;
 }
 
-/** Rows of frames, each `width` pixels wide under its name, as WebP of fewer than `largest` bytes. */
+/** Draws rows of captioned frames `width` pixels wide, as WebP of less than `largest` bytes. */
 export async function contactSheet(page: Page, rows: Frame[][], width: number, largest: number): Promise<Buffer> {
   await page.goto("about:blank");
   const base64 = await page.evaluate(

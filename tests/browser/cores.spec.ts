@@ -2,14 +2,14 @@ import { readFileSync } from "node:fs";
 import { expect, exported, helpers, hook, long, measured, noticed, open, test, value } from "./fixtures";
 import type { Page } from "@playwright/test";
 
-// A step on several cores is the step on one: helpers beside the training thread compute shares of it.
+// A step on several cores equals the step on one: helper threads compute shares of it.
 
 const RUN = "?backend=cpu&dataset=synthetic&model=cnn-tanh&lot=256&replay=7&rate=1";
 
-/** Waits for the helpers of so many cores: how many threads compute is said as steps run, and a short run would be over before. */
+/** Waits for the helpers of `cores` cores, since a short run could end before they are counted. */
 async function helped(page: Page, cores: number) {
   await expect.poll(() => helpers(page).length).toBe(cores - 1);
-  // Each listens once its program is there.
+  // Each helper listens once its program has loaded.
   for (const helper of helpers(page)) await expect.poll(() => helper.evaluate(() => self.onmessage !== null)).toBe(true);
 }
 
@@ -19,7 +19,7 @@ async function played(page: Page, steps: number) {
   return learned(page, steps);
 }
 
-/** Waits for the planned end of a run that plays, and answers what was learned: accuracy and parameters. */
+/** Waits for the planned end of a playing run; returns its accuracy and parameters. */
 async function learned(page: Page, steps: number) {
   await expect.poll(() => value(page, "step")).toBe(steps);
   await measured(page, steps);
@@ -28,13 +28,13 @@ async function learned(page: Page, steps: number) {
   return { accuracy: await value(page, "accuracy"), parameters: readFileSync(await file.path()).toString("base64") };
 }
 
-/** What the badge says of the processor. */
+/** Returns the badge's sentence about the processor. */
 async function threads(page: Page): Promise<string> {
   return (await page.locator(".badge-text p").first().textContent()) ?? "";
 }
 
 for (const [noise, name] of [["", "with noise"], ["&noise=none&encoder=none&rate=0.1", "without noise and bound"]]) {
-  test(`one core, two and four learn the same ${name}`, long(noise !== ""), async ({ page, site }) => {
+  test(`one, two and four cores learn the same model ${name}`, long(noise !== ""), async ({ page, site }) => {
     const found = [];
     for (const cores of [1, 2, 4]) {
       await open(page, site, `${RUN}${noise}&steps=12&cores=${cores}`);
@@ -48,7 +48,7 @@ for (const [noise, name] of [["", "with noise"], ["&noise=none&encoder=none&rate
   });
 }
 
-test("a helper that is ended in the middle of a run costs no step, and the page says so once", async ({ page, site, watched }) => {
+test("ending a helper during a run loses no step, and the page reports it once", async ({ page, site, watched }) => {
   watched.allowed.push(/killed/);
   const notices = await noticed(page);
   const query = `${RUN}&steps=60`;
@@ -58,10 +58,10 @@ test("a helper that is ended in the middle of a run costs no step, and the page 
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBeGreaterThan(10);
   expect(helpers(page).length).toBe(2);
-  // Nobody is told of it: it just does not answer any more.
+  // `close` raises no event: the helper just stops answering.
   await helpers(page)[0].evaluate(() => self.close());
   await expect.poll(() => learned(page, 60)).toEqual(alone);
-  // One that fails is noticed at once, and is no failure of the training thread.
+  // A helper that throws is noticed at once, and the training thread does not fail.
   await hook(page, "reset").click();
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBeGreaterThan(5);
@@ -72,8 +72,8 @@ test("a helper that is ended in the middle of a run costs no step, and the page 
   expect(said(), notices.join(" | ")).toBe(1);
 });
 
-test("helpers run the program that is there: nothing is fetched for them that was not", async ({ page, site }) => {
-  // As a host should: what has a digest in its name never changes.
+test("helpers reuse the loaded program: no file is fetched twice", async ({ page, site }) => {
+  // As a host should: files with a digest in their name never change.
   site.headers = (path) => (/-[0-9a-f]{16}[._]/.test(path) ? { "cache-control": "max-age=31536000, immutable" } : {}) as Record<string, string>;
   const files = () => site.asked.filter((path) => /worker/.test(path)).sort();
   site.asked.length = 0;
@@ -86,7 +86,7 @@ test("helpers run the program that is there: nothing is fetched for them that wa
   expect(new Set(asked).size, asked.join(" ")).toBe(asked.length);
 });
 
-test("cores are chosen under the advanced settings, at any time, and stand in the link", async ({ page, site }) => {
+test("the number of cores can be changed during a run, and the link has it", async ({ page, site }) => {
   await open(page, site, `${RUN}&steps=4000`);
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBeGreaterThan(2);
@@ -103,7 +103,7 @@ test("cores are chosen under the advanced settings, at any time, and stand in th
   await expect(page).not.toHaveURL(/cores=/);
 });
 
-test("of two engines the faster one trains, and the badge says both times", async ({ page, site }) => {
+test("the faster of two engines trains, and the badge gives both times", async ({ page, site }) => {
   await open(page, site, "?backend=gpu&dataset=synthetic&model=linear&lot=64");
   test.skip((await hook(page, "backend").textContent()) !== "WebGPU", "this build has no WebGPU engine, or no adapter was found");
   await expect(page.getByTestId("backend-timed")).toHaveText("");

@@ -1,10 +1,10 @@
-/** Counts that are released with the steps: a clip that follows the gradients, and the accuracy on the training digits; in links and fields, before Play, in a run, in its file. */
+/** Counts released with the steps: a clip that follows the gradients, and the training accuracy. */
 import { account, expect, exported, hook, long, open, projected, rows, test, value } from "./fixtures";
 
 const RUN = "&dataset=synthetic&lot=400&sigma=2&steps=100";
 const COUNTS = "&clip-quantile=0.5&metrics=0.05";
 
-test("counts leave ε as it is, and the page says before Play what the gradient pays", async ({ page, site }) => {
+test("counts leave ε unchanged, and the page shows the gradient's higher noise before Play", async ({ page, site }) => {
   await open(page, site, `?backend=cpu${RUN}`);
   await page.locator("details.advanced summary").click();
   const epsilon = async () => Number((await projected(page)).match(/ε ≤ (\d+(?:\.\d+)?)/)?.[1]);
@@ -24,7 +24,7 @@ test("counts leave ε as it is, and the page says before Play what the gradient 
   expect(await epsilon()).toBe(alone);
   // (2⁻² − (2·20)⁻² − (5/4)/20²)^{−1/2}
   await expect(said).toContainText("noise of scale 2.015, not 2");
-  // Less noise on the counts is more on the gradient.
+  // Less noise on the counts means more on the gradient.
   await page.locator("#number-clip-count-noise").fill("0.005");
   await page.locator("#number-clip-count-noise").blur();
   await expect(said).toContainText("noise of scale 2.329, not 2");
@@ -34,14 +34,14 @@ test("counts leave ε as it is, and the page says before Play what the gradient 
   await expect(page.locator("#number-clip-quantile")).toHaveValue("0.5");
   await expect(page.locator("#number-clip-count-noise")).toHaveValue("0.005");
   await expect(page.locator("#number-metrics")).toHaveValue("0.05");
-  // For clips and Gaussian noise alone.
+  // Only for clipping with Gaussian noise.
   await page.locator("#encoder").selectOption("envelope");
   for (const key of ["clip-quantile", "clip-count-noise", "metrics"]) await expect(page.locator(`#number-${key}`)).toBeHidden();
   await expect(said).toBeHidden();
 });
 
 for (const [backend, name] of [["cpu", "CPU"], ["gpu", "WebGPU"]])
-  test(`a run on ${name} tells its accuracy with an error and where its clip stands, and has both back from its file`, long(backend === "gpu"), async ({ page, site }) => {
+  test(`a run on ${name} reports its training accuracy with an error and its clip norm, and restores both after a reload`, long(backend === "gpu"), async ({ page, site }) => {
     await open(page, site, `?backend=${backend}${RUN.replace("steps=100", "steps=12")}${COUNTS}&clip=0.1`);
     await expect(page.getByTestId("counted")).toHaveText("The clip norm follows the gradients and stands at 0.1.");
     await hook(page, "play").click();
@@ -50,13 +50,13 @@ for (const [backend, name] of [["cpu", "CPU"], ["gpu", "WebGPU"]])
     const said = page.getByTestId("counted");
     await expect(said).toContainText(/Accuracy on the training digits, released with the steps and inside ε: -?\d+\.\d ± \d+\.\d%/);
     const clip = async () => Number(((await said.textContent()) ?? "").match(/stands at (\d+(?:\.\d+)?)\./)?.[1]);
-    // From 0.1, below all norms, it grows by e^{0.1} a step, but for its noise.
+    // Starting at 0.1, below all norms, it grows by e^{0.1} a step, apart from its noise.
     expect(await clip()).toBeGreaterThan(0.25);
     expect(await clip()).toBeLessThan(0.45);
     const [, told, error] = ((await said.textContent()) ?? "").match(/ε: (-?\d+\.\d) ± (\d+\.\d)%/) ?? [];
     expect(Number(error)).toBeGreaterThan(1);
     expect(Number(error)).toBeLessThan(6);
-    // That of the test digits is of the same kind of digits, at the end of the steps.
+    // The test accuracy is that of the same kind of digits, at the end of the run.
     await expect.poll(async () => Math.abs(Number(told) - 100 * (await value(page, "accuracy")))).toBeLessThan(45);
     await expect(page.locator("body")).toContainText("of these whether the gradient is within the clip");
     const spent = await value(page, "epsilon");

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 
 const FOLDER = resolve(process.env.HUSHGRAD_SITE ?? "../../dist");
 
-/** A copy of the site in a folder of its own, for as long as it is used. */
+/** Calls `use` with a temporary copy of the site, then removes it. */
 export async function copied(use: (folder: string) => Promise<void>) {
   const folder = mkdtempSync(join(tmpdir(), "hushgrad-deploy-"));
   try {
@@ -18,7 +18,7 @@ export async function copied(use: (folder: string) => Promise<void>) {
 
 const digest = (content: Buffer, encoding: "hex" | "base64") => createHash("sha256").update(content).digest(encoding);
 
-/** Makes the site in a folder the next one, as the build would: files changed, files renamed, and all digests anew. */
+/** Turns the site in `folder` into its next version, with new digests, as the build would. */
 export function redeploy(folder: string, version: string, changes: Record<string, (text: string) => string>, renamed: Record<string, string> = {}) {
   const read = (file: string) => readFileSync(join(folder, file));
   const edit = (file: string, change: (text: string) => string) => writeFileSync(join(folder, file), change(read(file).toString()));

@@ -4,7 +4,7 @@ import { copied, redeploy } from "./deploy";
 import { expect, hook, open, test, value } from "./fixtures";
 import { serve, type Site } from "./server";
 
-// A page never gets files of another version than its own, whatever is deployed while it is open.
+// A page never gets files of another version, whatever is deployed while it is open.
 
 const QUERY = "?backend=cpu&dataset=synthetic";
 
@@ -12,7 +12,7 @@ const worker = (page: Page, which: "active" | "waiting") => () =>
   page.evaluate(async (which) => !!(await navigator.serviceWorker.getRegistration())?.[which], which);
 const caches = (page: Page) => page.evaluate(async () => (await globalThis.caches.keys()).filter((name) => name.startsWith("hushgrad-page")));
 
-/** The next version: another title, another sheet of another name, and lessons of another title. */
+/** Deploys the next version: a new title, a renamed style sheet, and a renamed lesson. */
 function next(folder: string) {
   const sheet = readdirSync(folder).find((file) => /^style-.*\.css$/.test(file))!;
   redeploy(folder, "next000000000000", {
@@ -39,7 +39,7 @@ async function visited(browser: import("@playwright/test").Browser, workers: "al
   });
 }
 
-test("a page that was open before a deploy goes on with its own files, and a page opened after it has the new ones", async ({ browser }) => {
+test("an open page keeps its own files across a deploy, and a page opened afterwards has the new ones", async ({ browser }) => {
   await visited(browser, "allow", async (page, site, folder) => {
     await open(page, site, QUERY);
     await expect.poll(worker(page, "active")).toBe(true);
@@ -53,7 +53,7 @@ test("a page that was open before a deploy goes on with its own files, and a pag
     await expect(await lesson(after)).toContainText("Renewed lesson");
     await expect(after.locator("#failed")).toBeHidden();
 
-    // Both versions are kept while either is open, and each page goes on without the host.
+    // Both versions stay cached while their pages are open.
     await page.evaluate(async () => (await navigator.serviceWorker.getRegistration())!.update());
     await expect.poll(worker(page, "waiting")).toBe(true);
     expect((await caches(page)).length).toBe(2);
@@ -63,18 +63,18 @@ test("a page that was open before a deploy goes on with its own files, and a pag
   });
 });
 
-test("pages of two versions have their own files from the next version's service worker, too", async ({ browser }) => {
+test("the next version's service worker serves pages of both versions their own files", async ({ browser }) => {
   await visited(browser, "allow", async (page, site, folder) => {
     await open(page, site, QUERY);
     await expect.poll(worker(page, "active")).toBe(true);
     next(folder);
     await page.evaluate(async () => (await navigator.serviceWorker.getRegistration())!.update());
     await expect.poll(worker(page, "waiting")).toBe(true);
-    // What Try again does in another tab.
+    // As Try again does in another tab.
     await page.evaluate(async () => (await navigator.serviceWorker.getRegistration())!.waiting!.postMessage("hushgrad-now"));
     await expect.poll(worker(page, "waiting")).toBe(false);
     await expect(await lesson(page)).toContainText("Why noise");
-    // A thread that is started late, of a name that only the old version has.
+    // The old version's files stay cached, for threads started later.
     expect((await caches(page)).length).toBe(2);
     await page.reload();
     await expect(page).toHaveTitle("the next deploy");
@@ -82,13 +82,13 @@ test("pages of two versions have their own files from the next version's service
   });
 });
 
-test("without a service worker, what is of another version is refused, and Try again brings all of the new one", async ({ browser }) => {
+test("without a service worker, files of another version are refused, and Try again loads the new version", async ({ browser }) => {
   await visited(browser, "block", async (page, site, folder) => {
     await open(page, site, QUERY);
     next(folder);
     await page.getByTestId("lessons").locator("summary").click();
     await expect(hook(page, "error")).toContainText("another text than this page's");
-    // The page itself comes out of a cache, and its sheet is gone.
+    // The page comes from the browser's cache, and its style sheet is gone.
     site.headers = (path) => ({ "cache-control": path === "index.html" ? "max-age=31536000" : "no-store" });
     await page.reload();
     await expect(page).toHaveTitle("the next deploy");
@@ -103,7 +103,7 @@ test("without a service worker, what is of another version is refused, and Try a
   });
 });
 
-test("what earlier versions kept is removed, and what other sites of the origin keep is not", async ({ browser }) => {
+test("caches of earlier versions are removed, and those of other sites of the origin are not", async ({ browser }) => {
   await visited(browser, "allow", async (page, site) => {
     await page.goto(`${site.url}element.js`);
     await page.evaluate(async (scope) => {

@@ -4,17 +4,17 @@ import { accessible } from "./axe";
 import { allControls, edited, expect, hook, idle, long, open, test, value } from "./fixtures";
 import type { Site } from "./server";
 
-// A language that is written from right to left needs a table that says so, and nothing else. There is none yet, so one is made up here.
+// A right-to-left language needs only a table that says so. None exists yet, so one is made up.
 
 const query = "?backend=cpu&dataset=synthetic&preset=quick-linear&steps=20";
 
-/** Every English text after an Arabic letter, and its sentences before another. What a button shows still begins its name. */
+/** English texts between Arabic letters; a button's text still begins its accessible name. */
 const table = readFileSync("../../www/text/en.txt", "utf8")
   .replace("@name English", "@name العربية")
   .replace("@dir ltr", "@dir rtl")
   .replace(/^(?!@|# )(.+)$/gm, (english: string) => `${english}\n= ${english.split(" | ").map((form) => `و ${form.replace(/([.?!:…])$/, " ع$1")}`).join(" | ")}`);
 
-/** The page as its build would make it with such a table. */
+/** Opens the page as a build with such a table would make it. */
 async function openRightToLeft(page: Page, site: Site, query: string) {
   const meta = '<meta name="hushgrad-text-ar" content="./text/ar.txt">\n  <meta name="hushgrad-text-en"';
   await edited(page, site, (html) => html.replace('<meta name="hushgrad-text-en"', meta));
@@ -24,7 +24,7 @@ async function openRightToLeft(page: Page, site: Site, query: string) {
   await expect(hook(page, "play")).toContainText("و Play");
 }
 
-/** What lies beyond an edge of the window, but for what scrolls. Beyond the right one nobody could scroll to it. */
+/** Lists elements outside the window, scroll boxes excepted; to the right none can be reached. */
 const beyond = (page: Page) =>
   page.evaluate(() => {
     const all = [...document.querySelectorAll("body *")].filter((each) => each.checkVisibility() && !each.closest(".scroll, .visually-hidden, .skip, svg *, .overlay"));
@@ -35,14 +35,14 @@ const beyond = (page: Page) =>
     return [document.documentElement.scrollWidth - innerWidth > 0 ? "it scrolls" : "", ...out.map((each) => `${each.tagName} ${each.className}: ${each.textContent?.slice(0, 40)}`)].filter(Boolean);
   });
 
-/** Places of two elements of equal rows: which is further right. */
+/** True if `one` is further right than `other`. */
 async function after(one: Locator, other: Locator): Promise<boolean> {
   const [a, b] = await Promise.all([one, other].map((each) => each.boundingBox()));
   return a!.x + a!.width / 2 > b!.x + b!.width / 2;
 }
 
 for (const [what, sizes] of [["a phone", [[320, 700], [390, 844]]], ["a desk", [[1440, 900], [1920, 1080]]]] as const) {
-  test(`from right to left nothing is beyond the edges of ${what}, and nothing is inaccessible`, long(what === "a desk"), async ({ page, site }) => {
+  test(`in a right-to-left language everything on ${what} is within the window and accessible`, long(what === "a desk"), async ({ page, site }) => {
     const resized = ([width, height]: readonly [number, number]) => page.setViewportSize({ width, height });
     await resized(sizes[0]);
     await openRightToLeft(page, site, query);
@@ -57,7 +57,7 @@ for (const [what, sizes] of [["a phone", [[320, 700], [390, 844]]], ["a desk", [
       await resized(size);
       expect(await beyond(page), `${size}, trained`).toEqual([]);
     }
-    // What is folded, each panel of a phone, and menus.
+    // Folds, each panel of a phone, and menus.
     await page.evaluate(() => document.querySelectorAll<HTMLDetailsElement>("details:not(.menu, .badge)").forEach((each) => (each.open = true)));
     const tabs = what === "a phone" ? await page.locator(".tabs button").all() : [];
     for (const tab of [null, ...tabs]) {
@@ -89,7 +89,7 @@ for (const [what, sizes] of [["a phone", [[320, 700], [390, 844]]], ["a desk", [
   });
 }
 
-test("the page is mirrored, and what draws numbers is not", async ({ page, site }) => {
+test("the page is mirrored, and charts and numbers are not", async ({ page, site }) => {
   await page.setViewportSize({ width: 1440, height: 900 });
   await openRightToLeft(page, site, query);
   await hook(page, "play").click();
@@ -102,7 +102,7 @@ test("the page is mirrored, and what draws numbers is not", async ({ page, site 
   expect(await after(page.locator(".control.number .label").first(), page.locator(".control.number input[type=text]").first())).toBe(true);
 
   const chart = page.locator(".results .chart").first();
-  // The labels of the scale stand before its axis, and higher steps further right.
+  // The scale's labels are left of its axis, and later steps further right.
   const scale = await chart.locator(".plot").evaluate((plot) => {
     const box = (each: Element) => each.getBoundingClientRect();
     const labels = [...plot.querySelectorAll("text.tick")];
@@ -116,7 +116,7 @@ test("the page is mirrored, and what draws numbers is not", async ({ page, site 
   const rising = [...scale.along].sort(([a], [b]) => a - b);
   expect(scale.along.map(([, left]) => left)).toEqual(rising.map(([, left]) => left).sort((a, b) => a - b));
 
-  // A bound is read as a bound: its sign stands before its number, and no sign of a number behind it.
+  // The ≤ of a bound is left of its number.
   const signs = await hook(page, "epsilon").evaluate((epsilon) => {
     const text = document.createTreeWalker(epsilon, NodeFilter.SHOW_TEXT).nextNode()!;
     const place = (at: number) => {
@@ -134,7 +134,7 @@ test("the page is mirrored, and what draws numbers is not", async ({ page, site 
   }
 });
 
-test("keys go where they point: sliders, the pictures of the lot, and a presented lesson", async ({ page, site }) => {
+test("arrow keys follow their direction in sliders, the lot's pictures and a presented lesson", async ({ page, site }) => {
   await page.setViewportSize({ width: 1440, height: 900 });
   await openRightToLeft(page, site, query);
   const field = hook(page, "noise-scale");
@@ -150,7 +150,7 @@ test("keys go where they point: sliders, the pictures of the lot, and a presente
   await page.keyboard.press("ArrowRight");
   await expect.poll(number).toBeCloseTo(first, 6);
   expect(await slider.evaluate((each: HTMLInputElement) => Number(each.value)), "left is towards the high end").toBeLessThan(share);
-  // As in every direction: up is more.
+  // In every direction, up is more.
   await field.focus();
   await page.keyboard.press("ArrowUp");
   await expect.poll(number).toBeGreaterThan(first);
@@ -183,7 +183,7 @@ test("keys go where they point: sliders, the pictures of the lot, and a presente
   await expect.poll(place).toBe(started);
 });
 
-test("a word is explained under it, at the side where its line begins", async ({ page, site }) => {
+test("a word's explanation is aligned with the start of its line", async ({ page, site }) => {
   await page.setViewportSize({ width: 1440, height: 900 });
   await openRightToLeft(page, site, query);
   await idle(page);

@@ -4,7 +4,7 @@ import { around, call, CPU, element, heard, inside } from "./around";
 import { accessible, FRAME } from "./axe";
 import { expect, test } from "./fixtures";
 
-// <hush-grad> as an element of its page: attributes, theme, height, paper.
+// The <hush-grad> element on its page: attributes, theme, height and print.
 
 const set = (page: Page, name: string, value: string | null) =>
   page.evaluate(([name, value]) => {
@@ -13,17 +13,17 @@ const set = (page: Page, name: string, value: string | null) =>
     else element.setAttribute(name!, value);
   }, [name, value] as const);
 const address = async (page: Page) => new URL((await page.locator("iframe").getAttribute("src"))!).searchParams;
-/** Frames that were made so far: a frame that stays keeps its mark. */
+/** Marks the current frame: a frame that is reused keeps its mark. */
 const mark = (page: Page) => page.locator("iframe").evaluate((frame) => frame.setAttribute("data-mark", "1"));
 const marked = (page: Page) => page.locator("iframe[data-mark]").count();
 
-test("attributes are observed: settings are set in the run, all else is another frame, and what nobody knows is refused", async ({ browser, site }) => {
+test("changed settings apply to the run, other attributes reload the frame, and unknown ones are refused", async ({ browser, site }) => {
   const listen = `<script>self.heard = []; addEventListener("error", ({ target, detail }) => target.localName === "hush-grad" && heard.push(detail.message), true)</script>`;
   const html = element(site, `${CPU} controls="sigma" theme="light" sgima="2" data-x="1" ng-version="1" @click="x" _ngcontent-a1=""`).replace("<script", `${listen}<script`);
   await around(browser, html, async (page) => {
     const alert = page.locator("hush-grad [role=alert]");
 
-    await test.step("what nobody knows is refused on the page, in the console and by an event", async () => {
+    await test.step("unknown attributes are refused on the page, in the console and by an event", async () => {
       const warned: string[] = [];
       page.on("console", (message) => message.type() === "warning" && warned.push(message.text()));
       await expect(alert).toHaveText("<hush-grad> has no attribute “sgima”.");
@@ -38,7 +38,7 @@ test("attributes are observed: settings are set in the run, all else is another 
       await expect(alert).toBeHidden();
     });
 
-    await test.step("a height is whole pixels of a range", async () => {
+    await test.step("a height must be whole pixels within its range", async () => {
       for (const wrong of ["1e9", "-5", "100%", "39", "6001", ""]) {
         await set(page, "height", wrong);
         await expect(alert).toHaveText(`<hush-grad> has no height “${wrong}”: whole pixels from 40 to 6000.`);
@@ -51,13 +51,13 @@ test("attributes are observed: settings are set in the run, all else is another 
       await set(page, "height", null);
     });
 
-    await test.step("a theme that the author names stays", async () => {
+    await test.step("a theme set by the author stays", async () => {
       await page.evaluate(() => (document.documentElement.dataset.theme = "dark"));
       await call(page, "getState");
       await expect(inside(page).locator("html")).toHaveAttribute("data-theme", "light");
     });
 
-    await test.step("settings are set in the run, all else is another frame", async () => {
+    await test.step("settings apply to the run, and other attributes reload the frame", async () => {
       await expect.poll(async () => (await call(page, "getState")).started).toBe(true);
       await mark(page);
       await set(page, "sigma", "2.5");
@@ -82,7 +82,7 @@ test("attributes are observed: settings are set in the run, all else is another 
       await expect(page.locator("iframe")).toHaveAttribute("title", "A run");
     });
 
-    await test.step("a theme that the author takes back is the page's", async () => {
+    await test.step("without the author's theme the frame follows the page's", async () => {
       await expect(inside(page).locator("html")).toHaveAttribute("data-theme", "light");
       await set(page, "theme", null);
       await expect(inside(page).locator("html")).toHaveAttribute("data-theme", "dark");
@@ -90,14 +90,14 @@ test("attributes are observed: settings are set in the run, all else is another 
   });
 });
 
-test("what is set, and a theme that changes, while the program is on its way is told to the frame that stands", async ({ browser, site }) => {
+test("settings and themes changed while the program loads reach the existing frame", async ({ browser, site }) => {
   const program = readdirSync(process.env.HUSHGRAD_SITE ?? "../../dist").find((name) => /^app.*\.wasm$/.test(name))!;
   let come = () => {};
   const before = site.asked.length;
   site.held.set(program, new Promise<void>((done) => (come = done)));
-  // What the frame says of itself as it starts.
+  // The frame's message as it starts.
   const listen = `<script>addEventListener("message", ({ data }) => data?.type === "hello" && data.started && (self.begun = true))</script>`;
-  // After the theme was said, and before there is an answer.
+  // Changes the theme after it was sent and before the frame answers.
   const change = `<script>document.querySelector("hush-grad").shadowRoot.querySelector("iframe").addEventListener("load", () => (document.documentElement.dataset.theme = "dark"))</script>`;
   await around(browser, element(site, `${CPU} controls="sigma"`).replace("<script", `${listen}<script`) + change, async (page) => {
     await expect.poll(() => site.asked.slice(before).includes(program)).toBe(true);
@@ -118,7 +118,7 @@ const THEMES: [string, string, string, string][] = [
   ["color-scheme", `document.documentElement.style.colorScheme = "light"`, `document.documentElement.style.colorScheme = "dark"`, `document.documentElement.style.colorScheme = ""`],
   ["its paper", `document.body.style.background = "#fff"`, `document.body.style.background = "#14161a"`, `document.body.style.background = ""`],
 ];
-test("the frame follows the page's theme before it runs and while it does; children stand in on paper and where the element is unknown", async ({ browser, site }) => {
+test("the frame follows the page's theme before and during a run; children replace it in print and where the element is undefined", async ({ browser, site }) => {
   await around(browser, element(site, `${CPU} poster="1"`, "<p>A live run, on the web alone.</p>"), async (page) => {
     const theme = (value: string) => expect(inside(page).locator("html")).toHaveAttribute("data-theme", value);
     for (const [how, light, dark, neither] of THEMES) {
@@ -131,7 +131,7 @@ test("the frame follows the page's theme before it runs and while it does; child
       });
     }
 
-    await test.step("children stand in on paper until something was run", async () => {
+    await test.step("children replace the frame in print until a run has begun", async () => {
       const children = page.getByText("A live run, on the web alone.");
       await expect(children).toBeHidden();
       await expect(page.locator("iframe")).toBeVisible();
@@ -139,7 +139,7 @@ test("the frame follows the page's theme before it runs and while it does; child
       await expect(children).toBeVisible();
       await expect(page.locator("hush-grad .print")).toContainText(`${site.url}?preset=cpu`);
       await expect(page.locator("hush-grad svg")).toBeVisible();
-      // Nothing was run that could be printed.
+      // There is no run to print yet.
       await expect(page.locator("iframe")).toBeHidden();
       await page.emulateMedia({ media: "screen" });
       const stepped = heard(page, "step");
@@ -161,7 +161,7 @@ test("the frame follows the page's theme before it runs and while it does; child
         await theme("light");
         await page.evaluate(dark);
         await theme("dark");
-        // It is the page's, and no setting: the link goes on without.
+        // The theme is the page's, not a setting, so the link omits it.
         await expect(inside(page).locator(".embed-foot a")).not.toHaveAttribute("href", /theme/);
         await page.evaluate(neither);
         await theme("light");
@@ -173,7 +173,7 @@ test("the frame follows the page's theme before it runs and while it does; child
   });
 });
 
-test("at no width has anything in the frame to be scrolled", async ({ browser, site }) => {
+test("the frame needs no scrolling at any width", async ({ browser, site }) => {
   await around(browser, `<meta name="viewport" content="width=device-width"><style>body { margin: 0 }</style>${element(site, `${CPU} controls="sigma,clip,lot,rate"`)}`, async (page) => {
     const stepped = heard(page, "step");
     await call(page, "step");
@@ -185,16 +185,16 @@ test("at no width has anything in the frame to be scrolled", async ({ browser, s
     });
     const high = async () => (await page.locator("iframe").boundingBox())!.height;
     let before = 0;
-    // As it opens, then ever narrower: a frame that keeps its height does not do.
+    // As it opens, then ever narrower: a frame of constant height would fail.
     for (const width of [360, 1200, 900, 720, 640, 360]) {
       await page.setViewportSize({ width, height: 1200 });
       await expect.poll(() => frame.evaluate(() => innerWidth)).toBe(width);
-      // Wider again, it is not so high as it was.
+      // A wider frame is less high.
       if (width === 1200) await expect.poll(high).toBeLessThan(before);
       await expect.poll(rest, `${width}`).toEqual([0, 0]);
       before = await high();
       expect(before, `${width}`).toBeGreaterThanOrEqual(400);
-      // Narrower, it is higher; wider again, it is not.
+      // Narrower, it is higher; wider again, it shrinks back.
       if (width !== 900) continue;
       await page.setViewportSize({ width: 360, height: 1200 });
       await expect.poll(high).toBeGreaterThan(before + 50);
@@ -205,7 +205,7 @@ test("at no width has anything in the frame to be scrolled", async ({ browser, s
   }, { context: { viewport: { width: 360, height: 1200 } } });
 });
 
-test("a plain frame is not measured, and is as high as its author says", async ({ browser, site }) => {
+test("a plain iframe keeps the height set by its author", async ({ browser, site }) => {
   await around(browser, `<!doctype html><title>host</title><iframe width="640" height="300" style="border: 0" src="${site.url}embed.html?preset=cpu&dataset=synthetic&backend=cpu"></iframe>`, async (page) => {
     await expect(inside(page).getByTestId("step")).toHaveAttribute("data-value", "0");
     expect((await page.locator("iframe").boundingBox())!.height).toBe(300);
@@ -217,7 +217,7 @@ const VIEWS: [string, string][] = [
   [`view="run"`, "Test accuracy"], [`view="stage"`, "One person, in or out"], [`view="results"`, "Draw a digit"], [`view="lesson" lesson="why-noise"`, "Lesson 1"], [`view="lab"`, "Design your own"], [`view="attack"`, "Attack your own run"],
 ];
 for (const [view, text] of VIEWS) {
-  test(`${view}: the frame shows it, and nobody is kept out`, async ({ browser, site }) => {
+  test(`${view}: the frame shows it and is accessible`, async ({ browser, site }) => {
     await around(browser, element(site, `${CPU} ${view}`), async (page) => {
       await expect(inside(page).getByText(text).first()).toBeVisible();
       await expect(inside(page).getByTestId("play")).toBeVisible();
@@ -233,7 +233,7 @@ for (const [view, text] of VIEWS) {
   });
 }
 
-test("without an address the element says what it needs", async ({ browser, site }) => {
+test("without src the element asks for the playground's address", async ({ browser, site }) => {
   const script = await (await fetch(`${site.url}element.js`)).text();
   await around(browser, `<!doctype html><title>host</title><script>${script}</script><hush-grad preset="cpu"></hush-grad>`, async (page) => {
     await expect(page.locator("hush-grad [role=alert]")).toContainText("needs the playground's address");

@@ -12,7 +12,7 @@ const ADDRESS = /https:\/\/hushgrad\.example\//g;
 
 const example = (file: string, site: Site) => readFileSync(join(EXAMPLES, file), "utf8").replace(ADDRESS, site.url);
 
-test("the plain example: events and commands over the border of two origins", { tag: "@journey" }, async ({ browser, site }) => {
+test("the plain HTML example exchanges events and commands across origins", { tag: "@journey" }, async ({ browser, site }) => {
   const html = example("html/index.html", site).replace("preset=", 'backend="cpu" preset=');
   await around(browser, html, async (page) => {
     expect((await page.locator("hush-grad").boundingBox())!.height, "its place is kept").toBeGreaterThanOrEqual(400);
@@ -47,7 +47,7 @@ test("the plain example: events and commands over the border of two origins", { 
   });
 });
 
-test("the mdBook example: behind its poster nothing is loaded until it is clicked", { tag: "@packages" }, async ({ browser, site }) => {
+test("the mdBook example loads nothing until its poster is clicked", { tag: "@packages" }, async ({ browser, site }) => {
   const mdbook = process.env.HUSHGRAD_MDBOOK;
   if (!mdbook) throw new Error("HUSHGRAD_MDBOOK must name mdBook's program");
   const before = site.asked.length;
@@ -78,14 +78,14 @@ test("two embeds on a page: one has the GPU, the other trains on the CPU and say
     for (const n of [0, 1]) await expect(inside(page, n).getByTestId("backend")).toHaveText(/CPU|WebGPU/);
     const reasons = [await reason(0).textContent(), await reason(1).textContent()];
     expect(reasons.filter((text) => text?.includes("another frame on this page")), String(reasons)).toHaveLength(1);
-    // That is no setting: the links of neither ask for the CPU.
+    // This is not a setting: neither link asks for the CPU.
     for (const link of await page.locator("iframe").all()) {
       await expect(link.contentFrame().locator(".embed-foot a")).not.toHaveAttribute("href", /backend=/);
     }
   });
 });
 
-test("an embed that asks for the CPU, or stands in another tab, has not the graphics card of this page", async ({ browser, site }) => {
+test("embeds on the CPU or in another tab do not take this page's graphics card", async ({ browser, site }) => {
   const frame = (query: string) => `<iframe width="640" height="400" src="${site.url}embed.html?dataset=synthetic${query}"></iframe>`;
   const reason = async (page: Page, n: number) => {
     await expect(inside(page, n).getByTestId("backend")).toHaveText(/CPU|WebGPU/);
@@ -104,7 +104,7 @@ test("an embed that asks for the CPU, or stands in another tab, has not the grap
   });
 });
 
-test("what is set behind a poster is checked and done: the program is loaded for it", async ({ browser, site }) => {
+test("setting state behind a poster loads the program, which checks and applies it", async ({ browser, site }) => {
   await around(browser, element(site, `${CPU} poster="1"`), async (page) => {
     expect(await call(page, "getState")).toMatchObject({ started: false });
     await expect(inside(page).locator("#poster")).toBeVisible();
@@ -117,7 +117,7 @@ test("what is set behind a poster is checked and done: the program is loaded for
   });
 });
 
-test("keys arrive in the frame, and attributes of any element do not", async ({ browser, site }) => {
+test("setting keys reach the frame, and global HTML attributes do not", async ({ browser, site }) => {
   const any = `class="wide" data-note="x" aria-label="x" onclick="" tabindex="0"`;
   await around(browser, element(site, `${any} ${CPU} pre-scale="0.5" controls="rate"`), async (page) => {
     const { searchParams } = new URL((await page.locator("iframe").getAttribute("src"))!);
@@ -129,8 +129,8 @@ test("keys arrive in the frame, and attributes of any element do not", async ({ 
   });
 });
 
-test("the element says when there is a run, and what is refused", async ({ browser, site }) => {
-  // Heard from before the element is there: the first event comes when it will.
+test("the element emits ready and error events", async ({ browser, site }) => {
+  // Listens before the element exists, since the first event may come at any time.
   const listen = `<script>
     self.heard = [];
     for (const kind of ["ready", "error"]) addEventListener(kind, ({ target, detail }) => target.localName === "hush-grad" && heard.push({ kind, ...detail }), true);
@@ -153,8 +153,8 @@ test("the element says when there is a run, and what is refused", async ({ brows
   });
 });
 
-test("the page's button opens a dialog: preview, choices, and both snippets to copy", async ({ page, context, browser, site, watched }) => {
-  // Each choice puts a new preview in the place of the last, and Chromium tells of what that one was still fetching.
+test("the Embed button opens a dialog with a preview, choices and both snippets to copy", async ({ page, context, browser, site, watched }) => {
+  // Each choice replaces the preview, and Chromium reports what the old one was still fetching.
   watched.allowed.push(/^Fetch API cannot load \S+\.\s+\(\S+\/embed_dialog\.js\?is=\w+\)$/);
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await open(page, site, "?backend=cpu&dataset=synthetic&theme=dark");
@@ -199,7 +199,7 @@ test("the page's button opens a dialog: preview, choices, and both snippets to c
   await expect(page.getByTestId("embed")).toBeFocused();
 });
 
-test("out of sight an embed rests, and plays on when it is back", async ({ browser, site }) => {
+test("an embed pauses out of sight and resumes when visible", async ({ browser, site }) => {
   await around(browser, `${element(site, CPU)}<div style="height: 4000px"></div>`, async (page) => {
     await expect(inside(page).getByTestId("step")).toBeVisible();
     const stepped = heard(page, "step");
@@ -214,7 +214,7 @@ test("out of sight an embed rests, and plays on when it is back", async ({ brows
   });
 });
 
-test("what is wrong in the address is said in the frame; what nobody knows is left aside", async ({ browser, site }) => {
+test("invalid values in the address get an error in the frame, and unknown keys are ignored", async ({ browser, site }) => {
   const wrong = `${CPU} sigma="-3" controls="sigma,magic" hide="epsilon,speed" utm_source="x"`;
   await around(browser, element(site, wrong), async (page) => {
     const error = inside(page).getByTestId("error");
@@ -227,25 +227,25 @@ test("what is wrong in the address is said in the frame; what nobody knows is le
   });
 });
 
-test("a frame hears nobody but the page around it", async ({ browser, site }) => {
+test("a frame accepts messages only from its host page", async ({ browser, site }) => {
   await around(browser, element(site, CPU), async (page) => {
     await expect(inside(page).getByTestId("step")).toHaveAttribute("data-value", "0");
     // From a window that is not its parent: the frame itself.
     const frame = page.frames().find((frame) => frame.url().includes("embed.html"))!;
     await frame.evaluate(() => postMessage({ source: "hushgrad", v: 1, type: "step" }, "*"));
-    // Of another version, from the right one.
+    // From the parent, but of another version.
     await page.evaluate(() => document.querySelector("hush-grad")!.shadowRoot!.querySelector("iframe")!.contentWindow!.postMessage({ source: "hushgrad", v: 2, type: "step" }, "*"));
     await page.waitForTimeout(500);
     expect((await call(page, "getState")).step).toBe(0);
   });
 });
 
-test("what cannot be set is refused with a sentence, and nothing of it stays", async ({ browser, site }) => {
+test("an invalid state is refused with an error and changes nothing", async ({ browser, site }) => {
   await around(browser, element(site, CPU), async (page) => {
-    // How many images there are is known once they are there.
+    // The number of images is known once they have loaded.
     await call(page, "setState", { backend: "cpu" });
     await expect.poll(async () => (await call(page, "getState")).train).toBeGreaterThan(0);
-    // Of the same settings, whether or not the page has written its link anew.
+    // Without the version, which the page adds when it rewrites its link.
     const query = async () => (await call(page, "getState")).query.replace(/^v=1&/, "");
     const before = await query();
     const refused = (state: unknown) =>
@@ -291,7 +291,7 @@ test("no message makes the frame throw", async ({ browser, site }) => {
         as({ type: "setState", query: "y".repeat(1 << 22) }), as({ type: "__proto__" }), as({ type: 1n }),
       ]) frame.postMessage(message, "*");
       frame.postMessage(as({ type: "none", id: port1 }), "*", [port1]);
-      // A second at least, and until the frame has come to them.
+      // Waits at least a second, and until the frame has handled the messages.
       for (let tenths = 0; tenths < 10 || (errors.length <= 5 && tenths < 600); tenths++) await new Promise((done) => setTimeout(done, 100));
       return errors;
     });
@@ -302,10 +302,10 @@ test("no message makes the frame throw", async ({ browser, site }) => {
   });
 });
 
-test("a lesson of private runs says its numbers in a frame, too", async ({ page, site }) => {
+test("a lesson of private runs shows its numbers in a frame, too", async ({ page, site }) => {
   await page.setViewportSize({ width: 720, height: 700 });
   await page.goto(`${site.url}embed.html?backend=cpu&dataset=synthetic&view=lesson&lesson=same-epsilon.2`);
-  // Without the accountant's word on the run nothing that speaks of it was ever said.
+  // These sentences need the accountant's answer about the run.
   await expect(page.locator(".lesson-text")).toContainText(/ε ≤ [\d.]+, where the few steps had [\d.]+\. /, { timeout: 60_000 });
   await expect(page.locator(".lesson-text")).toContainText(/at most [\d.]+% now, and [\d.]+% after the few steps/);
 });

@@ -5,13 +5,13 @@ import { expect, exported, hook, idle, measured, open, test, value } from "./fix
 const STEPS = 6;
 const query = `?backend=cpu&dataset=synthetic&steps=${STEPS}`;
 
-/** A run to its end, and what it has learned. */
+/** Plays a run to its end and waits for its result. */
 async function complete(page: Page) {
   await hook(page, "play").click();
   await measured(page, STEPS);
 }
 
-test("curves as CSV: a row for each step that was reported, and at the end what the page shows", async ({ page, site }) => {
+test("the CSV export has a row for each reported step and ends with the values on the page", async ({ page, site }) => {
   await open(page, site, query);
   await complete(page);
   // Tight accounting answers a moment later.
@@ -35,7 +35,7 @@ test("curves as CSV: a row for each step that was reported, and at the end what 
   expect(tight).toBeGreaterThan(0);
 });
 
-test("charts as SVG: each by its name, with title, legend, and a curve in a colour of its own for every run", async ({ page, site }) => {
+test("the SVG export has one named and titled file per chart, with a legend and one colour per run", async ({ page, site }) => {
   await open(page, site, query);
   await complete(page);
   await hook(page, "reset").click();
@@ -45,14 +45,14 @@ test("charts as SVG: each by its name, with title, legend, and a curve in a colo
   await runs.getByRole("textbox").press("Enter");
   await complete(page);
   await expect(page.locator(".results path.line-open")).toHaveCount(1);
-  // Files are read on paper.
+  // Exported charts have the light theme's colours.
   await page.getByTestId("theme").selectOption("dark");
   const files = new Map<string, string>();
   await idle(page);
   for (const file of await exported(page, "Charts (SVG)", 4)) files.set(file.suggestedFilename(), readFileSync(await file.path(), "utf8"));
   expect([...files.keys()].sort()).toEqual(["accuracy", "attacker", "epsilon", "trade-off"].map((name) => `hushgrad-${name}.svg`));
 
-  // The page itself takes no such markup.
+  // The page's own policy refuses to parse such markup.
   const reader = await page.context().newPage();
   const read = (name: string) =>
     reader.evaluate((text) => {
@@ -84,7 +84,7 @@ test("charts as SVG: each by its name, with title, legend, and a curve in a colo
   expect(prices.curves).toEqual([]);
   expect([...prices.points].sort()).toEqual([ours, pinned]);
   expect(prices.texts).toEqual(expect.arrayContaining(["a < b & c", "this run"]));
-  // The picture that was measured for its colours is gone.
+  // The temporary picture used to measure colours is gone.
   await expect(page.locator(".picture")).toHaveCount(0);
 });
 
@@ -93,7 +93,7 @@ for (const [where, more, width, tab, charts] of [
   ["beside the open noise lab, and those of the lab", "&lab=gaussian", 1440, "", [...results, "noise-density", "noise-orders", "noise-tail"]],
   ["on a phone that shows the set-up", "", 360, "Set-up", results],
 ] as const) {
-  test(`charts as PNG: of the same size and not empty ${where}`, async ({ page, site }) => {
+  test(`exported PNG charts have the same size and are not empty ${where}`, async ({ page, site }) => {
     await page.setViewportSize({ width, height: 800 });
     await open(page, site, query + more);
     if (tab) await page.getByRole("navigation", { name: "Panels" }).getByRole("button", { name: tab }).click();
@@ -121,7 +121,7 @@ for (const [where, more, width, tab, charts] of [
   });
 }
 
-test("weights as safetensors: names, types, shapes, and every byte", async ({ page, site }) => {
+test("the safetensors export has the right names, types, shapes and size", async ({ page, site }) => {
   await open(page, site, query);
   await complete(page);
   const [file] = await exported(page, "Weights (safetensors)");
@@ -141,7 +141,7 @@ test("weights as safetensors: names, types, shapes, and every byte", async ({ pa
   expect(new Set(values).size).toBeGreaterThan(1_000);
 });
 
-test("the recorded run is exported as nobody's own", async ({ page, site }) => {
+test("the recorded run is not exported", async ({ page, site }) => {
   await open(page, site, "?backend=cpu");
   for (const item of ["Curves (CSV)", "Run (JSON)", "Privacy label (HTML)"]) {
     await page.getByTestId("notice").evaluateAll((all) => all.forEach((each) => each.parentElement?.querySelector("button")?.click()));
@@ -149,7 +149,7 @@ test("the recorded run is exported as nobody's own", async ({ page, site }) => {
     await expect(page.getByTestId("notice"), item).toContainText("nothing to export before the first step");
   }
   await expect(page.locator(".results path.line-recorded").first()).toBeAttached();
-  // What the model reads before it is trained, and what is set will cost, are the visitor's own.
+  // The untrained model's accuracy and the projected cost are the visitor's own.
   await idle(page);
   for (const file of await exported(page, "Charts (SVG)", 2)) {
     const picture = readFileSync(await file.path(), "utf8");

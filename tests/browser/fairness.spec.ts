@@ -10,7 +10,7 @@ const minority = `${query}&minority=turned`;
 const fold = (page: Page) => page.getByTestId("who-pays");
 const share = (text: string) => Number(/^([\d.]+)%$/.exec(text.trim())?.[1] ?? NaN);
 
-/** Opens the fold, also where what a run's end brings moves it under the pointer. */
+/** Opens the fold, and retries if content added at a run's end moves it. */
 async function unfold(page: Page) {
   await expect(async () => {
     if ((await fold(page).getAttribute("open")) === null) await fold(page).locator("summary").first().click();
@@ -18,12 +18,12 @@ async function unfold(page: Page) {
   }).toPass();
 }
 
-/** Opens the fold of a run that has done its steps, and waits for its baseline. */
+/** Opens the fold of a finished run and waits for its baseline. */
 async function opened(page: Page) {
   await expect.poll(async () => (await hook(page, "step").textContent())?.replace(/\D/g, "")).toMatch(/^(\d+)\1$/);
   await unfold(page);
   await expect(page.getByTestId("by-digit").locator("thead th")).toHaveCount(3);
-  // The whole of the baseline, and the run's last step.
+  // The complete baseline, and the run's last step.
   await expect(page.getByTestId("pays-most")).toContainText("The same without bound and noise: 60 steps");
   await expect(page.getByTestId("pays-most")).toContainText("After step 40,");
 }
@@ -33,7 +33,7 @@ async function played(page: Page) {
   await expect.poll(() => value(page, "step")).toBe(40);
 }
 
-/** Per digit: how many there are, and how many are read as each. */
+/** Returns the confusion matrix: rows are digits as drawn, columns as read. */
 async function matrix(page: Page): Promise<number[][]> {
   const confusion = page.getByTestId("confusion");
   if ((await confusion.getAttribute("open")) === null) await confusion.locator("summary").click();
@@ -41,7 +41,7 @@ async function matrix(page: Page): Promise<number[][]> {
   return Array.from({ length: 10 }, (_, row) => cells.slice(10 * row, 10 * row + 10));
 }
 
-test("who pays for privacy: bars, sentence and pictures are those of the counts", async ({ page, site }) => {
+test("who pays for privacy: bars, sentence and pictures agree with the counts", async ({ page, site }) => {
   await open(page, site, `${query}&steps=40&speed=normal`);
   await played(page);
   await opened(page);
@@ -75,14 +75,14 @@ test("who pays for privacy: bars, sentence and pictures are those of the counts"
     expect(sure, "the surest first").toBeLessThanOrEqual(before);
     before = sure;
   }
-  // Slow enough that each step was taken apart.
+  // Slow enough for each step to be taken apart.
   const pulls = page.getByTestId("pulls").locator("li");
   await expect(pulls).toHaveCount(12);
   await expect(page.getByTestId("pulls").locator(".teaching")).toHaveCount(1);
   const norms = (await pulls.allTextContents()).map((text) => Number(/^\d ([\d.]+) long$/.exec(text)![1]));
   expect(norms).toEqual([...norms].sort((a, b) => b - a));
   expect(norms[0]).toBeGreaterThan(norms[11]);
-  // Digits, and not blank paper: ink and paper are far apart.
+  // The pictures show digits: ink and paper differ.
   for (const picture of await page.locator(".pictures canvas").all()) {
     const contrast = await picture.evaluate((canvas: HTMLCanvasElement) => {
       const grey = canvas.getContext("2d")!.getImageData(0, 0, 28, 28).data.filter((_, at) => at % 4 === 0);
@@ -92,7 +92,7 @@ test("who pays for privacy: bars, sentence and pictures are those of the counts"
   }
 });
 
-test("with a minority the accuracy of both groups is shown, of the run and without privacy, at the ε without it", async ({ page, site }) => {
+test("a minority shows both groups' accuracy, with and without privacy, and leaves ε unchanged", async ({ page, site }) => {
   await open(page, site, `${query}&steps=40`);
   await played(page);
   await expect.poll(() => tight(page)).toBeGreaterThan(0);
@@ -119,12 +119,12 @@ test("with a minority the accuracy of both groups is shown, of the run and witho
   const [file] = await exported(page, "Run (JSON)");
   const { run } = JSON.parse(readFileSync((await file.path())!, "utf8"));
   expect([run.config.minority, run.note]).toEqual(["turned", "minority: one image in fifty, turned"]);
-  // A link with it opens with it.
+  // A link restores it.
   await page.goto(page.url());
   await expect(page.locator("#minority")).toHaveValue("turned");
 });
 
-test("a minority of too few images is refused with a sentence", async ({ page, site }) => {
+test("a minority of too few images is refused with an error", async ({ page, site }) => {
   await open(page, site, minority);
   await page.locator("#number-lot").fill("8");
   await page.locator("#number-lot").press("Enter");
@@ -132,7 +132,7 @@ test("a minority of too few images is refused with a sentence", async ({ page, s
   await expect(hook(page, "error")).toContainText("there are fewer than fifty");
 });
 
-test("the baseline of one's own digits is trained only when it is asked for", async ({ page, site }) => {
+test("the baseline on the visitor's own digits is trained only on request", async ({ page, site }) => {
   await open(page, site, `${query}&steps=40&lot=32`);
   await page.getByTestId("files").setInputFiles(small());
   await expect(page.getByTestId("digits-in-use")).toContainText("400");
@@ -147,7 +147,7 @@ test("the baseline of one's own digits is trained only when it is asked for", as
 });
 
 for (const [width, height] of [[390, 844], [1440, 900]]) {
-  test(`at ${width} px all of it fits, and axe finds nothing`, long(width > 390), async ({ page, site }) => {
+  test(`who pays for privacy fits at ${width} px and is accessible`, long(width > 390), async ({ page, site }) => {
     await page.setViewportSize({ width, height });
     await open(page, site, `${minority}&steps=40&speed=normal`);
     if (width < 900) await page.getByRole("tab", { name: "Results" }).or(page.getByRole("button", { name: "Results", exact: true })).first().click();

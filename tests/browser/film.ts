@@ -4,13 +4,13 @@ import { join, resolve } from "node:path";
 import { contactSheet } from "./contact-sheet";
 import { serve } from "./server";
 
-// What a visitor sees in the first half minute: `cargo xtask pictures --film`.
+// Films what a visitor sees in the first 30 seconds (`cargo xtask pictures --film`).
 
 const FOLDER = resolve("../../docs/film");
 const SIZES = [[390, 844], [1440, 900], [1920, 1080]] as const;
 /** Seconds after Play was pressed. */
 const TIMES = [0, 2, 5, 10, 30];
-/** Pixels of a frame's width in the sheet. */
+/** Pixels of a frame's width in the sheet, by the width of the window. */
 const FRAME = { 390: 300, 1440: 620, 1920: 720 };
 const LARGEST = 400_000;
 
@@ -26,7 +26,7 @@ test("film strips", async ({ browser }) => {
       await page.goto(`${site.url}?backend=cpu`);
       await page.getByTestId("play").waitFor();
       const frames = [];
-      // As it opens: what is there a second after the address was entered.
+      // As it opens: a second after navigation.
       await page.waitForTimeout(1000);
       frames.push((await page.screenshot()).toString("base64"));
       await page.getByTestId("play").click();

@@ -6,7 +6,7 @@ import { serve, type Site } from "./server";
 
 export { expect };
 
-/** What other tools rely on; each is a `data-testid` of the page. */
+/** Stable hooks for other tools; each is a `data-testid` of the page. */
 export const HOOKS = [
   "play",
   "pause",
@@ -29,13 +29,13 @@ export const HOOKS = [
 ] as const;
 export type Hook = (typeof HOOKS)[number];
 
-/** What a page did behind its own back. */
+/** What was observed of a page during a test. */
 export interface Watched {
-  /** Errors on the console, of the page and of its threads, and exceptions that nobody caught. */
+  /** Console errors of the page and its threads, and uncaught exceptions. */
   errors: string[];
-  /** Errors that are provoked; all others fail the test. They may come late, so they are allowed before, and not forgotten after. */
+  /** Provoked errors; all others fail the test. Allow them beforehand: they may come late. */
   allowed: RegExp[];
-  /** Addresses of all requests, `data:` and `blob:` left out. */
+  /** Addresses of all requests, except `data:` and `blob:`. */
   requests: string[];
 }
 
@@ -48,7 +48,7 @@ interface WorkerFixtures {
   site: Site;
 }
 
-/** Every test: no error on the console but those allowed, and no request to anywhere but the page's own origin. */
+/** Every test fails on a console error that is not allowed and on a request to another origin. */
 export const test = base.extend<TestFixtures, WorkerFixtures>({
   site: [
     async ({}, use) => {
@@ -82,26 +82,26 @@ export const test = base.extend<TestFixtures, WorkerFixtures>({
   ],
 });
 
-/** Whether a test is for `cargo xtask test --shipped` alone: it shows on another engine, at another width or of another draw what one beside it shows. */
+/** Tags a variant (engine, width or random draw) that only `cargo xtask test --shipped` runs. */
 export const long = (is = true) => ({ tag: is ? "@long" : [] });
 
 /** The element of a hook. */
 export const hook = (page: Page, name: Hook) => page.getByTestId(name);
 
-/** What the native tool computes from a ledger's file, at the page's first δ. */
+/** Runs the native tool on a ledger's file, at the page's default δ. */
 export function account(file: string): { tight: { value: number }; improved: { epsilon: number } } {
   const tool = process.env.HUSHGRAD_NATIVE;
   if (!tool) throw new Error("HUSHGRAD_NATIVE must name the native tool, target/debug/hushgrad");
   return JSON.parse(execFileSync(tool, ["account", "--json", "--delta", "1e-5", file], { encoding: "utf8" }));
 }
 
-/** The tight bound that the page shows large; NaN while it shows another. */
+/** The tight ε of the page's headline; NaN while it shows another bound. */
 export async function tight(page: Page): Promise<number> {
   const text = await page.getByTestId("epsilon").getAttribute("data-tight");
   return text ? Number(text) : NaN;
 }
 
-/** What the settings will cost, once both bounds are there: each comes when its computation is done. */
+/** Returns the projected cost, once both bounds have been computed. */
 export async function projected(page: Page): Promise<string> {
   const projection = page.getByTestId("projection");
   await expect(projection).toContainText(/ε ≤ \d[^]*tight accounting: ε ≤ \d/);
@@ -114,14 +114,14 @@ export async function value(page: Page, name: "step" | "accuracy" | "epsilon"): 
   return text === null || text === "" ? NaN : Number(text);
 }
 
-/** The accountant's thread of a page that is open. */
+/** The accountant's thread of an open page. */
 export async function accountant(page: Page): Promise<Worker> {
   const find = () => page.workers().find((worker) => /\/accountant[^/]*$/.test(worker.url()));
   await expect.poll(() => find() !== undefined).toBe(true);
   return find()!;
 }
 
-/** Keeps the accountant's thread from the page's next questions for three seconds; then it goes on, or fails. */
+/** Blocks the accountant's thread for three seconds; then it continues, or throws `failure`. */
 export async function distracted(page: Page, failure?: string) {
   await (await accountant(page)).evaluate((failure) => void setTimeout(() => {
     for (const end = Date.now() + 3_000; Date.now() < end;);
@@ -129,20 +129,20 @@ export async function distracted(page: Page, failure?: string) {
   }), failure);
 }
 
-/** On a phone, shows what is seldom wanted of header and transport. */
+/** On a phone, shows the less used controls of header and transport. */
 export async function allControls(page: Page) {
   const more = page.getByTestId("more");
   if ((await more.isVisible()) && (await more.getAttribute("aria-expanded")) === "false") await more.click();
 }
 
-/** Presses an item of the menu *Share*, by its hook. */
+/** Clicks an item of the *Share* menu, by its hook. */
 export async function share(page: Page, item: "share" | "share-code" | "hand-in" = "share", within?: { timeout: number }) {
   await allControls(page);
   await page.getByTestId("share-menu").click(within);
   await page.getByTestId(item).click(within);
 }
 
-/** What an item of the export menu saves: so many files. */
+/** Exports by a menu item and returns the `count` files that it saves. */
 export async function exported(page: Page, item: string, count = 1): Promise<Download[]> {
   const files: Download[] = [];
   const take = (file: Download) => void files.push(file);
@@ -155,10 +155,7 @@ export async function exported(page: Page, item: string, count = 1): Promise<Dow
   return files;
 }
 
-/**
- * How much slower a core is just now than the one that the limits are for, and at least 1: other work on the machine,
- * and other machines on the same cores, are not the page's.
- */
+/** How much slower a core is now, through other load, than the limits assume; at least 1. */
 export async function pace(page: Page): Promise<number> {
   const sum = () => {
     const before = performance.now();
@@ -171,8 +168,8 @@ export async function pace(page: Page): Promise<number> {
 }
 
 /**
- * How many milliseconds the page itself takes from now until the element of this hook says something else than it does, which
- * has `text` in it: begun before what brings it about, awaited after, and free of how often a test asks and of other work on the machine.
+ * Returns the milliseconds until the text of this hook's element changes to one with `text`. Call
+ * it before the triggering action and await it afterwards. Neither polling nor other load counts.
  */
 export async function answered(page: Page, name: string, text: string): Promise<number> {
   const time = await page.evaluate(
@@ -193,21 +190,22 @@ export async function answered(page: Page, name: string, text: string): Promise<
 }
 
 /**
- * Pauses, and waits until what was under way is done and shown. The training thread answers in order, so the ledger that it
- * gives out after the pause has the run's last step: a pause between two equal numbers proves nothing on a slow engine.
+ * Pauses, and waits until everything under way is done and shown. The training thread answers in
+ * order, so a ledger exported after the pause has the last step; on a slow engine, two equal step
+ * numbers prove nothing.
  */
 export async function paused(page: Page): Promise<{ step: number; ledger: string }> {
   await hook(page, "pause").click();
   return rested(page);
 }
 
-/** Waits until what was done so far is written, and gives the ledger's file: the training thread answers in order. */
+/** Waits until all is saved, as the training thread answers in order; returns the ledger's file. */
 export async function written(page: Page): Promise<string> {
   const [file] = await exported(page, "Privacy ledger (JSON)");
   return file.path();
 }
 
-/** The same as {@link paused} of a run that stands still already. */
+/** As {@link paused}, for a run that is already at rest. */
 export async function rested(page: Page): Promise<{ step: number; ledger: string }> {
   const ledger = await written(page);
   const { events } = JSON.parse(readFileSync(ledger, "utf8")) as { events: { count: number }[] };
@@ -216,20 +214,20 @@ export async function rested(page: Page): Promise<{ step: number; ledger: string
   return { step, ledger };
 }
 
-/** Has the site's page come as `edit` makes it. */
+/** Serves the site's page as changed by `edit`. */
 export const edited = (page: Page, site: Site, edit: (html: string) => string) =>
   page.route((url) => url.href.split(/[?#]/)[0] === site.url, async (route) => {
     const response = await route.fetch();
     await route.fulfill({ response, body: edit(await response.text()) });
   });
 
-/** Waits until a run has come to its end at this step, and shows what it has learned. */
+/** Waits until a run has ended at this step and its result is shown. */
 export const measured = (page: Page, step: number) => expect(page.locator("p.visually-hidden[role=status]")).toContainText(`complete at step ${step}: `);
 
-/** Waits until the accountant has answered and charts are drawn: what the page shows stays. */
+/** Waits until the accountant has answered and the charts are drawn. */
 export const idle = (page: Page) => expect(page.locator("html")).not.toHaveAttribute("data-busy");
 
-/** Waits until whatever the training thread was asked would have begun, and what it tells of that would be shown. */
+/** Waits until any pending request to the training thread would have begun and been shown. */
 export async function quiet(page: Page) {
   for (let turn = 0; turn < 5; turn++) {
     await thread(page).evaluate(() => new Promise((done) => void setTimeout(done)));
@@ -237,7 +235,7 @@ export async function quiet(page: Page) {
   }
 }
 
-/** Opens the page and waits until its training thread has chosen its engine and all files and digits are there; prices may still come ({@link idle}). */
+/** Opens the page and waits for its engine, files and digits; prices may follow ({@link idle}). */
 export async function open(page: Page, site: Site, query = "") {
   await page.goto(site.url + query);
   await expect(hook(page, "backend")).toHaveText(/CPU|WebGPU/i);
@@ -245,14 +243,11 @@ export async function open(page: Page, site: Site, query = "") {
   await expect(page.getByRole("progressbar", { name: "Loading digits" })).toHaveCount(0);
 }
 
-/** Waits until what a visit without a network needs is kept. */
+/** Waits until the files for an offline visit are cached. */
 export const installed = (page: Page) =>
   expect.poll(() => page.evaluate(async () => !!(await navigator.serviceWorker.getRegistration())?.active)).toBe(true);
 
-/**
- * Every notice that the page says from its next load on, in order: each is shown in the place of the one before, and an act of the
- * visitor may take it away.
- */
+/** Collects every notice from the next load on, in order, as each soon gives way to another. */
 export async function noticed(page: Page): Promise<string[]> {
   const notices: string[] = [];
   await page.exposeFunction("noticed", (text: string) => void notices.push(text));
@@ -267,17 +262,17 @@ export async function noticed(page: Page): Promise<string[]> {
   return notices;
 }
 
-/** The threads that help the training thread to compute. */
+/** The helper threads of the training thread. */
 export const helpers = (page: Page): Worker[] => page.workers().filter((worker) => worker.url().endsWith("#helper"));
 
-/** The training thread of a page that is open. */
+/** The training thread of an open page. */
 export const thread = (page: Page): Worker => {
   const found = page.workers().filter((worker) => /\/worker[^/#]*$/.test(worker.url()));
   if (found.length === 0) throw new Error("there is no training thread");
   return found[found.length - 1];
 };
 
-/** Puts `code` in front of the training thread's program. */
+/** Runs `code` before the training thread's program. */
 export async function beforeThread(page: Page, code: string) {
   await page.route(/\/worker(-relaxed)?(-[0-9a-f]+)?\.js$/, async (route) => {
     const response = await route.fetch();
@@ -285,7 +280,7 @@ export async function beforeThread(page: Page, code: string) {
   });
 }
 
-/** Opens the page on WebGPU; the thread's device is kept where the test can end it. */
+/** Opens the page on WebGPU and keeps the thread's device, so that the test can destroy it. */
 export async function openOnGpu(page: Page, site: Site, more = "") {
   await beforeThread(
     page,
@@ -296,7 +291,7 @@ export async function openOnGpu(page: Page, site: Site, more = "") {
   test.skip((await hook(page, "backend").textContent()) !== "WebGPU", "this build has no WebGPU engine, or no adapter was found");
 }
 
-/** Ends the device that {@link openOnGpu} has kept, and waits until the browser has told the thread. */
+/** Destroys the device kept by {@link openOnGpu} and waits until the thread is told. */
 export const loseDevice = (page: Page) =>
   thread(page).evaluate(async () => {
     const { lastDevice } = globalThis as unknown as { lastDevice: { destroy(): void; lost: Promise<unknown> } };
@@ -304,14 +299,14 @@ export const loseDevice = (page: Page) =>
     await lastDevice.lost;
   });
 
-/** Where this site's runs are kept: the database has the site's path in its name. */
+/** The name of this site's database of runs, which contains the site's path. */
 export const database = (page: Page) => page.evaluate(() => "hushgrad" + new URL(".", location.href).pathname);
 
 /** The rows of the list of earlier runs. */
 export const rows = (page: Page) =>
   page.getByTestId("runs").getByRole("row").filter({ has: page.getByRole("textbox") });
 
-/** How many releases each earlier run's books count, oldest first. */
+/** The number of releases in each earlier run's books, oldest first. */
 export async function counted(page: Page): Promise<number[]> {
   const cells = await rows(page).locator("td:nth-child(3)").allTextContents();
   return cells.reverse().map((text) => Number((/\((.+) counted\)/.exec(text)?.[1] ?? text).replace(/\D/g, "")));

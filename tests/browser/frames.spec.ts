@@ -6,11 +6,11 @@ import { copied } from "./deploy";
 import { expect, hook, open, test, value } from "./fixtures";
 import { serve, type Site } from "./server";
 
-// Who may frame what, what a frame is given, and what a page's policies keep out.
+// Who may frame a page, what a frame may do, and what the page's policies block.
 
 const QUERY = "?backend=cpu&dataset=synthetic";
 
-/** A page of another origin (or of the site's own, where it is given one to write into) around a frame. */
+/** Opens a page of another origin with this HTML. */
 async function around(browser: Browser, html: string, use: (page: Page, host: Site) => Promise<void>, options: BrowserContextOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), "hushgrad-frames-"));
   writeFileSync(join(folder, "index.html"), html);
@@ -28,7 +28,7 @@ async function around(browser: Browser, html: string, use: (page: Page, host: Si
 }
 const frame = (url: string, more = "") => `<!doctype html><title>host</title><iframe width="1100" height="800" src="${url}" ${more}></iframe>`;
 
-test("in a page of another site the whole page gives a link in place of its buttons", async ({ browser, site }) => {
+test("in a frame of another site the whole page shows a link instead of its controls", async ({ browser, site }) => {
   await around(browser, frame(site.url + QUERY), async (page) => {
     const inner = page.frameLocator("iframe");
     await expect(inner.locator("#failed")).toContainText("does not run within a page of another site");
@@ -66,7 +66,7 @@ test("the whole page runs in a frame of its own site", async ({ browser }) => {
   });
 });
 
-test("the element's frame is given no more than it needs, and trains", async ({ browser, site }) => {
+test("the element's frame has minimal permissions and trains", async ({ browser, site }) => {
   const html = `<!doctype html><title>host</title><script src="${site.url}element.js"></script><hush-grad preset="cpu" dataset="synthetic" backend="cpu"></hush-grad>`;
   await around(browser, html, async (page) => {
     const given = await page.locator("iframe").evaluate((frame: HTMLIFrameElement) => [frame.sandbox.value, frame.referrerPolicy, frame.allow]);
@@ -77,7 +77,7 @@ test("the element's frame is given no more than it needs, and trains", async ({ 
     const opened = page.context().waitForEvent("page");
     await inner.getByRole("link", { name: "Open the whole playground" }).click();
     await expect((await opened).getByTestId("digits-in-use")).toContainText("to train on");
-    // A frame may not lead the page around it away.
+    // A frame may not navigate its host page.
     const frame = page.frames().find((each) => each.url().includes("embed.html"))!;
     await frame.evaluate(() => {
       try {
@@ -91,7 +91,7 @@ test("the element's frame is given no more than it needs, and trains", async ({ 
   });
 });
 
-test("an embed that was started works without its host", async ({ browser }) => {
+test("an embed that has loaded once works without its server", async ({ browser }) => {
   await copied(async (folder) => {
     const site = await serve(folder);
     await around(browser, frame(`${site.url}embed.html${QUERY}`), async (page) => {
@@ -108,7 +108,7 @@ test("an embed that was started works without its host", async ({ browser }) => 
   });
 });
 
-test("an embed that cannot start says so, to its reader and to the page around it", async ({ browser }) => {
+test("an embed that cannot start tells its reader and its host page", async ({ browser }) => {
   await copied(async (folder) => {
     const site = await serve(folder);
     const html = `<!doctype html><title>host</title><script src="${site.url}element.js"></script><hush-grad preset="cpu" dataset="synthetic" backend="cpu"></hush-grad>
@@ -130,7 +130,7 @@ test("an embed that cannot start says so, to its reader and to the page around i
 });
 
 for (const path of [QUERY, `embed.html${QUERY}`]) {
-  test(`${path}: no script, and no address of one, comes in by way of text`, async ({ browser, site }) => {
+  test(`${path}: text cannot become a script or the address of one`, async ({ browser, site }) => {
     const context = await browser.newContext();
     const page = await context.newPage();
     await page.goto(site.url + path);
@@ -149,12 +149,12 @@ for (const path of [QUERY, `embed.html${QUERY}`]) {
         script: throws(() => (document.createElement("script").src = "https://elsewhere.example/x.js")),
         text: throws(() => (document.createElement("script").text = "1")),
         worker: throws(() => new Worker("https://elsewhere.example/x.js", { type: "module" })),
-        // An embed in a sandbox starts its threads from scripts of its own making, and from no others.
+        // A sandboxed embed starts its threads only from scripts that it has made itself.
         made: throws(() => new Worker(URL.createObjectURL(new Blob(["1"], { type: "text/javascript" })))),
         beside: throws(() => new Worker(new URL("/elsewhere.js", location.href), { type: "module" })),
         handlers: ["<img src=x onerror='1'>", "<img/src=x/onerror=1>", "<svg/onload=1>", "<svg onload='1'></svg>"].every((html) => throws(() => (box.innerHTML = html))),
         frame: throws(() => (box.innerHTML = "<iframe srcdoc=x></iframe>")),
-        // What charts are made of goes in.
+        // Markup of charts is allowed.
         chart: throws(() => (box.innerHTML = "<text>on = 1 &lt;script&gt;</text>")),
         own: throws(() => (document.createElement("script").src = `${own}start.js`)),
         policy: throws(() => (window as unknown as { trustedTypes: { createPolicy(name: string, rules: object): void } }).trustedTypes.createPolicy("mine", {})),
@@ -167,14 +167,14 @@ for (const path of [QUERY, `embed.html${QUERY}`]) {
 
 for (const headers of [{}, { "referrer-policy": "no-referrer" }]) {
   const header = Object.keys(headers).length > 0;
-  test(`no request names the page that it comes from${header ? ", and with the header none names a script" : ""}`, ({ browser }) => copied(async (folder) => {
+  test(`no request has the page as its referrer${header ? ", and with the header none has a script" : ""}`, ({ browser }) => copied(async (folder) => {
     const site = await serve(folder, undefined, headers);
     const context = await browser.newContext();
     const page = await context.newPage();
     const told: string[] = [];
     context.on("request", (request) => {
       const { referer } = request.headers();
-      // A thread has its script's policy, which only a host can give it.
+      // A thread's referrer policy is its script's, which only a host can set.
       if (referer && (header || !/\.js$/.test(referer))) told.push(`${request.url()}: ${referer}`);
     });
     await open(page, site, QUERY);

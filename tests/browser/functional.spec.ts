@@ -8,13 +8,13 @@ const DRAWN = "?backend=cpu&dataset=synthetic";
 const fold = (page: Page) => page.getByTestId("pay-once");
 const paid = (page: Page) => page.getByTestId("paid");
 
-/** Steps on the release, and the share that is read right after them. */
+/** Returns the steps trained on the release and the accuracy after them, in percent. */
 async function trained(page: Page): Promise<{ steps: number; accuracy: number }> {
   const [, steps, accuracy] = /([\d,]+) steps? so far, 0 in the ledger: ([\d.]+)%/.exec((await paid(page).textContent()) ?? "") ?? [];
   return { steps: Number(steps?.replace(",", "")), accuracy: Number(accuracy) };
 }
 
-/** Releases, and waits for the steps after it. */
+/** Releases, and waits for the training on it. */
 async function release(page: Page) {
   await page.getByTestId("pay").click();
   await expect(page.getByTestId("train-on")).toBeEnabled({ timeout: 60_000 });
@@ -29,7 +29,7 @@ async function rows(page: Page, title: string): Promise<number[][]> {
     rows.map((row) => [...row.children].map((cell) => Number(cell.textContent!.replace(/[,%]/g, "")))));
 }
 
-test("a release is paid once: its steps read digits, and cost nothing, beside DP-SGD's that cost more and more", async ({ page, site }) => {
+test("a release is paid once: training on it costs nothing, while DP-SGD costs more with every step", async ({ page, site }) => {
   await open(page, site, `${DRAWN}&steps=300&lot=64&pay-once=pixels-14&pay-once-epsilon=3`);
   await expect(fold(page)).toHaveAttribute("open", "");
   await expect(fold(page)).toBeInViewport();
@@ -40,7 +40,7 @@ test("a release is paid once: its steps read digits, and cost nothing, beside DP
   expect(first.steps).toBe(300);
   expect(first.accuracy).toBeGreaterThan(50);
 
-  // The native tool prices what is saved: one release, and no step.
+  // The native tool prices the saved ledger: one release, and no step.
   const saving = page.waitForEvent("download");
   await page.getByTestId("once-ledger").click();
   const path = await (await saving).path();
@@ -51,9 +51,9 @@ test("a release is paid once: its steps read digits, and cost nothing, beside DP
   await page.getByTestId("train-on").click();
   await expect.poll(async () => (await trained(page)).steps).toBe(600);
   await expect(paid(page)).toContainText("ε ≤ 3.00 at");
-  // Flat, and rising: of the run that is set, before it has any step.
+  // One curve is flat and one rises: the run as set, before its first step.
   await expect(fold(page)).toContainText("DP-SGD, as it is set");
-  // A table is filled once it is open, and drawn anew with each part of the curve.
+  // A table is filled once it is open, and redrawn with each part of the curve.
   await expect(async () => {
     const spent = (await rows(page, "ε spent: once, and step by step")).filter((row) => row.length > 2);
     const [run, once] = [1, 2].map((column) => spent.map((row) => row[column]).filter((value) => value > 0));
@@ -68,7 +68,7 @@ test("a release is paid once: its steps read digits, and cost nothing, beside DP
   await expect(paid(page)).toContainText("All 2 runs on these digits that this browser remembers, together: ε ≤ ");
 });
 
-test("a second release is paid for again, and the books keep both over a visit", async ({ page, site }) => {
+test("a second release is paid for again, and the books keep both across visits", async ({ page, site }) => {
   await open(page, site, `${DRAWN}&pay-once=pixels-14`);
   await release(page);
   await expect(paid(page)).toContainText("ε ≤ 1.00 at");
@@ -79,14 +79,14 @@ test("a second release is paid for again, and the books keep both over a visit",
   await release(page);
   await expect(together).toContainText("All 3 runs on these digits");
   const sum = Number(/ε ≤ ([\d.]+)/.exec((await together.textContent())!)![1]);
-  // Two Gaussian releases of ε = 1 together are 1.465.
+  // Two Gaussian releases of ε = 1 compose to 1.465.
   expect(sum).toBeGreaterThan(1.46);
   await page.reload();
   await hook(page, "step-once").click();
   await expect(together).toContainText("All 4 runs on these digits");
 });
 
-test("features and ε are chosen by keyboard, and a link brings them back; what is wrong is said", async ({ page, site }) => {
+test("features and ε are set by keyboard and restored by a link, and invalid values get an error", async ({ page, site }) => {
   await open(page, site, DRAWN);
   await fold(page).locator("> summary").focus();
   await page.keyboard.press("Enter");
@@ -102,7 +102,7 @@ test("features and ε are chosen by keyboard, and a link brings them back; what 
   await page.getByTestId("once-epsilon").fill("nothing");
   await page.keyboard.press("Enter");
   await expect(hook(page, "error")).toContainText("Budget ε");
-  // More than noise is made for.
+  // Above the largest supported ε.
   await page.getByTestId("once-epsilon").fill("500");
   await page.keyboard.press("Enter");
   await page.getByTestId("pay").click();
@@ -115,7 +115,7 @@ test("features and ε are chosen by keyboard, and a link brings them back; what 
   await expect(hook(page, "error")).toContainText("pay-once must be one of pixels-14, pixels-28, cosines, scattering");
 });
 
-test("which noise is paid for is a choice, and Laplace noise needs no δ", async ({ page, site }) => {
+test("the noise of a release can be chosen, and Laplace noise needs no δ", async ({ page, site }) => {
   await open(page, site, `${DRAWN}&pay-once=pixels-14&pay-once-noise=laplace&pay-once-epsilon=3`);
   const noise = page.getByTestId("once-noise");
   await expect(noise).toHaveValue("laplace");
@@ -133,7 +133,7 @@ test("which noise is paid for is a choice, and Laplace noise needs no δ", async
   await expect(hook(page, "error")).toContainText("pay-once-noise must be one of gaussian, relevance, laplace");
 });
 
-test("of digits that come later nothing is released", async ({ page, site }) => {
+test("changing the digits discards the release", async ({ page, site }) => {
   await open(page, site, `${DRAWN}&pay-once=pixels-14`);
   await release(page);
   await expect(paid(page)).toHaveCount(1);
@@ -142,7 +142,7 @@ test("of digits that come later nothing is released", async ({ page, site }) => 
   await expect(page.getByTestId("train-on")).toBeDisabled();
 });
 
-test("what was published is marked: no guarantee, the reasons, and the shared noise, which a difference takes away", async ({ page, site }) => {
+test("the published mechanism is marked as without a guarantee, with reasons and the shared noise that a difference removes", async ({ page, site }) => {
   await open(page, site, `${DRAWN}&pay-once=pixels-14`);
   await hook(page, "step-once").click();
   const published = page.getByTestId("adlm");
@@ -151,9 +151,9 @@ test("what was published is marked: no guarantee, the reasons, and the shared no
   await published.locator("summary").click();
   await expect(published.locator("ol > li")).toHaveCount(5);
   await expect(published.locator("canvas")).toHaveCount(3);
-  // They are drawn with the step.
+  // The pictures are drawn with the step.
   await expect(published.locator(".shared-noise")).toBeVisible();
-  // Of 784 pixels most are paper in both digits: their difference is one grey there. Under noise none is.
+  // In the difference, pixels blank in both digits share one grey; under noise no grey dominates.
   const most = await published.locator("canvas").evaluateAll((all) =>
     (all as HTMLCanvasElement[]).map((canvas) => {
       const { data } = canvas.getContext("2d")!.getImageData(0, 0, 28, 28);
@@ -166,7 +166,7 @@ test("what was published is marked: no guarantee, the reasons, and the shared no
 });
 
 for (const [what, width] of [["a phone", 390], ["a narrow window", 320], ["a desk", 1440]] as const) {
-  test(`on ${what} nothing of it is out of reach, in dark and in light`, long(width > 320), async ({ page, site }) => {
+  test(`on ${what} every control is reachable, and the page accessible in dark and in light`, long(width > 320), async ({ page, site }) => {
     await page.setViewportSize({ width, height: 844 });
     await open(page, site, `${DRAWN}&pay-once=pixels-14`);
     await release(page);

@@ -5,7 +5,7 @@ import { expect, hook, open, projected, test, value } from "./fixtures";
 
 const query = "?backend=cpu&dataset=synthetic&steps=6";
 
-/** Word and title of each entry. */
+/** Maps each entry's word to its title. */
 const entries = new Map(
   readFileSync("../../www/glossary.txt", "utf8").trim().split("\n\n").map((entry) => {
     const [head, ...text] = entry.split("\n");
@@ -15,7 +15,7 @@ const entries = new Map(
   }),
 );
 
-test("each word that has a door has a text, and each text has a door or is told of another", () => {
+test("every word that can be pressed has an entry", () => {
   const sources = (folder: string): string[] =>
     readdirSync(folder, { withFileTypes: true }).flatMap((each) =>
       each.isDirectory() ? sources(join(folder, each.name)) : [readFileSync(join(folder, each.name), "utf8")],
@@ -28,21 +28,21 @@ test("each word that has a door has a text, and each text has a door or is told 
   for (const key of keys) expect([...entries.keys()], key).toContain(key);
 });
 
-test("every language has the same words", () => {
+test("every language has the same glossary entries", () => {
   const keys = (text: string) => text.trim().split("\n\n").map((entry) => entry.split(": ")[0]);
   const english = keys(readFileSync("../../www/glossary.txt", "utf8"));
   for (const file of readdirSync("../../www").filter((name) => /^glossary\.\w+\.txt$/.test(name))) expect(keys(readFileSync(join("../../www", file), "utf8"))).toEqual(english);
 });
 
-test("a word is explained where it stands, by keyboard, and its text is fetched only then", async ({ page, site, watched }) => {
+test("a word is explained beside it by keyboard, and the glossary is fetched only then", async ({ page, site, watched }) => {
   await open(page, site, query);
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBe(6);
   await page.getByTestId("epsilon-meaning").locator("summary").first().click();
-  // The accountant's last word: until then rows are written anew, with the words in them.
+  // Until the accountant's last answer, rows and the words in them are rewritten.
   await expect(page.getByTestId("mu")).toBeVisible();
   const asked = () => watched.requests.filter((url) => url.includes("glossary.txt") && !url.includes("sw.js")).length;
-  // The copy for a visit without a network is made of all files.
+  // The offline copy has all files.
   const before = asked();
   const dialog = page.getByRole("dialog");
   for (const word of ["classic", "improved", "tight", "order α"]) {
@@ -63,11 +63,11 @@ test("a word is explained where it stands, by keyboard, and its text is fetched 
   expect(asked()).toBeLessThanOrEqual(before + 1);
 });
 
-test("every word of every panel opens, at 390 as at 1440", async ({ page, site }) => {
+test("every word of every panel opens, at 390 and at 1440 pixels", async ({ page, site }) => {
   await open(page, site, query);
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBe(6);
-  // Words of what is computed come with it.
+  // Some words appear with computed results.
   await projected(page);
   await page.evaluate(() => document.querySelectorAll<HTMLDetailsElement>("details:not(.menu)").forEach((each) => (each.open = true)));
   await page.locator(".hint").evaluateAll((all) => all.forEach((hint) => (hint as HTMLElement).click()));
@@ -90,7 +90,7 @@ test("every word of every panel opens, at 390 as at 1440", async ({ page, site }
   }
 });
 
-test("a glossary that does not come is said, and comes at the next press, even to a word that is gone by then", async ({ page, site, watched }) => {
+test("a glossary that fails to load is reported and loads at the next press, even if the word is gone by then", async ({ page, site, watched }) => {
   watched.allowed.push(/glossary/, /404/);
   await open(page, site, query);
   site.missing.add("glossary.txt");

@@ -1,4 +1,4 @@
-/** Layers as groups of vectors: their control, ε before Play, runs with them on both engines, links and files. */
+/** Per-layer clipping: controls, ε before Play, runs on both engines, links and files. */
 import { account, expect, exported, hook, long, open, projected, rows, test, value } from "./fixtures";
 import { readFileSync } from "node:fs";
 
@@ -9,7 +9,7 @@ for (const [backend, label] of [
   ["cpu", "CPU"],
   ["gpu", "WebGPU"],
 ] as const) {
-  test(`layers are clipped by themselves on ${label}, at the price of one clip`, long(backend === "gpu"), async ({ page, site }) => {
+  test(`per-layer clipping on ${label} costs as much as one clip`, long(backend === "gpu"), async ({ page, site }) => {
     await open(page, site, `?backend=${backend}${RUN}${LAYERS}`);
     await expect(hook(page, "backend")).toHaveText(label);
     for (const step of [1, 2, 3]) {
@@ -36,7 +36,7 @@ for (const [backend, label] of [
   });
 }
 
-test("layers are a choice of the set-up, stand in the link, and leave ε before Play as it is", async ({ page, site }) => {
+test("per-layer clipping is in the set-up and the link, and leaves the projected ε unchanged", async ({ page, site }) => {
   await open(page, site, `?backend=cpu${RUN}`);
   const will = page.getByTestId("projection");
   const before = await projected(page);
@@ -51,7 +51,7 @@ test("layers are a choice of the set-up, stand in the link, and leave ε before 
   await expect(page.locator("#number-clip")).toBeVisible();
   await norms.fill("0.5 2");
   await norms.blur();
-  // Layers have norms of their own, and the one for all plays no part.
+  // Per-layer norms replace the common one.
   await expect(page.locator("#number-clip")).toBeHidden();
   await expect(page).toHaveURL(/clipping=joint&layer-norms=0.5(%20|\+| )2&layer-noise=dimension-adjusted/);
   await expect(will).toHaveText(before);
@@ -65,7 +65,7 @@ test("layers are a choice of the set-up, stand in the link, and leave ε before 
   await expect(will).toHaveText(before);
 });
 
-test("a run with layers goes on after a reload, and its file says what it was", async ({ page, site }) => {
+test("a run with per-layer clipping continues after a reload, and its file has the settings", async ({ page, site }) => {
   await open(page, site, `?backend=cpu${RUN}${LAYERS}`);
   await hook(page, "step-once").click();
   await expect.poll(() => value(page, "step")).toBe(1);

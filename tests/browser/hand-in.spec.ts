@@ -3,20 +3,20 @@ import { accessible } from "./axe";
 import { expect, hook, measured, open, paused, share, test, value } from "./fixtures";
 import { decoded } from "./qr";
 
-// A run as a link to hand in: what the link says is its author's word, ε is computed anew.
+// Handing in a run as a link: its claims are the author's word, and ε is recomputed.
 
 const query = "?backend=cpu&dataset=synthetic&encoder=clip&noise=gaussian&sigma=1.1&lot=256&rate=2&steps=40";
 const says = "handed-in-says";
 
-/** Opens the dialog that hands in a run, once its accuracy and its ε are there. */
+/** Opens the dialog *Hand in*, once the run's accuracy and ε are known. */
 const handedIn = (page: Page) =>
   expect(async () => {
-    // One that came late lies over the menu.
+    // A dialog that opened late covers the menu.
     if (!(await page.getByTestId("share-dialog").isVisible())) await share(page, "hand-in", { timeout: 2_000 });
     await expect(page.getByTestId("share-dialog")).toBeVisible({ timeout: 1_000 });
   }).toPass();
 
-test("a run is handed in by a link, opened, found true, and trained again", async ({ page, site, context }) => {
+test("a run handed in by a link is opened, confirmed and trained again", async ({ page, site, context }) => {
   test.slow();
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await open(page, site, `${query}&controls=sigma`);
@@ -28,7 +28,7 @@ test("a run is handed in by a link, opened, found true, and trained again", asyn
   await expect(hook(page, "epsilon")).not.toHaveAttribute("data-tight", "");
   const [accuracy, epsilon] = await Promise.all([hook(page, "accuracy").textContent(), hook(page, "epsilon").textContent()]);
   await expect(async () => {
-    // A dialog that came late lies over what is pressed.
+    // A dialog that opened late covers the button.
     if (!(await page.getByTestId("share-dialog").isVisible())) await page.getByTestId("task-hand-in").click({ timeout: 2_000 });
     await expect(page.getByTestId("share-dialog")).toBeVisible({ timeout: 1_000 });
   }).toPass();
@@ -51,7 +51,7 @@ test("a run is handed in by a link, opened, found true, and trained again", asyn
   await expect(bar).toContainText("The link says so");
   await expect(page.getByTestId("handed-in-epsilon")).toContainText(`this page computes ${epsilon} for these settings and steps. It agrees.`);
   await expect(page.getByTestId("handed-in-accuracy")).toContainText("nobody has checked it here");
-  // Nothing of it stands where the page shows what it has computed.
+  // The claims do not appear as the page's own results.
   await expect(hook(page, "accuracy")).not.toHaveText(accuracy!);
   expect(await value(page, "step")).toBe(0);
   await accessible(page, "a run that was handed in");
@@ -63,7 +63,7 @@ test("a run is handed in by a link, opened, found true, and trained again", asyn
   await expect(bar).toContainText("Abgegeben von Ada <b>&Zoë:");
   await page.getByTestId("language").selectOption("en");
 
-  // It goes on with the address while it is what is set, and no longer.
+  // The address keeps the claim until the settings change.
   await page.reload();
   await expect(page.getByTestId(says)).toContainText("after 40 steps");
   await hook(page, "noise-scale").fill("3");
@@ -78,7 +78,7 @@ test("a run is handed in by a link, opened, found true, and trained again", asyn
   await expect(page).not.toHaveURL(/handed-in/);
 });
 
-test("what a link claims is held against what the page computes", async ({ page, site }) => {
+test("a link's claims are compared with what the page computes", async ({ page, site }) => {
   const verdict = page.getByTestId("handed-in-epsilon");
   await open(page, site, `${query}&handed-in=40,0.99,0.01`);
   await expect(page.getByTestId(says)).toHaveText("99.0% after 40 steps at ε ≤ 0.0100");
@@ -91,13 +91,13 @@ test("what a link claims is held against what the page computes", async ({ page,
   await expect(verdict).toContainText("It does not agree: Without noise there is no privacy guarantee");
   await open(page, site, `${query.replace("gaussian", "none")}&handed-in=40,0.5,none`);
   await expect(verdict).toContainText("It agrees: Without noise");
-  // A false accuracy is found by training.
+  // Training reveals a false accuracy.
   await open(page, site, `${query}&handed-in=40,0.999,2`);
   await page.getByTestId("train-again").click();
   await expect(page.getByTestId("handed-in-accuracy")).toContainText("not what the link says", { timeout: 60_000 });
 });
 
-test("what is malformed gets a sentence, and nothing is shown of it", async ({ page, site }) => {
+test("a malformed claim gets an error and is not shown", async ({ page, site }) => {
   for (const wrong of ["", "40", "40,2,1", "40,0.5,-1", "x,y,z", "40,0.5,1,<b>"]) {
     await open(page, site, `${query}&handed-in=${encodeURIComponent(wrong)}&by=Ada`);
     await expect(hook(page, "error")).toContainText("handed-in must be steps, accuracy and ε");
@@ -105,14 +105,14 @@ test("what is malformed gets a sentence, and nothing is shown of it", async ({ p
   }
 });
 
-test("a name turns no text and is no markup", async ({ page, site }) => {
+test("a name can neither reverse the text direction nor inject markup", async ({ page, site }) => {
   const name = "\u202Eevil <img src=x onerror=alert(1)>";
   await open(page, site, `${query}&handed-in=40,0.5,2&by=${encodeURIComponent(name)}`);
   await expect(page.getByTestId("handed-in").locator("bdi")).toHaveText("evil <img src=x onerror=alert(1)>");
   await expect(page.getByTestId("handed-in").locator("img")).toHaveCount(0);
 });
 
-test("a run that plays is not handed in; one paused early is, for the steps that it did", async ({ page, site }) => {
+test("a playing run cannot be handed in, and a paused one is handed in with the steps done", async ({ page, site }) => {
   await open(page, site, query.replace("steps=40", "steps=100000").replace("lot=256", "lot=32"));
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBeGreaterThan(3);
@@ -127,7 +127,7 @@ test("a run that plays is not handed in; one paused early is, for the steps that
   await expect(page.getByTestId("handed-in-epsilon")).toContainText("It agrees.");
 });
 
-test("handing in asks nobody for anything", async ({ page, site, watched }) => {
+test("handing in sends no request", async ({ page, site, watched }) => {
   await open(page, site, query);
   await hook(page, "step-once").click();
   await expect.poll(() => value(page, "step")).toBe(1);

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { expect, hook, installed, long, open, test, value } from "./fixtures";
 import { serve, type Fault, type Site } from "./server";
 
-// Whatever a host does, the page says so and offers a way back that works once the host does.
+// Whatever a host does wrong, the page reports it and recovers once the host works.
 
 const FOLDER = resolve(process.env.HUSHGRAD_SITE ?? "../../dist");
 const CPU = "?backend=cpu&dataset=synthetic";
@@ -22,12 +22,12 @@ const PARTS: Record<string, string> = {
   "the accountant's script": named(/^accountant-[0-9a-f]+\.js$/),
   "the accountant's program": named(/^accountant-.*_bg\.wasm$/),
 };
-/** What the visitor's browser may have of what came: as long as it pleases. */
+/** Lets the browser cache responses as long as it likes. */
 const FOR_EVER = { "cache-control": "max-age=31536000, immutable" };
 
 const failed = (page: Page) => page.locator("#failed");
 
-/** A host of its own and a visitor of its own, whose browser reports what the test provokes. */
+/** Opens a page with its own host and browser context, whose errors do not fail the test. */
 async function visited(
   browser: Browser,
   use: (page: Page, site: Site) => Promise<void>,
@@ -43,13 +43,13 @@ async function visited(
   }
 }
 
-/** The page and its training thread have started. */
+/** Waits until the page and its training thread have started. */
 async function opens(page: Page) {
   await expect(hook(page, "backend")).toHaveText("CPU");
   await expect(failed(page)).toBeHidden();
 }
 
-/** The page works as if nothing had been. */
+/** Asserts that the page trains without a failure. */
 async function works(page: Page) {
   await expect(page.getByTestId("digits-in-use")).toContainText("to train on");
   await hook(page, "step-once").click();
@@ -58,7 +58,7 @@ async function works(page: Page) {
   await expect(failed(page)).toBeHidden();
 }
 
-/** Pressed the moment the host has changed: by itself the page starts a thread again with the next question for it, and hides the button. */
+/** Presses Try again at once: the next request restarts a thread and hides the button. */
 const again = (page: Page) =>
   Promise.all([page.waitForEvent("load"), page.getByRole("button", { name: "Try again" }).dispatchEvent("click")]);
 
@@ -69,9 +69,9 @@ const FAULTS: [Fault, RegExp][] = [
 ];
 
 for (const [what, file] of Object.entries(PARTS)) {
-  test(`${what}: a host that answers wrongly, one way after another, is named, and Try again mends it`, long(what !== "the training thread"), async ({ browser }) => {
+  test(`${what}: wrong responses of the host are reported, and Try again recovers`, long(what !== "the training thread"), async ({ browser }) => {
     await visited(browser, async (page, site) => {
-      // A browser that was told to keep what came keeps the wrong answer, too.
+      // A browser that may cache everything also caches the wrong response.
       site.headers = () => FOR_EVER;
       for (const [fault, cause] of FAULTS) {
         site.fault = (path) => (path === file ? fault : undefined);
@@ -88,7 +88,7 @@ for (const [what, file] of Object.entries(PARTS)) {
   });
 }
 
-test("a host that answers wrongly for everything but the page leaves a sentence and a button", async ({ browser }) => {
+test("if every file but the page fails, the page shows an error and a button that recovers", async ({ browser }) => {
   await visited(browser, async (page, site) => {
     for (const fault of ["hang", 404, 503, "page"] as Fault[]) {
       site.fault = (path) => (path === "index.html" ? undefined : fault);
@@ -101,8 +101,8 @@ test("a host that answers wrongly for everything but the page leaves a sentence 
   });
 });
 
-test("a host that hangs is named, whatever hangs, and the page goes on once it answers", async ({ browser }) => {
-  // All at once, as each waits for ten seconds.
+test("a hanging host is reported, and the page continues once it answers", async ({ browser }) => {
+  // In parallel, as each waits for ten seconds.
   await Promise.all(["its start", "the program", "the style sheet", "the accountant", "the training thread's program"].map((what) =>
     visited(browser, async (page, site) => {
       const file = PARTS[what];
@@ -116,7 +116,7 @@ test("a host that hangs is named, whatever hangs, and the page goes on once it a
     })));
 });
 
-test("pre-trained parameters come when a run begins with them; where they do not, it is said and nothing is lost", async ({ browser }) => {
+test("pre-trained parameters load when a run begins with them, and a failure is reported and loses nothing", async ({ browser }) => {
   await visited(browser, async (page, site) => {
     const asked: string[] = [];
     page.on("request", (request) => void asked.push(request.url()));
@@ -142,7 +142,7 @@ test("pre-trained parameters come when a run begins with them; where they do not
   });
 });
 
-test("lessons that do not come are named, and come when they are opened again", async ({ browser }) => {
+test("lessons that fail to load are reported, and load when opened again", async ({ browser }) => {
   await visited(browser, async (page, site) => {
     await open(page, site, CPU);
     const menu = page.getByTestId("lessons");
@@ -150,7 +150,7 @@ test("lessons that do not come are named, and come when they are opened again", 
       site.fault = (path) => (path === "lessons.txt" ? fault : undefined);
       const before = site.asked.length;
       await menu.locator("summary").click();
-      // What came before was not taken for the lessons.
+      // The wrong response was not taken for the lessons.
       await expect.poll(() => site.asked.slice(before)).toContain("lessons.txt");
       if (!fault) break;
       await expect(hook(page, "error")).toContainText("The lessons could not be fetched");
@@ -160,9 +160,9 @@ test("lessons that do not come are named, and come when they are opened again", 
   });
 });
 
-test("a program that stops as it starts says so", async ({ browser }) => {
+test("a program that fails as it starts is reported", async ({ browser }) => {
   await visited(browser, async (page, site) => {
-    // The program builds the page into #app, which something has taken away.
+    // The program cannot create its first elements.
     await page.addInitScript(() => {
       const create = Document.prototype.createElement;
       Document.prototype.createElement = function (this: Document, ...how: Parameters<typeof create>) {
@@ -176,7 +176,7 @@ test("a program that stops as it starts says so", async ({ browser }) => {
   });
 });
 
-test("a browser that lacks what the page needs is told what that is", async ({ browser }) => {
+test("a browser that cannot run the page is told what it lacks", async ({ browser }) => {
   const lacks: [string, () => void][] = [
     ["WebAssembly with SIMD", () => Reflect.deleteProperty(globalThis, "WebAssembly")],
     ["WebAssembly with SIMD", () => (WebAssembly.validate = () => false)],
@@ -195,7 +195,7 @@ test("without scripts the page says what it needs, and not that it is opening", 
   const context = await browser.newContext({ javaScriptEnabled: false });
   const page = await context.newPage();
   await page.goto(site.url);
-  // Searches by text leave out what stands in `noscript`.
+  // Text locators ignore `noscript`.
   const said = page.locator("noscript p");
   await expect(said).toBeVisible();
   await expect(page.getByText("Opening…")).toBeHidden();
@@ -205,16 +205,16 @@ test("without scripts the page says what it needs, and not that it is opening", 
   await context.close();
 });
 
-/** As {@link visited}, by a browser that keeps the site for a visit without a network. */
+/** As {@link visited}, with the service worker. */
 const kept = (browser: Browser, use: (page: Page, site: Site) => Promise<void>) => visited(browser, use, { serviceWorkers: "allow" });
 
-/** A visit after which everything is kept. */
+/** Opens the page and waits until everything is cached. */
 async function settled(page: Page, site: Site, query: string) {
   await open(page, site, query);
   await installed(page);
 }
 
-test("a host that answers wrongly for everything is not needed on the second visit", async ({ browser }) => {
+test("a second visit works if the host answers everything wrongly", async ({ browser }) => {
   await kept(browser, async (page, site) => {
     await settled(page, site, CPU);
     const notice = page.getByTestId("notice");
@@ -222,13 +222,13 @@ test("a host that answers wrongly for everything is not needed on the second vis
       site.fault = () => fault;
       await page.goto(site.url + CPU);
       await (fault === 503 ? works(page) : opens(page));
-      // A host that is not there is what the copy is for.
+      // A host that does not answer needs no notice.
       if (fault === "hang") await expect(notice).toBeHidden();
       else await expect(notice).toContainText(typeof fault === "number" ? `answers ${fault}` : "gives another page");
       await page.goto(`${site.url}embed.html${CPU}`);
       await expect(page.getByTestId("noise-scale").or(page.getByTestId("step")).first()).toBeVisible();
     }
-    // A way to the site itself is the browser's to go.
+    // The browser follows a redirect within the site.
     site.fault = () => "folder";
     await page.goto(`${site.url}index.html${CPU}`);
     await opens(page);
@@ -239,10 +239,10 @@ test("a host that answers wrongly for everything is not needed on the second vis
   });
 });
 
-test("one wrong answer for a program or a shard is never kept", async ({ browser }) => {
+test("a wrong response for a program or a shard is never cached", async ({ browser }) => {
   await kept(browser, async (page, site) => {
     site.headers = () => FOR_EVER;
-    // Once, of each file that an address with a digest names.
+    // Once for each file with a digest in its address.
     const wronged = new Set<string>();
     site.fault = (path) => {
       if (!/_bg\.wasm$|\.shard$/.test(path) || wronged.has(path)) return undefined;
@@ -276,7 +276,7 @@ test("one wrong answer for a program or a shard is never kept", async ({ browser
   });
 });
 
-test("what is kept and wrong is dropped, and fetched anew", async ({ browser }) => {
+test("wrong files in the cache are dropped and fetched again", async ({ browser }) => {
   await kept(browser, async (page, site) => {
     await settled(page, site, "?backend=cpu");
     const spoilt = await page.evaluate(async () => {
@@ -306,7 +306,7 @@ test("what is kept and wrong is dropped, and fetched anew", async ({ browser }) 
       }
       return wrong;
     });
-    // What this visit did not need is looked at when it is needed: an image set, other texts, the program that reads files.
+    // Files not needed here are checked when they are: an image set, other texts, the reader.
     expect(spoilt.filter((url) => asked.has(url)).length).toBeGreaterThan(10);
     expect(left.filter((url) => asked.has(url))).toEqual([]);
   });

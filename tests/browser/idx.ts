@@ -1,7 +1,7 @@
 import type { Page } from "@playwright/test";
 import { gzipSync } from "node:zlib";
 
-/** A file of 28×28 images, `count` of them: a bright square whose place tells the label, so that a model can learn it. */
+/** An IDX file of `count` 28×28 images: a bright square whose place encodes the label. */
 export function images(count: number): Buffer {
   const file = Buffer.alloc(16 + count * 784);
   [0x803, count, 28, 28].forEach((word, i) => file.writeUInt32BE(word, 4 * i));
@@ -13,7 +13,7 @@ export function images(count: number): Buffer {
   return file;
 }
 
-/** The labels of `images(count)`. */
+/** The IDX file of the labels of `images(count)`. */
 export function labels(count: number): Buffer {
   const file = Buffer.alloc(8 + count);
   [0x801, count].forEach((word, i) => file.writeUInt32BE(word, 4 * i));
@@ -27,7 +27,7 @@ export interface Dropped {
   buffer: Buffer;
 }
 
-/** One file as a visitor would have it. */
+/** A file as a visitor would drop it. */
 export const file = (name: string, buffer: Buffer): Dropped => ({ name, mimeType: "application/octet-stream", buffer });
 
 /** A training set and a test set, gzipped, under MNIST's names. */
@@ -40,7 +40,7 @@ export function small(train = 400, test = 100): Dropped[] {
   ];
 }
 
-/** Drops files and folders of this machine as a visitor's pointer would. */
+/** Drops local files and folders on the page, as a visitor's pointer would. */
 export async function drop(page: Page, files: string[]) {
   const session = await page.context().newCDPSession(page);
   const data = { items: [], files, dragOperationsMask: 1 };

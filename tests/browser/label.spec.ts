@@ -6,7 +6,7 @@ import { expect, exported, hook, idle, open, test, tight, value } from "./fixtur
 const STEPS = 30;
 const query = `?backend=cpu&dataset=synthetic&steps=${STEPS}`;
 
-test("a run's privacy label: page, Markdown and registry entry say what the page shows", async ({ page, site }) => {
+test("a run's privacy label in HTML, Markdown and YAML agrees with the page", async ({ page, site }) => {
   await open(page, site, query);
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBe(STEPS);
@@ -32,7 +32,7 @@ test("a run's privacy label: page, Markdown and registry entry say what the page
   }
   expect(Number(/^ +epsilon: (\S+)$/m.exec(files.yaml)?.[1])).toBeCloseTo(bound, 5);
 
-  // It is a page of its own, and accessible.
+  // The HTML label is a complete page, and accessible.
   const other = await page.context().newPage();
   await other.setContent(files.html);
   await expect(other.getByRole("heading", { level: 1 })).toContainText("Privacy label: Run 1");
@@ -41,7 +41,7 @@ test("a run's privacy label: page, Markdown and registry entry say what the page
   expect(await other.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
   await other.close();
 
-  // The native tool says the same of the run's file.
+  // The native tool makes the same label from the run's file.
   const tool = process.env.HUSHGRAD_NATIVE;
   if (tool) {
     const [file] = await exported(page, "Run (JSON)");
@@ -50,7 +50,7 @@ test("a run's privacy label: page, Markdown and registry entry say what the page
   }
 });
 
-test("without a guarantee the label has no number", async ({ page, site }) => {
+test("the label of a run without a guarantee has no ε", async ({ page, site }) => {
   await open(page, site, `${query}&noise=none`);
   await hook(page, "step-once").click();
   await expect.poll(() => value(page, "step")).toBe(1);

@@ -8,12 +8,12 @@ import { file, images, labels, small } from "./idx";
 const query = "?backend=cpu&dataset=synthetic&preset=quick-linear&steps=20";
 const { step } = test;
 
-/** German by English. */
+/** Maps English texts to German ones. */
 const german = new Map([...readFileSync("../../www/text/de.txt", "utf8").matchAll(/^([^@#=\n].*)\n= (.*)\n/gm)].map(([, english, own]) => [english, own]));
-/** What is only English, with something to tell it by. */
+/** English texts that differ from the German ones and are recognisable. */
 const english = [...german].filter(([text, own]) => text !== own && /[a-z]{3}/.test(text) && !text.includes("{")).map(([text]) => text);
 
-/** Texts of the page, also those of screen readers, that are English while it speaks German. */
+/** English texts left on the German page, including those for screen readers. */
 const leftovers = (page: Page) =>
   page.evaluate((english) => {
     const known = new Set(english);
@@ -30,13 +30,13 @@ const leftovers = (page: Page) =>
 /** Words that no German sentence has. */
 const ENGLISH = /\b(the|of|is|are|and|with|not|because|it|its|to|be|must|this|steps?|read|run)\b/;
 
-/** What threads said, once it is there, which must hold `german` and nothing English, but what a library said of the device. */
+/** Waits for text that matches `german` and has no English but a library's words on the device. */
 async function saysInGerman(said: Locator, german: RegExp) {
   await expect(said).toContainText(german);
   expect((await said.innerText()).replace(/\(No suitable graphics adapter[^()]*\)/, "")).not.toMatch(ENGLISH);
 }
 
-test("in German a page is German from the first sight to what is refused: it fits, its numbers are German, and nothing of it is English", async ({ page, site }) => {
+test("the German page fits, has German numbers, and is nowhere English, from its opening to its errors", async ({ page, site }) => {
   await open(page, site, `${query}&lang=de`);
   const error = hook(page, "error");
   const rate = hook(page, "learning-rate");
@@ -45,7 +45,7 @@ test("in German a page is German from the first sight to what is refused: it fit
   const preset = page.getByTestId("preset");
   const steps = page.locator("#number-steps");
   const beyond = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  /** On screens from wide to narrow, and then as it was. */
+  /** Calls `look` on screens from wide to narrow, then at the original size. */
   const onScreens = async (look: (width: number) => Promise<void>) => {
     for (const [width, height] of [[1440, 900], [390, 844], [320, 700], [1440, 900]]) {
       await page.setViewportSize({ width, height });
@@ -59,16 +59,16 @@ test("in German a page is German from the first sight to what is refused: it fit
     await expect.poll(() => value(page, "step")).toBe(1);
   };
 
-  await step("nothing is English at first sight", async () => {
+  await step("nothing is English as the page opens", async () => {
     await expect(page.locator("html")).toHaveAttribute("lang", "de");
     await expect(hook(page, "play")).toContainText(german.get("Play")!);
     expect(await leftovers(page)).toEqual([]);
     await accessible(page, "in German");
   });
 
-  await step("German fits before a run", () => onScreens(async () => expect(await beyond()).toBeLessThanOrEqual(0)));
+  await step("the German page fits before a run", () => onScreens(async () => expect(await beyond()).toBeLessThanOrEqual(0)));
 
-  await step("numbers are written as the language has it", async () => {
+  await step("numbers have the language's format", async () => {
     await hook(page, "play").click();
     await expect.poll(() => value(page, "step")).toBe(20);
     await expect(hook(page, "accuracy")).toContainText(/^\d+,\d%/);
@@ -76,13 +76,13 @@ test("in German a page is German from the first sight to what is refused: it fit
     expect(await value(page, "accuracy"), "programs read it as ever").toBeLessThan(1);
   });
 
-  await step("German fits after a run", () =>
+  await step("the German page fits after a run", () =>
     onScreens(async (width) => {
       await allControls(page);
       expect(await beyond()).toBeLessThanOrEqual(0);
       const rows = await page.locator("header.bar").evaluate((bar) => bar.getBoundingClientRect().height);
       if (width === 1440) expect(rows, "the header is one row").toBeLessThan(80);
-      // No label runs under its field.
+      // No label overlaps its field.
       const covered = await page.locator(".control.number .label > *").evaluateAll((all) =>
         all.filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.textContent));
       expect(covered).toEqual([]);
@@ -97,12 +97,12 @@ test("in German a page is German from the first sight to what is refused: it fit
     await expect(page.getByRole("dialog")).toHaveCount(0);
   });
 
-  await step("what is saved stays English", async () => {
+  await step("saved files stay English", async () => {
     const [saved] = await exported(page, german.get("Privacy label (Markdown)")!);
     expect(readFileSync(await saved.path(), "utf8")).toContain("every step that ran was released");
   });
 
-  await step("nothing is English at the end of a run, all opened", async () => {
+  await step("nothing is English at the end of a run, with everything opened", async () => {
     expect(await value(page, "step")).toBe(20);
     const folded = await page.evaluateHandle(() => [...document.querySelectorAll<HTMLDetailsElement>("details:not(.menu, [open])")]);
     const fold = (open: boolean) => folded.evaluate((all, open) => all.forEach((each) => (each.open = open)), open);
@@ -120,7 +120,7 @@ test("in German a page is German from the first sight to what is refused: it fit
     await expect(page.getByRole("dialog").locator(".card, [data-preset]").first()).toBeVisible();
     expect(await leftovers(page)).toEqual([]);
     await page.keyboard.press("Escape");
-    // What was opened is put away: it hides buttons, and costs time with each step.
+    // Closes what was opened: it hides buttons, and slows each step.
     await hints();
     await fold(false);
     await expect(page.locator("#preset-hint")).toBeHidden();
@@ -128,7 +128,7 @@ test("in German a page is German from the first sight to what is refused: it fit
     await expect(page.getByTestId("lab")).toBeHidden();
   });
 
-  await step("numbers are read in the language's way and in the other", async () => {
+  await step("numbers are read with a decimal comma and with a decimal point", async () => {
     for (const typed of ["0,25", "0.25"]) {
       await rate.fill(typed);
       await rate.press("Enter");
@@ -140,7 +140,7 @@ test("in German a page is German from the first sight to what is refused: it fit
     }
   });
 
-  await step("files that are refused are refused in German, and their names stay as they are", async () => {
+  await step("files are refused in German, and their names are unchanged", async () => {
     const images20 = images(20);
     const wrong = Buffer.from(images20);
     wrong.writeUInt32BE(0x905, 0);
@@ -164,7 +164,7 @@ test("in German a page is German from the first sight to what is refused: it fit
     await accessible(page, "with a refusal in German");
   });
 
-  await step("what a file of a run and a density are refused for is German", async () => {
+  await step("refusals of a run file and of a density are German", async () => {
     await page.getByTestId("import").setInputFiles([file("my.json", Buffer.from("{}"))]);
     await saysInGerman(error, /my\.json ist keine Laufdatei dieser Seite: das Feld `format` fehlt/);
     await hook(page, "noise-family").selectOption("custom");
@@ -182,7 +182,7 @@ test("in German a page is German from the first sight to what is refused: it fit
   await page.locator("details.advanced summary").click();
   await meaning.locator("summary").first().click();
 
-  await step("what ε rests on, and what all runs cost, is German with German numbers", async () => {
+  await step("the assumptions behind ε and the cost of all runs are German, with German numbers", async () => {
     for (const [said, choose] of [
       [/\d,\d/, async () => {}],
       [/ohne Zurücklegen/, async () => {
@@ -220,7 +220,7 @@ test("in German a page is German from the first sight to what is refused: it fit
   });
 });
 
-test("what is wrong with the device, the storage and the threads is German", async ({ page, site, watched }) => {
+test("messages about the device, the storage and the threads are German", async ({ page, site, watched }) => {
   await beforeThread(page, "Object.defineProperty(navigator, 'gpu', { value: undefined });\n");
   await open(page, site, "?dataset=synthetic&preset=quick-linear&lang=de");
   await expect(hook(page, "backend")).toHaveText("CPU");
@@ -238,7 +238,7 @@ test("what is wrong with the device, the storage and the threads is German", asy
   await expect(hook(page, "error")).toContainText("Der Trainings-Thread ist ausgefallen");
 });
 
-test("a graphics device that is lost is lost in German", async ({ page, site, watched }) => {
+test("the loss of a graphics device is reported in German", async ({ page, site, watched }) => {
   await openOnGpu(page, site, "&lang=de");
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBeGreaterThan(2);
@@ -248,7 +248,7 @@ test("a graphics device that is lost is lost in German", async ({ page, site, wa
   await hook(page, "pause").click();
 });
 
-test("another language is chosen in the header: the run stays, the choice is kept, and a link's goes before it", async ({ page, site }) => {
+test("choosing another language keeps the run and is remembered, and a link's language takes precedence", async ({ page, site }) => {
   await open(page, site, query);
   await expect(page.locator("html")).toHaveAttribute("lang", "en");
   await hook(page, "play").click();
@@ -277,7 +277,7 @@ test("another language is chosen in the header: the run stays, the choice is kep
 test.describe("while texts are on their way", () => {
   test.use({ allowed: [/404|integrity|Failed to fetch/] });
 
-  test("the language that was chosen last is spoken and kept, however late the texts come, and one that cannot be had is not", async ({ page, site }) => {
+  test("the language chosen last is used and remembered, however late its texts arrive, unless it fails to load", async ({ page, site }) => {
     const [html, chosen] = [page.locator("html"), page.getByTestId("language")];
     await open(page, site, query);
     let come = () => {};
@@ -292,7 +292,7 @@ test.describe("while texts are on their way", () => {
     await page.waitForTimeout(200);
     await expect(html).toHaveAttribute("lang", "en");
     await expect(hook(page, "play")).toContainText("Play");
-    // The page is left before the texts are there.
+    // The page is left before the texts arrive.
     hold();
     await chosen.selectOption("de");
     site.held.clear();
@@ -310,7 +310,7 @@ test.describe("while texts are on their way", () => {
   });
 });
 
-test("the browser's own language is spoken, where the page has it", async ({ browser, site }) => {
+test("the page uses the browser's language, if it has it", async ({ browser, site }) => {
   for (const [locale, lang] of [["de-AT", "de"], ["fr-FR", "en"]]) {
     const context = await browser.newContext({ locale });
     const page = await context.newPage();
@@ -321,7 +321,7 @@ test("the browser's own language is spoken, where the page has it", async ({ bro
   }
 });
 
-test("an open lesson goes on in the other language, with its numbers", async ({ page, site }) => {
+test("an open lesson continues in another language, with its numbers", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic&lesson=why-noise.1");
   const lesson = page.getByTestId("lesson");
   await expect(lesson).toContainText("Train in the open");
@@ -335,7 +335,7 @@ test("an open lesson goes on in the other language, with its numbers", async ({ 
   expect(await leftovers(page)).toEqual([]);
 });
 
-test("a frame speaks as the page around it, or as its element says", async ({ browser, site }) => {
+test("a frame uses the language of its host page, or that of its element", async ({ browser, site }) => {
   for (const [attributes, lang, spoken] of [["", "de", "de"], [`lang="en"`, "de", "en"], ["", "fr", "en"]]) {
     await around(browser, `<div lang="${lang}">${element(site, `${CPU} ${attributes}`)}</div>`, async (page) => {
       await expect(inside(page).getByTestId("play")).toContainText(spoken === "de" ? german.get("Play")! : "Play");
@@ -343,7 +343,7 @@ test("a frame speaks as the page around it, or as its element says", async ({ br
   }
 });
 
-test("texts that do not come are named; another language's leave the page as it is", async ({ page, site, watched }) => {
+test("texts that fail to load are reported, and those of another language leave the page unchanged", async ({ page, site, watched }) => {
   watched.allowed.push(/text\/(en|de)\.txt/, /404/, /Failed to fetch/);
   site.missing.add("text/en.txt");
   await page.goto(site.url + query);

@@ -6,17 +6,17 @@ import { answered, edited, expect, hook, long, open, projected, rows, test, valu
 const query = "?backend=cpu&dataset=synthetic";
 
 interface Step {
-  /** As links name it: `why-noise.2`. */
+  /** Name in links, such as `why-noise.2`. */
   name: string;
   title: string;
   point?: string;
-  /** Settings of the run that its text is true of, its own or the step before's, how far that is, and whether the step before had it so. */
+  /** Settings and length of the run described; `same` if the step before has the same run. */
   set: string;
   run: string;
   same: boolean;
-  /** Settings of the runs that stand beside it. */
+  /** Settings of the runs to compare with. */
   also: string[];
-  /** Paragraphs as they are written, with `{names}`. */
+  /** Paragraphs of the source, with `{names}`. */
   texts: string[];
   asks: boolean;
 }
@@ -27,7 +27,7 @@ interface Lesson {
   steps: Step[];
 }
 
-/** What lessons are as they are written. */
+/** Parses the source of the lessons. */
 function read(text: string): Lesson[] {
   const lessons: Lesson[] = [];
   for (const line of text.split("\n")) {
@@ -51,7 +51,7 @@ function read(text: string): Lesson[] {
 
 const WRITTEN = readFileSync("../../www/lessons.txt", "utf8");
 const LESSONS = read(WRITTEN);
-/** The same with a tenth of the steps to train. */
+/** The same with a tenth of the training steps. */
 const BRIEF = WRITTEN.replace(/(?<=[& ]steps=)\d+/g, (steps) => String(Math.ceil(Number(steps) / 10)));
 
 const lesson = (page: Page) => page.getByTestId("lesson");
@@ -67,20 +67,20 @@ async function close(page: Page) {
   await expect(lesson(page)).toHaveCount(0);
 }
 
-/** Opens the menu of lessons, and this one of it. */
+/** Opens the lesson at this place of the menu. */
 async function choose(page: Page, place: number) {
   await page.getByTestId("lessons").locator("summary").click();
   await page.getByTestId("lessons").getByRole("button").nth(place).click();
 }
 
-/** Until what the open step speaks of is there: all its paragraphs, as a sentence that waits for its numbers is not in the page. */
+/** Waits for all paragraphs of the open step: those that lack numbers are not in the page. */
 async function ready(page: Page, step: Step) {
   await expect(lesson(page).getByRole("heading", { level: 3 }).first()).toHaveText(step.title);
   await expect(paragraphs(page), step.name).toHaveCount(step.texts.length, { timeout: 120_000 });
   await expect(wait(page), step.name).toBeHidden();
 }
 
-/** Parts of the strip, and of what it points at, that are out of sight, covered, or scrolled away. */
+/** Lists parts of the strip and its target that are out of view, covered or scrolled away. */
 const hiddenParts = (page: Page, point: string | undefined) =>
   page.evaluate((point) => {
     const strip = document.querySelector(".lesson")!;
@@ -117,7 +117,7 @@ const hiddenParts = (page: Page, point: string | undefined) =>
 /** A laptop, a phone, and a presentation on a small projector. */
 const FRAMES = [[1440, 900, false], [390, 844, false], [1280, 720, true]] as const;
 
-/** In every frame the step's text, Next and what it points at are in view at once, and so they are with each answer to its question. */
+/** Asserts that text, Next and target are in view in every frame, also with each answer given. */
 async function inView(page: Page, step: Step) {
   const choices = await page.getByTestId("lesson-choices").getByRole("button").all();
   const look = async ([width, height, presented]: (typeof FRAMES)[number], when: string, act = async () => {}) => {
@@ -137,7 +137,7 @@ async function inView(page: Page, step: Step) {
   });
 }
 
-/** What the page has shown of runs, by their settings. */
+/** Values that the page has shown of runs, by their settings. */
 interface Known {
   accuracy: Record<string, string>;
   epsilon: Record<string, string>;
@@ -147,7 +147,7 @@ interface Known {
 
 const number = (text: string) => Number(text.replace(/[,%]/g, ""));
 
-/** Where else the page shows what a step's `{name}` says, or what that follows from; nowhere: `undefined`. */
+/** What the page shows elsewhere for a step's `{name}`, or what that follows from; or undefined. */
 async function shown(page: Page, step: Step, name: string, known: Known): Promise<string | number | undefined> {
   const text = async (id: string) => (await page.getByTestId(id).first().textContent()) ?? "";
   const setting = async (key: string) => number(await page.locator(`#number-${key}`).inputValue());
@@ -190,7 +190,7 @@ async function shown(page: Page, step: Step, name: string, known: Known): Promis
       return /μ ≤ ([\d.]+):/.exec(await text("mu"))![1];
     case "of-one":
     case "of-all": {
-      // First of a user and then of a digit of theirs, or first of a digit and then of its micro-batch.
+      // First ε of a user and then of a digit, or first of a digit and then of a micro-batch.
       const shared = await text("projection-shared");
       const [first, second] = [...shared.matchAll(/ε ≤ ([\d.]+\d)/g)].map(([, epsilon]) => epsilon);
       return shared.startsWith("For one user") === (name === "of-all") ? first : second;
@@ -234,10 +234,10 @@ async function shown(page: Page, step: Step, name: string, known: Known): Promis
   }
 }
 
-/** What follows from numbers that are shown rounded, or is rounded itself: how far it may be off. */
+/** Relative tolerances of numbers that are rounded, or derived from rounded ones. */
 const ROUNDED: Record<string, number> = { q: 0.005, "noise-length": 0.005, floor: 0.005, "exp-epsilon": 0.01 };
 
-/** The open step's text says, word for word, what is written, and its numbers are those that the page shows. */
+/** Asserts that the open step has its source's text and the page's numbers; returns those. */
 async function says(page: Page, step: Step, known: Known): Promise<Record<string, number>> {
   const said: Record<string, number> = {};
   for (const [place, written] of step.texts.entries()) {
@@ -259,7 +259,7 @@ async function says(page: Page, step: Step, known: Known): Promise<Record<string
   return said;
 }
 
-/** What steps say in words of numbers of MNIST that are of what was trained. Of prices `cargo test --lib lesson` looks. */
+/** Claims in words about results on MNIST; `cargo test --lib lesson` checks those about prices. */
 const HOLDS: Record<string, (said: Record<string, number>) => boolean> = {
   "why-noise.4": (said) => said["accuracy-1"] - said.accuracy > 3,
   "why-noise.5": (said) => Math.abs(said["accuracy-1"] - said.accuracy) < 2,
@@ -269,7 +269,8 @@ const HOLDS: Record<string, (said: Record<string, number>) => boolean> = {
   "one-step.6": (said) =>
     said["accuracy-2"] - said["accuracy-1"] > 6 && said.accuracy - said["accuracy-1"] > 6 && Math.abs(said.accuracy - said["accuracy-2"]) < 2,
   "composition.5": (said) => Math.abs(said.accuracy - said["accuracy-1"]) < 1,
-  // Kolmogorov's distribution over its mean: of pure noise beyond these once in 100,000 times, which half and one and a half are in one of 13.
+  // Kolmogorov's distribution over its mean: pure noise is beyond these limits once in 100,000
+  // times, and beyond 0.5 and 1.5 once in 13.
   "denoising.4": (said) => said.factor / said.floor > 0.33 && said.factor / said.floor < 3,
   "bigger.1": (said) => said.accuracy - said["accuracy-1"] > 0.5,
   "bigger.3": (said) => said["accuracy-1"] - said.accuracy > 3,
@@ -289,7 +290,7 @@ const HOLDS: Record<string, (said: Record<string, number>) => boolean> = {
   "pay-once.4": (said) => said.accuracy > 87,
 };
 
-/** What is looked at in one step alone. */
+/** Checks of single steps. */
 const ALONE: Record<string, (page: Page) => Promise<void>> = {
   "composition.7": async (page) => {
     const choices = page.getByTestId("lesson-choices").getByRole("button");
@@ -311,7 +312,7 @@ const ALONE: Record<string, (page: Page) => Promise<void>> = {
     await lesson(page).getByText("An answer").click();
     await expect(lesson(page)).toContainText("a loss that forgets");
   },
-  // What comes above moves what is framed down.
+  // Content inserted above moves the framed element down.
   "what-helps.2": (page) => page.evaluate(() => {
     document.querySelector("main > .runs")!.before(Object.assign(document.createElement("div"), { style: "height: 300px" }));
   }),
@@ -327,18 +328,19 @@ const ALONE: Record<string, (page: Page) => Promise<void>> = {
     await page.getByTestId("train-on").click();
     await expect(page.getByTestId("paid")).toContainText("600 steps so far, 0 in the ledger");
   },
-  // The steps after it find it as it is.
+  // The release is kept for the steps after it.
   "pay-once.4": (page) => expect(page.getByTestId("paid")).toContainText("600 steps so far"),
 };
 
-/** Where there is MNIST, steps are trained on it. */
+/** True if the site carries MNIST, on which steps are then trained. */
 const real = process.env.HUSHGRAD_DATA === "mnist";
 
-/** A page walks so many lessons: runs that are kept make each that comes after dearer. */
+/** Lessons per page: every kept run makes the next ones slower. */
 const ON_A_PAGE = 2;
 
-// What steps say of MNIST takes all of their steps; what the page shows of a step does not. What all of them say is held to the accountant natively, too.
-for (const full of [false, true]) for (let first = 0; first < LESSONS.length; first += ON_A_PAGE) test(`the lessons from “${LESSONS[first].title}” on are walked through: in view, accessible, and true of what the page shows${full ? " and of MNIST" : ""}`, long(full || first > 0), async ({ page, site }) => {
+// Claims about MNIST need all training steps; the rest does not. Native tests also check all of
+// them against the accountant.
+for (const full of [false, true]) for (let first = 0; first < LESSONS.length; first += ON_A_PAGE) test(`the lessons from “${LESSONS[first].title}” on are in view, accessible, and true of the page${full ? " and of MNIST" : ""}`, long(full || first > 0), async ({ page, site }) => {
   test.setTimeout(900_000);
   const names = LESSONS.flatMap(({ steps }) => steps.map(({ name }) => name));
   expect(Object.keys({ ...HOLDS, ...ALONE }).filter((name) => !names.includes(name)), "steps that are not there").toEqual([]);
@@ -366,14 +368,14 @@ for (const full of [false, true]) for (let first = 0; first < LESSONS.length; fi
       await expect(lesson(page)).not.toContainText(/[{}]|–/);
       await expect(hook(page, "error")).toHaveText("");
       await expect(page).toHaveURL(new RegExp(`lesson=${key}\\.${number + 1}`));
-      // A finished run is not thrown away by the steps that speak of it.
+      // Steps about a finished run do not discard it.
       if (step.same) expect(await left(), step.name).toEqual(before);
-      // The runs to compare with were trained one after the other, unless they were there, and are the last of the list.
+      // New runs to compare with were trained in turn, and are the newest of the list.
       const fresh = step.also.filter((also) => !(also in known.accuracy)).reverse();
       for (const [row, also] of fresh.entries()) {
         known.accuracy[also] = (await rows(page).nth(row).locator("td").nth(2).textContent())!.replace(/[^\d.%]/g, "");
         if (!step.texts.some((text) => text.includes(`{epsilon-${step.also.indexOf(also) + 1}}`))) continue;
-        // The list has Rényi's ε: the tight one is what these settings will cost, and the step's own run is still there after.
+        // The list has Rényi's ε; the tight one is the projected cost. The step's own run stays.
         await rows(page).nth(row).getByRole("button", { name: "Again" }).click();
         await expect(wait(page)).toContainText("The settings are not those of this step.");
         known.epsilon[also] = tightOf(await projected(page));
@@ -399,7 +401,7 @@ for (const full of [false, true]) for (let first = 0; first < LESSONS.length; fi
     await at(page, steps.length - 1, steps.length);
     await next(page);
     await at(page, steps.length, steps.length);
-    // The last page turns to the next lesson, and the last lesson's closes it.
+    // The last step turns to the next lesson, and in the last lesson closes it.
     await next(page);
   }
   if (end < LESSONS.length) await expect(lesson(page).getByRole("heading", { level: 2 })).toHaveText(`Lesson ${end + 1} · ${LESSONS[end].title}`);
@@ -407,8 +409,8 @@ for (const full of [false, true]) for (let first = 0; first < LESSONS.length; fi
   test.skip(full && !real, "whether what steps say of MNIST holds: the site carries no MNIST");
 });
 
-test("a link opens a step, by the lesson's number or its key; a step says nothing of a run that is not its own, and closes what it opened", async ({ page, site }) => {
-  // Numbers and keys of all lessons are looked at by `cargo test --lib lesson`.
+test("a link opens a step by number or key; a step describes only its own run, and closes what it opened", async ({ page, site }) => {
+  // `cargo test --lib lesson` checks the numbers and keys of all lessons.
   await open(page, site, `${query}&lesson=3.2`);
   await expect(page).toHaveURL(/lesson=composition\.2/);
   await expect(lesson(page).getByRole("heading", { level: 2 })).toContainText("Lesson 3 · ");
@@ -418,12 +420,12 @@ test("a link opens a step, by the lesson's number or its key; a step says nothin
   await page.locator("#number-lot").press("Enter");
   await expect(wait(page)).toContainText("The settings are not those of this step.");
   await expect(lesson(page)).not.toContainText("times as much");
-  // The address keeps what was set, and a link with it stays the visitor's.
+  // The address keeps the visitor's settings, also over a reload.
   await expect(page).toHaveURL(/lot=300/);
   await page.reload();
   await expect(wait(page)).toContainText("The settings are not those of this step.");
   await expect(hook(page, "lot")).toHaveValue("300");
-  // Started anew, the step is not there until it is trained again.
+  // After a reset, the step waits until it is trained again.
   await page.getByTestId("lesson-again").click();
   await expect(wait(page)).toBeHidden();
   await hook(page, "reset").click();
@@ -434,7 +436,7 @@ test("a link opens a step, by the lesson's number or its key; a step says nothin
   await expect(wait(page)).toBeHidden();
   await expect(lesson(page)).toContainText("600 steps cost 600 times as much");
 
-  // What a step opens closes with the lesson; what was paid there stays.
+  // A fold opened by a step closes with the lesson, and the release stays.
   const fold = page.getByTestId("pay-once");
   await choose(page, LESSONS.findIndex(({ key }) => key === "pay-once"));
   for (let i = 0; i < 2; i++) await next(page);
@@ -448,7 +450,7 @@ test("a link opens a step, by the lesson's number or its key; a step says nothin
   await expect(page.getByTestId("paid")).toContainText("300 steps so far");
 });
 
-test("closing a lesson puts back what was set before it, and so does its button; by keyboard, and on a small phone", async ({ page, site }) => {
+test("closing a lesson and its restore button bring back the earlier settings; lessons work by keyboard and on a small phone", async ({ page, site }) => {
   await open(page, site, `${query}&sigma=2&lot=128&steps=40&speed=normal&lab=1&lesson=nonsense`);
   await expect(hook(page, "error")).toContainText("“nonsense”");
   await page.getByRole("button", { name: "Dismiss the message" }).click();
@@ -459,7 +461,7 @@ test("closing a lesson puts back what was set before it, and so does its button;
   await ready(page, first);
   expect(await settings()).not.toEqual(["2", "128", "gaussian"]);
   await expect(page.getByTestId("lab")).toHaveCount(0);
-  // In the midst of it: the step says that it is not shown any more, and takes its settings again.
+  // During the lesson: the step hides its text, and can set its settings again.
   await page.getByTestId("lesson-restore").click();
   await expect.poll(settings).toEqual(["2", "128", "gaussian"]);
   await expect(wait(page)).toContainText("The settings are not those of this step.");
@@ -486,7 +488,7 @@ test("closing a lesson puts back what was set before it, and so does its button;
   await page.keyboard.press("Enter");
   await at(page, 2, LESSONS[0].steps.length);
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
-  // However small the screen: what turns the page is in sight.
+  // The buttons that turn the page are in view even on a small screen.
   for (const button of ["lesson-back", "lesson-next"]) {
     const box = (await page.getByTestId(button).boundingBox())!;
     expect(box.y >= 0 && box.y + box.height <= 640 && box.height >= 24, button).toBe(true);

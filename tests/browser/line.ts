@@ -5,18 +5,18 @@ import { extname, join, normalize } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import { TYPES } from "./server";
 
-/** What is between a host and its visitor. */
+/** The line between a host and its visitor. */
 export interface Line {
-  /** Of all that comes at once. */
+  /** Shared by all concurrent responses. */
   megabitsPerSecond: number;
-  /** Until an answer begins, in milliseconds. */
+  /** Milliseconds until a response begins. */
   latency: number;
 }
 
-/** Bytes of a packet: what comes at once takes turns by them. */
+/** Bytes per packet, by which concurrent responses take turns. */
 const PACKET = 1400;
 
-/** Lets answers through one line, packet by packet in turn, as fast as it is. */
+/** Sends responses through one line at its speed, packet by packet in turn. */
 function through(line: Line) {
   const waiting: { body: Buffer; at: number; response: ServerResponse }[] = [];
   let timer: NodeJS.Timeout | undefined;
@@ -50,8 +50,8 @@ function through(line: Line) {
 }
 
 /**
- * Serves a site as good hosts do, in Brotli where that helps, over a line where one is given. A browser's own throttle would hold back
- * the page alone: each of its threads has a line of its own there.
+ * Serves a site as good hosts do, in Brotli where that helps, over `line` if given. A browser's own
+ * throttle would slow the page alone: each of its threads has its own line there.
  */
 export async function hostOver(folder: string, line?: Line) {
   const bodies = new Map<string, Buffer>();

@@ -1,7 +1,7 @@
 import type { Page } from "@playwright/test";
 import { expect, hook, long, open, share, test } from "./fixtures";
 
-/** A stream of numbers in [0, 1) from a seed: the same links on every machine. */
+/** A seeded stream of numbers in [0, 1): the same links on every machine. */
 function stream(seed: number) {
   return () => {
     seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
@@ -9,7 +9,7 @@ function stream(seed: number) {
   };
 }
 
-/** A value for every key of a link that plays a part with these choices, and what the element of its control is called. */
+/** A value for each link key that these choices use, and the selector of its control. */
 function randomState(random: () => number, model: string, noise: string): Record<string, [string, string]> {
   const pick = (values: string[]) => values[Math.floor(random() * values.length)];
   const digits = (low: number, high: number) => (low + (high - low) * random()).toPrecision(3);
@@ -55,7 +55,7 @@ function randomState(random: () => number, model: string, noise: string): Record
     sigma: [digits(2, 5), "#number-sigma"],
     lot: [whole(16, 250), "#number-lot"],
     rate: [digits(0.01, 0.4), "#number-rate"],
-    // Lots of a fixed size do not go with what several digits share.
+    // Lots of a fixed size exclude users and micro-batches.
     sampling: [pick([...(model === "linear" ? ["fixed-size"] : []), "shuffled", "random-allocation"]), "#sampling"],
     ...shared[model],
     schedule: [pick(["linear", "cosine"]), "#schedule"],
@@ -78,7 +78,7 @@ function randomState(random: () => number, model: string, noise: string): Record
   };
 }
 
-/** The address as the page itself writes it: it does when something is changed, here twice. */
+/** The address as the page writes it after a change; two changes are made here. */
 async function written(page: Page) {
   await page.getByTestId("theme").selectOption("light");
   await expect(page).toHaveURL(/theme=light/);
@@ -92,14 +92,14 @@ for (const [seed, model, noise] of [
   [2, "linear", "custom"],
   [3, "cnn-tanh", "student-t"],
 ] as const) {
-  test(`ten drawn links (${model}, ${noise}): followed in the page, by Back, and by a fresh visit they show the same`, long(seed > 1), async ({ page, site, watched }) => {
+  test(`ten random links (${model}, ${noise}) show the same in the page, by Back and on a fresh visit`, long(seed > 1), async ({ page, site, watched }) => {
     const random = stream(seed);
     const states = Array.from({ length: 10 }, () => Object.entries(randomState(random, model, noise)));
     const shown = async (state: (typeof states)[number]) => {
       await expect(page.getByTestId("lesson")).toBeVisible();
       for (const [key, [value, element]] of state) {
         if (!element) continue;
-        // A key that the page does not know would be left aside without a word.
+        // An unknown key would be ignored silently.
         await expect(async () => {
           const now = await page.locator(element).inputValue();
           expect(Number(now) || now, key).toBe(Number(value) || value);
@@ -124,7 +124,7 @@ for (const [seed, model, noise] of [
       await shown(state);
       const link = await written(page);
       links.push(link);
-      // All that was said but what is so by default.
+      // All keys appear, except for defaults.
       const said = [...new URLSearchParams(link).keys()].filter((key) => key !== "v");
       const unsaid = [...query.keys()].filter((key) => !said.includes(key));
       expect(unsaid.filter((key) => !["model", "encoder", "noise"].includes(key))).toEqual([]);
@@ -145,7 +145,7 @@ for (const [seed, model, noise] of [
   });
 }
 
-test("steps of a lesson are entries of the history; a link into the page changes nothing, one with another backend loads it", async ({ page, site }) => {
+test("lesson steps are history entries; an in-page link changes nothing, and another backend reloads the page", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic&model=mlp&lot=32");
   await page.evaluate(() => Object.assign(window, { mark: "here" }));
   await page.getByTestId("lessons").locator("summary").click();
@@ -168,7 +168,7 @@ test("steps of a lesson are entries of the history; a link into the page changes
   await page.goBack();
   await expect(title).toHaveText(first!);
   expect(await page.evaluate(() => "mark" in window)).toBe(true);
-  // In one go: between two, the page may write its own link over the first.
+  // In one task: in between, the page could overwrite the first link with its own.
   await page.evaluate(() => {
     history.pushState(null, "", "?backend=gpu&dataset=synthetic");
     history.pushState(null, "", "?backend=cpu");
@@ -177,7 +177,7 @@ test("steps of a lesson are entries of the history; a link into the page changes
   await expect(async () => expect(await page.evaluate(() => "mark" in window)).toBe(false)).toPass();
 });
 
-test("what the noise lab is asked goes through its link and back; what is wrong in one is named, and a theme that it names stays in it", async ({ page, site }) => {
+test("a link restores the noise lab; its invalid values get an error, and its theme stays in it", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic&steps=50&lab=gaussian,laplace&lab-envelope=26");
   const asked = async () => ({
     ticked: await page.locator(".lab-questions input:checked").evaluateAll((all) => all.map((box) => box.id)),
@@ -214,13 +214,13 @@ test("what the noise lab is asked goes through its link and back; what is wrong 
   await expect(page).toHaveURL(/[?&]theme=light/);
 });
 
-test("an address of 100 KB gets a sentence, and the page works", async ({ page, site }) => {
+test("an address of 100 KB gets an error, and the page works", async ({ page, site }) => {
   await open(page, site, `?backend=cpu&dataset=synthetic&sigma=${"1".repeat(100_000)}`);
   await expect(hook(page, "error")).toContainText("characters long");
   await expect(hook(page, "noise-scale")).toHaveValue("1.4");
 });
 
-test("the theme is chosen, kept, set by a link, and put in none; the share button copies the address, or shows it", async ({ page, site, context }) => {
+test("the theme is remembered, set by a link and added to none; the share button copies or shows the address", async ({ page, site, context }) => {
   const query = "?backend=cpu&dataset=synthetic";
   const html = page.locator("html");
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -238,16 +238,16 @@ test("the theme is chosen, kept, set by a link, and put in none; the share butto
     expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/[?&]lot=32/);
   });
 
-  await test.step("a link sets the theme, and changes nobody's choice, which is kept", async () => {
+  await test.step("a link sets the theme without changing the visitor's choice", async () => {
     await open(page, site, `${query}&theme=light`);
     await expect(html).toHaveAttribute("data-theme", "light");
-    // As at an address of plain http, from here on.
+    // From here on there is no clipboard, as over plain HTTP.
     await page.addInitScript(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
     await open(page, site, query);
     await expect(html, "a link changes nobody's choice").toHaveAttribute("data-theme", "dark");
   });
 
-  await test.step("where the browser has no clipboard for the page, the link is shown", async () => {
+  await test.step("without a clipboard the link is shown", async () => {
     await share(page);
     await expect(page.getByTestId("notice")).toContainText(`take it from here: ${page.url()}`);
   });

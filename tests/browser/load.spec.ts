@@ -1,7 +1,7 @@
 import type { Page } from "@playwright/test";
 import { expect, HOOKS, hook, installed, open, pace, test, value } from "./fixtures";
 
-/** Where a script of a test leaves what it has measured, in milliseconds. */
+/** Where a test's script stores its measurement, in milliseconds. */
 type Clocked = { took?: number };
 const took = async (page: Page) => {
   const read = () => page.evaluate(() => (window as Clocked).took ?? NaN);
@@ -17,7 +17,7 @@ test("the page loads under any path, without an error, and has its hooks", async
   await expect(hook(page, "error")).toHaveText("");
 });
 
-test("the hooks stay for every noise and encoder, and δ can be filled as the page opens", async ({ page, site }) => {
+test("the hooks exist for every noise and encoder, and δ can be set as the page opens", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic");
   await hook(page, "delta").fill("1e-6");
   await hook(page, "delta").press("Enter");
@@ -39,7 +39,7 @@ test("the first model is the linear one", async ({ page, site }) => {
   await expect(hook(page, "model").locator("option").first()).toHaveText(/linear/i);
 });
 
-test("after the load nothing is asked for but the training thread and the digits", async ({ page, site, watched }) => {
+test("after loading, a run sends no request", async ({ page, site, watched }) => {
   await open(page, site);
   await installed(page);
   const before = watched.requests.length;
@@ -49,7 +49,7 @@ test("after the load nothing is asked for but the training thread and the digits
   expect(watched.requests.slice(before)).toEqual([]);
 });
 
-/** The least of up to five measurements, the first that is below the limit being enough: other work on the machine only adds. */
+/** The minimum of up to five measurements, or the first below `limit`: other load only adds. */
 async function least(limit: number, measure: () => Promise<number>): Promise<number> {
   let best = Infinity;
   for (let i = 0; i < 5 && best >= limit; i++) best = Math.min(best, await measure());
@@ -58,19 +58,19 @@ async function least(limit: number, measure: () => Promise<number>): Promise<num
 
 test("a recorded run is drawn within the first second", async ({ browser, site }) => {
   const drawn = async () => {
-    // A first visit each time: nothing is cached.
+    // A first visit each time, with an empty cache.
     const context = await browser.newContext();
     const page = await context.newPage();
     await page.addInitScript(() => {
       const look = () => {
         if (!document.querySelector(".results path.line-recorded")) return void requestAnimationFrame(look);
-        // Once the frame that shows it is done.
+        // After the frame that shows it.
         requestAnimationFrame(() => setTimeout(() => ((window as Clocked).took = performance.now())));
       };
       look();
     });
     await page.goto(`${site.url}?backend=cpu`);
-    // Since the address was opened.
+    // Since navigation began.
     const time = (await took(page)) / (await pace(page));
     await context.close();
     return time;
@@ -78,7 +78,7 @@ test("a recorded run is drawn within the first second", async ({ browser, site }
   expect(await least(1_000, drawn)).toBeLessThan(1_000);
 });
 
-test("from Play to the first step it is less than half a second on the CPU, once all is there", async ({ page, site }) => {
+test("the first step follows Play within half a second on the CPU, once everything is loaded", async ({ page, site }) => {
   const first = async () => {
     await open(page, site, "?backend=cpu");
     await page.evaluate(() => {
@@ -99,12 +99,12 @@ test("from Play to the first step it is less than half a second on the CPU, once
   expect(await least(500, first)).toBeLessThan(500);
 });
 
-// A service worker would hand out the loader past the test's route.
+// A service worker would serve the loader past the test's route.
 test.describe("without a service worker", () => {
   test.use({ serviceWorkers: "block" });
 
   for (const relaxed of [true, false]) {
-    test(`a browser ${relaxed ? "that multiplies and adds in one" : "without relaxed SIMD"} gets the program it can run`, async ({ page, site }) => {
+    test(`a browser ${relaxed ? "with relaxed SIMD" : "without relaxed SIMD"} gets the program it can run`, async ({ page, site }) => {
       const programs: string[] = [];
       page.context().on("request", (request) => programs.push(request.url().match(/\/(worker[^/]*)_bg\.wasm$/)?.[1] ?? ""));
       if (!relaxed)

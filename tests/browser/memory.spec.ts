@@ -1,15 +1,15 @@
 import type { Page } from "@playwright/test";
 import { expect, hook, long, open, test, value } from "./fixtures";
 
-/** Bytes. */
+/** Memory in bytes. */
 interface Held {
-  /** JavaScript of the page, after a garbage collection. */
+  /** The page's JavaScript heap after a garbage collection. */
   page: number;
-  /** The training thread's program. */
+  /** The memory of the training thread's program. */
   program: number;
-  /** Buffers of the graphics device that nobody has given up. */
+  /** Buffers of the graphics device that have not been destroyed. */
   buffers: number;
-  /** The same, given up or not, since the start. */
+  /** All buffers since the start, destroyed or not. */
   allocated: number;
 }
 
@@ -54,7 +54,7 @@ async function held(page: Page): Promise<Held> {
   return { page: usedSize, ...own };
 }
 
-/** Plays until `steps` are done, then resets so many times. */
+/** Plays until `steps` are done, then resets `times` times. */
 async function playAndReset(page: Page, steps: number, times: number) {
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBeGreaterThanOrEqual(steps);
@@ -62,18 +62,18 @@ async function playAndReset(page: Page, steps: number, times: number) {
     await hook(page, "reset").evaluate((button: HTMLElement) => button.click());
   }
   await expect.poll(() => value(page, "step")).toBe(0);
-  // Requests are answered one after the other: with a step done, all resets are.
+  // Requests are answered in order: once a step is done, all resets are.
   await hook(page, "step-once").click();
   await expect.poll(() => value(page, "step"), { timeout: 180_000 }).toBe(1);
 }
 
 for (const backend of ["cpu", "gpu"] as const) {
-  test(`training the CNN on the ${backend} stays within its memory, after a hundred resets too`, long(backend === "gpu"), async ({ page, site }) => {
+  test(`training the CNN on the ${backend} stays within its memory, even after a hundred resets`, long(backend === "gpu"), async ({ page, site }) => {
     await page.route(/\/worker(-relaxed)?(-[0-9a-f]+)?\.js$/, async (route) => {
       const response = await route.fetch();
       await route.fulfill({ response, body: COUNT + (await response.text()) });
     });
-    // On a software adapter it takes a while to hand all of MNIST over a hundred times.
+    // Uploading all of MNIST a hundred times is slow on a software adapter.
     const digits = backend === "gpu" ? "&dataset=synthetic" : "";
     await open(page, site, `?backend=${backend}&model=cnn-tanh&lot=64${digits}`);
     const here = await hook(page, "backend").textContent();
@@ -87,10 +87,10 @@ for (const backend of ["cpu", "gpu"] as const) {
     expect(megabytes(last.program - first.program), "program, MB more").toBeLessThan(8);
     expect(megabytes(last.page - first.page), "page, MB more").toBeLessThan(4);
     expect(megabytes(last.program + last.page), "memory, MB").toBeLessThan(300);
-    // Test digits may have been handed over meanwhile.
+    // Test digits may have been uploaded meanwhile.
     expect(megabytes(last.buffers - first.buffers), "graphics buffers, MB more").toBeLessThan(16);
     expect(megabytes(last.buffers), "graphics buffers, MB").toBeLessThan(256);
-    // Each reset made its own.
+    // Each reset allocated its own.
     if (backend === "gpu") expect(last.allocated - first.allocated).toBeGreaterThan(99 * 1e6);
   });
 }

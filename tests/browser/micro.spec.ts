@@ -1,9 +1,9 @@
-/** Micro-batches: the number in links and fields, what it does to ε before Play, a run with it, and its file. */
+/** Micro-batches: links and fields, their effect on ε before Play, a run, and its file. */
 import { account, expect, exported, hook, long, open, projected, rows, test, value } from "./fixtures";
 
 const RUN = "&dataset=synthetic&lot=400&sigma=2&steps=100";
 
-test("micro-batches change what a run will cost before Play, for a digit and for the whole, and stand in the link", async ({ page, site }) => {
+test("micro-batches change the projected ε per digit and per micro-batch, and are in the link", async ({ page, site }) => {
   await open(page, site, `?backend=cpu${RUN}`);
   await page.locator("details.advanced summary").click();
   const field = page.locator("#number-micro-batch");
@@ -19,11 +19,11 @@ test("micro-batches change what a run will cost before Play, for a digit and for
   await expect(page).toHaveURL(/micro-batch=8/);
   await expect(both).toContainText("for a whole micro-batch");
   const [one, whole] = await epsilons(both);
-  // By itself a micro-batch costs what a digit did; a digit in one costs more.
+  // A micro-batch costs what a digit did alone; a digit within one costs more.
   await expect.poll(async () => (await epsilons(will))[0]).toBe(one);
   expect(Math.abs(whole - alone)).toBeLessThan(0.02 * alone);
   expect(one).toBeGreaterThan(1.5 * alone);
-  // The other way to count is a choice, and the headline is then of it.
+  // The privacy unit can be chosen, and the headline then shows its ε.
   await page.locator("#protects").selectOption("micro-batch");
   await expect(page).toHaveURL(/protects=micro-batch/);
   await expect.poll(async () => (await epsilons(will))[0]).toBe(whole);
@@ -40,7 +40,7 @@ test("micro-batches change what a run will cost before Play, for a digit and for
 for (const [backend, label] of [
   ["cpu", "CPU"],
   ["gpu", "WebGPU"],
-] as const) test(`a run with micro-batches trains on ${label}, says what it protects, and goes on from its file`, long(backend === "gpu"), async ({ page, site }) => {
+] as const) test(`a run with micro-batches trains on ${label}, names its privacy unit, and continues after a reload`, long(backend === "gpu"), async ({ page, site }) => {
   await open(page, site, `?backend=${backend}&micro-batch=8${RUN}`);
   const will = (await projected(page)).match(/ε ≤ (\d+(?:\.\d+)?)/)?.[1];
   for (const step of [1, 2, 3]) {

@@ -2,13 +2,13 @@ import type { ElementHandle, Page } from "@playwright/test";
 import { readFileSync } from "node:fs";
 import { expect, hook, long, noticed, rows, test, thread, value, written } from "./fixtures";
 
-/** Actions; by hand any number, and any other seed. Thousands of requests to the training thread are in `tests/agent/monkey.rs`. */
+/** Default numbers of actions; `tests/agent/monkey.rs` makes thousands of requests natively. */
 const ACTIONS = { cpu: 60, webgpu: 250 };
 const SEED = Number(process.env.HUSHGRAD_MONKEY_SEED ?? 1);
-/** What a monkey does not press: it saves a file to the disk, opens the system's chooser of files, or leaves the page. */
+/** Not pressed: they save files, open a picker, leave the page or change the language. */
 const LEFT_ALONE = 'a[href], input[type="file"], [data-testid="export"] *, [data-testid="open-file"], [data-testid="language"], [disabled], [aria-disabled="true"]';
 
-/** Numbers from 0 to 1 that a seed gives again (mulberry32). */
+/** A seeded generator of numbers from 0 to 1 (mulberry32). */
 function seeded(seed: number) {
   return () => {
     seed = (seed + 0x6d2b79f5) | 0;
@@ -18,11 +18,11 @@ function seeded(seed: number) {
   };
 }
 
-/** Texts for fields: numbers at and beyond their edges, and what is none. */
+/** Texts for fields: numbers at and beyond their limits, and texts that are no number. */
 const TEXTS = ["0", "1", "-1", "3", "64", "1.5", "1e-300", "1e300", "1e39", "0.0001", "NaN", "Infinity", "", "abc", "1/(1+x^4)", "60000", "½", "9".repeat(400)];
 const KEYS = ["Space", "Enter", "Escape", "Tab", "ArrowRight", "ArrowUp", "Home", "End", "s", "r", "?"];
 
-/** What the page shows of its run: its step, its ε (NaN while there is none), and all that is set. */
+/** The run as the page shows it: step, ε (NaN while there is none), and all settings. */
 interface Shown {
   step: number;
   epsilon: number;
@@ -40,7 +40,7 @@ async function shown(page: Page): Promise<Shown> {
   });
 }
 
-/** One thing that a visitor may do; says what it was. */
+/** Performs a random action of a visitor and returns its description. */
 async function act(page: Page, random: () => number): Promise<string> {
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)];
   const dice = random();
@@ -56,7 +56,7 @@ async function act(page: Page, random: () => number): Promise<string> {
     const name = pick(["play", "pause", "step-once", "play"] as const);
     const button = hook(page, name);
     if (!(await button.isEnabled())) return `${name}, which rests`;
-    // What covers it (a dialogue, say) is a monkey's next tree.
+    // A click on a covered button is skipped.
     await button.click({ timeout: 1_000 }).catch(() => {});
     return name;
   }
@@ -74,7 +74,7 @@ async function act(page: Page, random: () => number): Promise<string> {
   if (!what) return "nothing";
   const text = pick(TEXTS);
   const part = random();
-  // Events as a hand gives them, but without the wait for an animation to end.
+  // Dispatches the events of real input, but does not wait for animations to end.
   await element.evaluate((element, [text, part]) => {
     const say = (...names: string[]) => names.forEach((name) => element.dispatchEvent(new Event(name, { bubbles: true })));
     if (element instanceof HTMLSelectElement) {
@@ -94,8 +94,7 @@ async function act(page: Page, random: () => number): Promise<string> {
   return `${what.kind} ${what.name.trim()}${/text|number/.test(what.kind) ? ` = ${text.slice(0, 12)}` : ""}`;
 }
 
-/** A page that is there, however slowly: its engine is chosen. A monkey may have ended the thread so often that the page starts no other, says so, and
- * asks to be loaded anew. */
+/** Waits for the page's engine; reloads a page that has given up restarting its thread. */
 async function there(page: Page) {
   const backend = hook(page, "backend");
   await expect(backend).toHaveText(/CPU|WebGPU|Stopped/i);
@@ -105,13 +104,13 @@ async function there(page: Page) {
   }
 }
 
-/** Releases that the page has said to be counted and lost: one number for each run that was continued after its thread had ended under it. */
+/** Lost but counted releases that the page has reported, one number per continued run. */
 function losses(notices: readonly string[]): number[] {
   const said = notices.map((text) => /(One|[\d,]+) steps? (?:was|were) released or reserved after the last save/.exec(text)?.[1]);
   return said.filter((count) => count !== undefined).map((count) => (count === "One" ? 1 : Number(count.replaceAll(",", ""))));
 }
 
-/** A ledger counts the steps that the page shows, and what it has said to be lost of this run and of those that it goes on from. */
+/** The counts that a ledger may have: the step shown, plus any of the reported losses. */
 function accountsFor(step: number, lost: readonly number[]): Set<number> {
   const counts = new Set([step]);
   for (const more of lost) for (const count of [...counts]) counts.add(count + more);
@@ -120,9 +119,9 @@ function accountsFor(step: number, lost: readonly number[]): Set<number> {
 
 for (const backend of ["cpu", "webgpu"] as const) {
   const actions = Number(process.env.HUSHGRAD_MONKEY ?? ACTIONS[backend]);
-  test(`${actions} actions of a monkey on ${backend}: the page answers, ε never falls within a run, the ledger counts each step`, long(), async ({ page, site, watched }, info) => {
+  test(`${actions} random actions on ${backend}: the page responds, ε never falls within a run, the ledger counts each step`, long(), async ({ page, site, watched }, info) => {
     test.setTimeout(240_000 + actions * 2_000);
-    // What the monkey itself breaks, and what the browser says of it.
+    // Errors that the monkey itself causes.
     watched.allowed.push(/a monkey/);
     page.on("dialog", (dialog) => void dialog.accept());
     const random = seeded(SEED + (backend === "cpu" ? 0 : 1_000_003));
@@ -136,7 +135,7 @@ for (const backend of ["cpu", "webgpu"] as const) {
     let before: Shown = { step: NaN, epsilon: NaN, set: "" };
     for (let count = 0; count < actions; count++) {
       const dice = random();
-      // A run of before this may go on as another one, or be gone.
+      // The previous run may continue as another one, or be gone.
       let broken = true;
       if (dice < 0.01) {
         done.push("reload");
@@ -147,7 +146,7 @@ for (const backend of ["cpu", "webgpu"] as const) {
         await thread?.evaluate(() => void setTimeout(() => { throw new Error("a monkey threw"); })).catch(() => {});
         done.push("the training thread dies");
       } else if (dice < 0.03) {
-        // One that is dead is hired again with the next question.
+        // The next query restarts a dead accountant.
         const thread = page.workers().find((worker) => /\/accountant[^/]*$/.test(worker.url()));
         await thread?.evaluate(() => void setTimeout(() => { throw new Error("a monkey threw"); })).catch(() => {});
         done.push("the accountant dies");
@@ -159,7 +158,7 @@ for (const backend of ["cpu", "webgpu"] as const) {
       const now = await shown(page);
       slowest = Math.max(slowest, Date.now() - start);
       if (broken || !(now.step >= before.step)) runs++;
-      // With the same settings more steps never cost less, whichever run they are of; but for one that was kept, which had its own.
+      // At equal settings more steps never cost less, except in a kept run, which had its own.
       else if (now.set === before.set && !/continue|run/i.test(done.at(-1)!)) {
         expect(now.epsilon < before.epsilon, `ε fell from ${before.epsilon} to ${now.epsilon} at step ${now.step}, ${story()}`).toBe(false);
         compared++;
@@ -171,13 +170,13 @@ for (const backend of ["cpu", "webgpu"] as const) {
     const numbers = `${actions} actions, ${runs} runs, ${steps} steps seen, ε compared ${compared} times, ${checked} ledgers, slowest answer ${slowest} ms`;
     info.annotations.push({ type: "counts", description: numbers });
     console.log(`  ${backend}: ${numbers}`);
-    // A monkey that found no run to look at has tested nothing.
+    // Without a comparison nothing was tested.
     expect(compared).toBeGreaterThan(0);
     await there(page);
   });
 }
 
-test("a run that goes on after its thread has died: its ledger counts what was lost, and the page says how much that is", async ({ page, site, watched }) => {
+test("a run continued after its thread died counts the lost steps, and the page reports their number", async ({ page, site, watched }) => {
   watched.allowed.push(/a monkey/);
   const notices = await noticed(page);
   await page.goto(`${site.url}?backend=cpu&dataset=synthetic&model=linear`);
@@ -187,7 +186,7 @@ test("a run that goes on after its thread has died: its ledger counts what was l
     await hook(page, "step-once").click();
     await expect.poll(() => value(page, "step")).toBeGreaterThan(0);
     const before = await value(page, "step");
-    // The step is saved, and it goes on from there.
+    // Saves the step, from which the run continues.
     await written(page);
     await hook(page, "play").click();
     await expect.poll(() => value(page, "step"), { intervals: [20] }).toBeGreaterThan(before);
@@ -200,13 +199,13 @@ test("a run that goes on after its thread has died: its ledger counts what was l
   expect(Math.min(...losses(notices))).toBeGreaterThan(0);
 });
 
-/** At rest, the ledger of the run has as many releases as the page says steps, and those that it has said to be lost; 1 if there was one to look at. */
+/** Compares a paused run's ledger with the steps shown and lost; returns 1 if there was one. */
 async function ledgerCounts(page: Page, notices: readonly string[], story: () => string, again = 1): Promise<number> {
   await page.keyboard.press("Escape");
   const pause = hook(page, "pause");
   let last = NaN;
   await expect.poll(async () => {
-    // Whatever covers it; and again, as what was starting begins to play after it was pressed for the first time.
+    // Clicks even if covered, and again: a run that was starting may play after the first click.
     await pause.evaluate((element: HTMLElement) => element.click());
     const same = (await value(page, "step")) === last;
     last = await value(page, "step");
@@ -215,11 +214,11 @@ async function ledgerCounts(page: Page, notices: readonly string[], story: () =>
   if (!(last > 0) || Number.isNaN(await value(page, "epsilon"))) return 0;
   const menu = page.getByTestId("export");
   const saved = page.waitForEvent("download", { timeout: 20_000 });
-  // A run that took the place of the one that was looked at may have no ledger, and of one that breaks a promise no file is made.
+  // A run that has replaced it may have no ledger, and one that breaks a promise is not exported.
   const refused = hook(page, "error").filter({ hasText: /no ledger to export|no run to export|no file is made of it/ }).waitFor({ timeout: 20_000 }).then(() => null);
   refused.catch(() => {});
   try {
-    // Whatever covers the menu: what it says is looked at here, not where it is.
+    // Clicks even if the menu is covered: only its content matters here.
     for (const item of [menu.locator("summary"), menu.getByText("Privacy ledger (JSON)")]) await item.evaluate((element: HTMLElement) => element.click(), undefined, { timeout: 20_000 });
   } catch (error) {
     await saved.catch(() => {});
@@ -230,12 +229,12 @@ async function ledgerCounts(page: Page, notices: readonly string[], story: () =>
   if (!file) return 0;
   const ledger = JSON.parse(readFileSync(await file.path(), "utf8"));
   const counted = ledger.events.reduce((sum: number, event: { count: number }) => sum + event.count, 0);
-  // A step is in the books before it runs, and it may be running.
+  // A step is in the books before it runs, and it may still be running.
   try {
     const counts = async () => [...accountsFor(await value(page, "step"), losses(notices))];
     await expect.poll(counts, `the step of as many releases as the ledger has, less those of ${losses(notices)} that were lost, ${story()}`).toContain(counted);
   } catch (error) {
-    // A run that was still starting may have taken the place of the one whose ledger this is; a ledger that is wrong is so again.
+    // A run that was starting may have replaced the one of this ledger; a wrong ledger fails again.
     if (again === 0) throw error;
     return ledgerCounts(page, notices, story, again - 1);
   }

@@ -3,11 +3,11 @@ import { readFileSync } from "node:fs";
 /** A request in Chromium's own network log. */
 export interface Logged {
   url: string;
-  /** Origin of the page that asked; "not an origin" when the browser itself did. */
+  /** Origin of the requesting page; "not an origin" for the browser's own requests. */
   initiator: string;
 }
 
-/** Every request that was started, by whomever: the network log sees below pages, workers and service workers. */
+/** Every request started by the browser, its pages, workers and service workers. */
 export function requests(log: string): Logged[] {
   const text = readFileSync(log, "utf8");
   const { constants, events } = JSON.parse(text);

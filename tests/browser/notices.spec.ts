@@ -4,7 +4,7 @@ import { allControls, expect, hook, open, rows, share, test, value, written } fr
 
 const query = "?backend=cpu&dataset=synthetic&preset=cpu";
 
-/** Where everything stands that is no message. */
+/** Positions of everything but messages. */
 const places = (page: Page) =>
   page.evaluate(() =>
     [...document.querySelectorAll("header, main, .transport, .panel, footer")].map((each) => {
@@ -13,7 +13,7 @@ const places = (page: Page) =>
     }),
   );
 
-/** Whether what is said lies over what has the focus. */
+/** True if the message covers the focused element. */
 const covered = (page: Page) =>
   page.evaluate(() => {
     const [a, b] = [document.querySelector(".overlay")!, document.activeElement!].map((each) => each.getBoundingClientRect());
@@ -21,12 +21,12 @@ const covered = (page: Page) =>
   });
 
 for (const [width, height] of [[1440, 900], [390, 844]] as const) {
-  test(`what is said moves nothing and covers nothing that has the focus, at ${width}`, async ({ page, site }) => {
+  test(`a notice moves nothing and never covers the focused element, at ${width}`, async ({ page, site }) => {
     await page.setViewportSize({ width, height });
     await open(page, site, query);
     await expect(page.getByTestId("projection")).toContainText("tight accounting");
     await allControls(page);
-    // Once all has come that has a place.
+    // Waits until the layout is stable.
     let before = await places(page);
     await expect.poll(async () => {
       const last = before;
@@ -36,7 +36,7 @@ for (const [width, height] of [[1440, 900], [390, 844]] as const) {
     await share(page);
     await expect(page.getByTestId("notice")).toBeVisible();
     expect(await places(page)).toEqual(before);
-    // Whatever has the focus, wherever it stands.
+    // For several focused fields, at each scroll position.
     const fields = page.locator("main :is(button, input, select):visible");
     for (const field of [fields.first(), fields.nth(4), fields.nth(9), fields.last()]) {
       for (const block of ["start", "center", "end"] as const) {
@@ -53,7 +53,7 @@ for (const [width, height] of [[1440, 900], [390, 844]] as const) {
   });
 }
 
-test("a run that was deleted is had back for a while, where it was, and its ε stays counted", async ({ page, site }) => {
+test("a deleted run can be restored for a while, in its place, and its ε stays counted", async ({ page, site }) => {
   await page.clock.install();
   await open(page, site, query);
   for (let run = 0; run < 3; run++) {
@@ -71,21 +71,21 @@ test("a run that was deleted is had back for a while, where it was, and its ε s
   await expect(rows(page)).toHaveCount(2);
   const undo = page.getByTestId("undo");
   await expect(undo).toContainText(`“${before[1]}” is deleted. What it released stays counted.`);
-  // Time stands still for as long as the pointer is there, or the focus.
+  // The countdown stops while the message has the pointer or the focus.
   await undo.hover();
   await page.clock.runFor(11_000);
   await accessible(page, "a run that can be had back");
   await undo.getByRole("button", { name: "Undo" }).click();
   await expect(undo).toHaveCount(0);
   expect(await names()).toEqual(before);
-  // It is kept again, and counted once.
+  // It is saved again, and counted once.
   await written(page);
   await open(page, site, query);
   await expect(rows(page)).toHaveCount(3);
   await expect(page.getByTestId("together")).toHaveText(together ?? "");
   await rows(page).first().getByRole("button", { name: /^Continue/ }).click();
   await expect.poll(() => value(page, "step")).toBe(1);
-  // The next act makes it final, and so does time.
+  // The next action makes it final, and so does the timeout.
   await rows(page).first().getByRole("button", { name: /^Delete/ }).click();
   await expect(undo).toBeVisible();
   await hook(page, "reset").click();

@@ -19,10 +19,10 @@ test("the second visit works without a network", { tag: "@journey" }, async ({ b
   const site = await serve(FOLDER);
   const context = await browser.newContext();
   const page = await context.newPage();
-  // The site's own digits, too, where it carries some.
+  // With the site's own digits, where it carries some.
   await open(page, site, "?backend=cpu");
   if (process.env.HUSHGRAD_DATA === "mnist") {
-    // The manifest and seven shards; the last is being written when it is in use already.
+    // The manifest and seven shards; the last may be used before it is written.
     const cache = `hushgrad-digits ${site.url}`;
     const written = () => page.evaluate(async (cache) => (await (await caches.open(cache)).keys()).length, cache);
     await expect.poll(written).toBe(8);
@@ -33,7 +33,7 @@ test("the second visit works without a network", { tag: "@journey" }, async ({ b
   await expect(page.getByTestId("digits-in-use")).toContainText("to train on");
   if (process.env.HUSHGRAD_DATA === "mnist") await expect(page.getByTestId("digits-in-use")).toContainText("60,000");
   await trains(page);
-  // What few visitors need is kept as well.
+  // The rarely used reader is cached as well.
   await page.getByTestId("files").setInputFiles(small());
   await expect(page.getByTestId("digits-in-use")).toContainText("your files");
   await context.close();
@@ -44,12 +44,12 @@ test("a new deploy is never stale", ({ browser }) => copied(async (folder) => {
   const context = await browser.newContext();
   const page = await context.newPage();
   await open(page, site, query);
-  // Which of its workers the registration has, beside none at all.
+  // True if the registration has this worker.
   const has = (which: "active" | "waiting") => () =>
     page.evaluate(async (which) => !!(await navigator.serviceWorker.getRegistration())?.[which], which);
   await expect.poll(has("active")).toBe(true);
 
-  // The next deploy: another style of another name, another title, another version.
+  // The next deploy: a renamed style sheet, another title, another version.
   const style = /style-[0-9a-f]+\.css/.exec(readFileSync(join(folder, "index.html"), "utf8"))![0];
   redeploy(folder, "next-0123456789a", {
     "index.html": (text) => text.replace(/<title>.*<\/title>/, "<title>the next deploy</title>"),
@@ -60,8 +60,8 @@ test("a new deploy is never stale", ({ browser }) => copied(async (folder) => {
   expect(await page.evaluate(() => document.styleSheets[0].href)).toContain("style-0123456789abcdef.css");
   await page.evaluate(async () => (await navigator.serviceWorker.getRegistration())!.update());
   await expect.poll(has("waiting")).toBe(true);
-  // Once the last page of the old version is closed, the new one is the one without a network. A visit in the very moment
-  // of the change may be left hanging by Chromium, so each has its own limit.
+  // Once the last page of the old version is closed, the new one is used offline. Chromium may hang
+  // a visit at the moment of the change, so each has its own time limit.
   await page.close();
   const kept = async () => {
     const next = await context.newPage();

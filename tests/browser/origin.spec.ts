@@ -7,14 +7,14 @@ import { drop, small } from "./idx";
 import { requests } from "./netlog";
 import { FLAGS, SHELL } from "./playwright.config";
 
-test("nothing leaves the page's origin, not even when files are dropped and trained on", async ({ site }) => {
+test("no request leaves the page's origin, even when dropped files are trained on", async ({ site }) => {
   const folder = mkdtempSync(join(tmpdir(), "hushgrad-netlog-"));
   const log = join(folder, "netlog.json");
   const browser = await chromium.launch({
     executablePath: SHELL,
     args: [...FLAGS, `--log-net-log=${log}`],
   });
-  // With all that a first visit keeps, as visitors have it: what reads files comes from there.
+  // With the service worker, as visitors have it: the reader comes from its cache.
   const page = await browser.newPage({ serviceWorkers: "allow" });
   await open(page, site, "?backend=cpu");
   await installed(page);
@@ -30,7 +30,7 @@ test("nothing leaves the page's origin, not even when files are dropped and trai
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBeGreaterThan(3);
   await hook(page, "pause").click();
-  // Chromium may fetch the icon late, and looks for a newer service worker when it pleases; that is the browser's affair.
+  // Chromium itself may fetch the icon late, and look for a newer service worker at any time.
   const later = site.asked.slice(loaded).filter((path) => !/^(icon-.*|favicon\.ico|sw\.js)$/.test(path));
   expect(later, "requests to the own host after the load").toEqual([]);
   await browser.close();
@@ -38,7 +38,7 @@ test("nothing leaves the page's origin, not even when files are dropped and trai
   const all = requests(log);
   const origin = new URL(site.url).origin;
   expect(all.some(({ url }) => url.startsWith(site.url)), "the log saw the page itself").toBe(true);
-  // What Chromium does on its own behalf has no page for an initiator.
+  // Chromium's own requests have no page as initiator.
   const pages = all.filter(({ initiator }) => initiator !== "not an origin");
   expect(pages.length).toBeGreaterThan(2);
   expect(pages.filter(({ url }) => !/^(data|blob):/.test(url) && !url.startsWith(`${origin}/`))).toEqual([]);

@@ -12,18 +12,18 @@ const arrays = (count: number): [string, Buffer][] => [
   ["y.npy", npy("|u1", `(${count},)`, bytes(count, (i) => i % 4))],
 ];
 
-/** Whose pixels are no pixels. */
+/** A PNG with damaged pixel data. */
 const damaged = png(8, 9);
 damaged.fill(0xff, 41, 49);
 
-/** What is read, and how many images are in it. */
+/** Files that load, and how many images they hold. */
 const GOOD: { what: string; dropped: Dropped[]; name: string; all: number }[] = [
   { what: "a ZIP of PNG files", dropped: [file("pets.zip", zip(pictures(90)))], name: "pets.zip", all: 90 },
   { what: "an .npz", dropped: [file("mine.npz", zip(arrays(120)))], name: "mine.npz", all: 120 },
   { what: "a batch of CIFAR-10", dropped: [file("data_batch_1.bin", records(150))], name: "data_batch_1.bin", all: 150 },
 ];
 
-/** What is refused, and what the sentence says. */
+/** Files that are refused, and their errors. */
 const BAD: { what: string; dropped: Dropped[]; says: RegExp }[] = [
   { what: "a picture by itself", dropped: [file("a.png", png(8, 9))], says: /a\.png: a picture by itself/i },
   { what: "a PNG that is cut", dropped: [file("cut.zip", zip([...pictures(3), ["pets/cat/x.png", png(8, 9).subarray(0, 45)]]))], says: /cut\.zip: “pets\/cat\/x\.png” has no end/i },
@@ -36,7 +36,7 @@ const BAD: { what: string; dropped: Dropped[]; says: RegExp }[] = [
   { what: "a test batch alone", dropped: [file("test_batch.bin", records(9))], says: /test_batch\.bin: a test batch alone/i },
 ];
 
-test("images of other sizes and classes are loaded from all kinds of files", async ({ page, site }) => {
+test("images of other sizes and classes load from every kind of file", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic");
   const line = page.getByTestId("digits-in-use");
   for (const { what, dropped, name, all } of GOOD) {
@@ -50,7 +50,7 @@ test("images of other sizes and classes are loaded from all kinds of files", asy
   }
 });
 
-test("files of images that are not what they say get a sentence each, and the digits stay", async ({ page, site }) => {
+test("malformed image files get an error each, and the digits stay", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic");
   const before = await page.getByTestId("digits-in-use").textContent();
   for (const { what, dropped, says } of BAD) {
@@ -62,12 +62,12 @@ test("files of images that are not what they say get a sentence each, and the di
   }
 });
 
-/** Steps of so few images. */
+/** A lot small enough for so few images. */
 const QUERY = "?backend=cpu&dataset=synthetic&lot=16";
-/** The files of the program that reads. */
+/** The files of the reader. */
 const READER = [/^reader-[0-9a-f]+_loader\.js$/, /^reader-[0-9a-f]+\.js$/, /^reader-[0-9a-f]+_bg\.wasm$/];
 
-test("the program that reads files is fetched when somebody brings some, and not before, and its thread ends with them", async ({ page, site }) => {
+test("the reader is fetched only when a visitor loads files, and its thread ends afterwards", async ({ page, site }) => {
   const before = site.asked.length;
   const asked = () => site.asked.slice(before).filter((path) => /reader/.test(path)).sort();
   const reading = () => page.workers().filter((worker) => /reader/.test(worker.url()));
@@ -81,14 +81,14 @@ test("the program that reads files is fetched when somebody brings some, and not
   await expect(page.getByTestId("digits-in-use")).toContainText("your files (mine.npz)");
   expect(asked()).toEqual([expect.stringMatching(READER[1]), expect.stringMatching(READER[2]), expect.stringMatching(READER[0])]);
   await expect.poll(reading).toEqual([]);
-  // The list of what the page asked for has it, though its thread has ended.
+  // The list of requests has it, although its thread has ended.
   const panel = page.getByTestId("requests");
   await panel.locator("summary").click();
   await expect(panel.getByRole("cell", { name: /reader-[0-9a-f]+_bg\.wasm/ }).first()).toBeVisible();
 });
 
 for (const name of READER)
-  test(`a reader whose file ${name.source} does not come says so, and costs nothing`, async ({ page, site, watched }) => {
+  test(`a reader whose file ${name.source} fails to load is reported, and nothing is lost`, async ({ page, site, watched }) => {
     watched.allowed.push(/Failed to load resource/);
     await open(page, site, QUERY);
     const before = await page.getByTestId("digits-in-use").textContent();
@@ -104,13 +104,13 @@ for (const name of READER)
     await expect(page.getByTestId("digits-in-use")).toHaveText(before!);
     await hook(page, "step-once").click();
     await expect.poll(() => value(page, "step")).toBe(2);
-    // It is asked for anew.
+    // It is requested again.
     await page.getByTestId("files").setInputFiles(GOOD[1].dropped);
     await expect(page.getByTestId("digits-in-use")).toContainText("your files (mine.npz)");
     await expect(hook(page, "error")).toBeEmpty();
   });
 
-test("a reader that dies says so, and the next one reads", async ({ page, site, watched }) => {
+test("a reader that dies is reported, and the next one reads the files", async ({ page, site, watched }) => {
   watched.allowed.push(/killed/);
   const program = readdirSync(resolve(process.env.HUSHGRAD_SITE ?? "../../dist")).find((name) => READER[2].test(name))!;
   await open(page, site, QUERY);
@@ -118,7 +118,7 @@ test("a reader that dies says so, and the next one reads", async ({ page, site, 
   site.held.set(program, new Promise<void>((done) => (come = done)));
   const started = page.waitForEvent("worker", (worker) => /reader/.test(worker.url()));
   await page.getByTestId("files").setInputFiles(GOOD[1].dropped);
-  // It says that it is ready, and fails at its first order.
+  // It reports ready, and fails at its first request.
   await (await started).evaluate(() => {
     const say = postMessage.bind(self);
     let said = 0;

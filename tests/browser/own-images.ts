@@ -1,6 +1,6 @@
 import { deflateSync } from "node:zlib";
 
-/** CRC-32 of PNG and ZIP. */
+/** The CRC-32 of PNG and ZIP. */
 function crc(bytes: Buffer): number {
   let sum = ~0;
   for (const byte of bytes) {
@@ -32,7 +32,7 @@ export function png(side: number, grey: number): Buffer {
   ]);
 }
 
-/** A ZIP of these files, not packed. */
+/** An uncompressed ZIP of these files. */
 export function zip(files: [string, Buffer][]): Buffer {
   const [entries, directory]: Buffer[][] = [[], []];
   let at = 0;
@@ -61,7 +61,7 @@ export function zip(files: [string, Buffer][]): Buffer {
   return Buffer.concat([...entries, listed, end]);
 }
 
-/** The file of a NumPy array. */
+/** A NumPy array as an `.npy` file. */
 export function npy(descr: string, shape: string, elements: Buffer): Buffer {
   const header = Buffer.from(`{'descr': '${descr}', 'fortran_order': False, 'shape': ${shape}, }\n`);
   const length = Buffer.alloc(2);
@@ -69,7 +69,7 @@ export function npy(descr: string, shape: string, elements: Buffer): Buffer {
   return Buffer.concat([Buffer.from("\x93NUMPY\x01\0", "latin1"), length, header, elements]);
 }
 
-/** CIFAR-10's records, `count` of them. */
+/** `count` records in the format of CIFAR-10. */
 export function records(count: number): Buffer {
   const bytes = Buffer.alloc(count * 3073);
   for (let i = 0; i < count; i++) {

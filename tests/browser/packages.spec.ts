@@ -21,9 +21,9 @@ const trains = async (page: Page, n = 0) => {
   await expect(inside(page, n).getByTestId("step")).not.toHaveAttribute("data-value", "0");
 };
 
-test("the npm package is a module with a site of one's own, and a script with a digest", async ({ browser, site }) => {
+test("the npm package works as a module with a chosen site, and as a script with a digest", async ({ browser, site }) => {
   execFileSync("node", [join(ELEMENT, "build.mjs")]);
-  // Its own tests; those of React and of types want `npm install`, and are skipped without.
+  // Its own tests; those of React and of types need `npm install`, and are skipped without it.
   execFileSync("node", ["--test", "test/"], { cwd: ELEMENT, stdio: "pipe" });
   const { files } = JSON.parse(readFileSync(join(ELEMENT, "dist/integrity.json"), "utf8"));
   await within(async (folder) => {
@@ -45,7 +45,7 @@ test("the npm package is a module with a site of one's own, and a script with a 
   });
 });
 
-test("the accountant's npm package answers in a browser as in Node", { tag: "@packages" }, async ({ browser }) => {
+test("the accountant's npm package computes the same ε in a browser as in Node", { tag: "@packages" }, async ({ browser }) => {
   const dist = join(ROOT, "packages/accountant/dist");
   test.skip(!existsSync(join(dist, "accountant_bg.wasm")), "packages/accountant is not built (node build.mjs)");
   await within(async (folder) => {
@@ -62,12 +62,12 @@ test("the accountant's npm package answers in a browser as in Node", { tag: "@pa
   });
 });
 
-test("the Python widget's script shows, sets, plays and tells", async ({ browser, site }) => {
+test("the Python widget's script shows a frame, applies settings, plays and reports", async ({ browser, site }) => {
   const source = readFileSync(join(ROOT, "packages/python/src/hushgrad/widget.py"), "utf8");
   const render = /RENDER = """([\s\S]*?)"""/.exec(source)![1];
   await within(async (folder) => {
     writeFileSync(join(folder, "widget.js"), readFileSync(join(ROOT, "www/element.js"), "utf8") + render);
-    // As anywidget calls it, from a module without an address of its own.
+    // As anywidget loads it, from a module without an address.
     writeFileSync(join(folder, "index.html"), `<!doctype html><title>host</title><div id="cell"></div><script type="module">
       const { default: widget } = await import(URL.createObjectURL(await (await fetch("widget.js")).blob().then((blob) => new Blob([blob], { type: "text/javascript" }))));
       const ears = {};
@@ -106,7 +106,7 @@ test("the Python package passes its own tests, and both distributions are built"
   expect(said).not.toMatch(/skipped|failed/);
 });
 
-test("the MkDocs example: built by MkDocs, it trains, and reads without scripts", { tag: "@packages" }, async ({ browser, site }) => {
+test("the MkDocs example trains, and is readable without scripts", { tag: "@packages" }, async ({ browser, site }) => {
   test.skip(!PYTHON, "HUSHGRAD_PYTHON names no Python with MkDocs");
   await within(async (folder) => {
     cpSync(join(EXAMPLES, "mkdocs"), folder, { recursive: true });
@@ -124,7 +124,7 @@ test("the MkDocs example: built by MkDocs, it trains, and reads without scripts"
   });
 });
 
-test("the Jupyter example: executed and exported, its frame trains and its widget is there", { tag: "@packages" }, async ({ browser, site }) => {
+test("the Jupyter example, executed and exported, trains in its frame and has its widget", { tag: "@packages" }, async ({ browser, site }) => {
   test.skip(!PYTHON, "HUSHGRAD_PYTHON names no Python with nbconvert");
   await within(async (folder) => {
     const notebook = join(folder, "private-run.ipynb");
@@ -136,7 +136,7 @@ test("the Jupyter example: executed and exported, its frame trains and its widge
     const state = JSON.parse(/<script type="application\/vnd.jupyter.widget-state\+json">([\s\S]*?)<\/script>/.exec(html)![1]);
     const models = Object.values(state.state) as { state: { site?: string; settings?: Record<string, string> } }[];
     expect(models.find((model) => model.state.site)?.state).toMatchObject({ site: site.url, settings: { preset: "cpu", sigma: "2" } });
-    // Nothing is fetched from elsewhere in a test: the frame needs none of it.
+    // Tests fetch nothing from elsewhere, and the frame does not need it.
     const alone = html.replace(/<script[^>]*src="https?:[^"]*"[^>]*><\/script>/g, "");
     await around(browser, alone, async (page) => {
       await page.locator("iframe").first().scrollIntoViewIfNeeded();
@@ -145,7 +145,7 @@ test("the Jupyter example: executed and exported, its frame trains and its widge
   });
 });
 
-test("the Docusaurus example: built by Docusaurus, it trains, and has the page's theme", { tag: "@packages" }, async ({ browser, site }) => {
+test("the Docusaurus example trains, and follows the page's theme", { tag: "@packages" }, async ({ browser, site }) => {
   test.skip(!DOCUSAURUS, "HUSHGRAD_DOCUSAURUS names no folder in which the example's packages are installed");
   await within(async (folder) => {
     cpSync(join(EXAMPLES, "docusaurus"), folder, { recursive: true });

@@ -4,7 +4,7 @@ import { small } from "./idx";
 
 const query = "?backend=cpu&dataset=synthetic";
 
-test("the keyboard plays, pauses, steps, starts again and asks for help", { tag: "@journey" }, async ({ page, site }) => {
+test("the keyboard plays, pauses, steps, resets and opens the help", { tag: "@journey" }, async ({ page, site }) => {
   await open(page, site, query);
   await page.keyboard.press("s");
   await expect.poll(() => value(page, "step")).toBe(1);
@@ -22,13 +22,13 @@ test("the keyboard plays, pauses, steps, starts again and asks for help", { tag:
   await expect(page.getByRole("dialog")).toBeVisible();
   await page.keyboard.press("Escape");
   await expect(page.getByRole("dialog")).toBeHidden();
-  // In a field, letters are letters.
+  // In a field, letters are typed.
   await hook(page, "noise-scale").focus();
   await page.keyboard.press("s");
   expect(await value(page, "step")).toBe(0);
 });
 
-test("the page is readable and fits: its lines, its menus, its list of runs, from phone to zoomed desk", async ({ page, site }) => {
+test("lines, menus and the list of runs are readable and fit, from phone to zoomed desktop", async ({ page, site }) => {
   const runs = page.getByTestId("runs");
   const fits = async (what: string) => {
     // 731 and 853 are a screen of 1280 at 175 % and 150 %.
@@ -41,7 +41,7 @@ test("the page is readable and fits: its lines, its menus, its list of runs, fro
   const desk = () => page.setViewportSize({ width: 1440, height: 900 });
   await open(page, site, query);
 
-  await test.step("nothing is wider than the screen as it opens, nor with a menu", async () => {
+  await test.step("nothing is wider than the screen as the page opens, nor with an open menu", async () => {
     await fits("as it opens");
     for (const menu of ["lessons", "export"]) {
       await page.getByTestId(menu).locator("summary").click();
@@ -57,7 +57,7 @@ test("the page is readable and fits: its lines, its menus, its list of runs, fro
     await desk();
   });
 
-  await test.step("a menu closes by Escape, a click elsewhere, a focus that moves on, another menu, and a choice", async () => {
+  await test.step("Escape, a click elsewhere, a moved focus, another menu and a choice close a menu", async () => {
     const [lessons, exported] = [page.getByTestId("lessons"), page.getByTestId("export")];
     for (const menu of [lessons, exported, page.locator("details.badge")]) {
       const summary = menu.locator("summary");
@@ -85,7 +85,7 @@ test("the page is readable and fits: its lines, its menus, its list of runs, fro
     await expect(exported.locator("summary")).toBeFocused();
   });
 
-  await test.step("every kind of line stands out from both papers by 3 to 1, in light and in dark", async () => {
+  await test.step("every kind of line has a contrast of 3 to 1 to both backgrounds, in light and in dark", async () => {
     const lines = ["accuracy", "epsilon", "classic", "raw", "encoded", "noisy", "noise", "ghost", "control", "bad", "negative", "positive"];
     for (let i = 0; i < 9; i++) lines.push(`n${i}`);
     for (const colorScheme of ["light", "dark"] as const) {
@@ -127,7 +127,7 @@ test("the page is readable and fits: its lines, its menus, its list of runs, fro
     await expect(runs.getByRole("row")).toHaveCount(0);
   });
 
-  await test.step("nothing is wider than the screen with a run kept, in the noise lab, and in a lesson", async () => {
+  await test.step("nothing is wider than the screen with a kept run, in the noise lab, and in a lesson", async () => {
     await kept();
     await fits("with a run kept");
     await page.getByTestId("noise-lab").click();
@@ -141,11 +141,11 @@ test("the page is readable and fits: its lines, its menus, its list of runs, fro
   });
 });
 
-test("settings, the budget and what stands beside ε; the address says what is set, and a link sets it again", async ({ page, site }) => {
+test("the budget, the limit beside ε and the address follow the settings, and a link restores them", async ({ page, site }) => {
   const [end, target] = [page.getByTestId("epsilon-end"), page.getByTestId("target-epsilon")];
   await open(page, site, query);
 
-  await test.step("a budget sets the noise and the end of the run, and the noise unsets the budget", async () => {
+  await test.step("a budget sets the noise and the end of the run, and setting the noise clears the budget", async () => {
     await target.fill("1");
     await target.press("Enter");
     await expect(page.getByTestId("projection")).toContainText(/planned steps will cost ε ≤ (1\.00|0\.9)/);
@@ -154,7 +154,7 @@ test("settings, the budget and what stands beside ε; the address says what is s
     await expect(target).toHaveValue("");
   });
 
-  await test.step("without noise there is no number; its run stays as a ghost, and its model still answers", async () => {
+  await test.step("a run without noise has no ε; it is kept, and its model still answers", async () => {
     await page.getByTestId("preset").selectOption("no-privacy");
     await hook(page, "step-once").click();
     await expect.poll(() => value(page, "step")).toBe(1);
@@ -169,12 +169,12 @@ test("settings, the budget and what stands beside ε; the address says what is s
     await expect(page.getByTestId("prediction-other")).toContainText("without privacy");
   });
 
-  await test.step("with no end planned nothing stands beside ε", async () => {
+  await test.step("without a planned end nothing is beside ε", async () => {
     await expect.poll(() => value(page, "epsilon")).toBeGreaterThan(0);
     await expect(end).toBeEmpty();
   });
 
-  await test.step("arrow keys move a number from wherever it stands", async () => {
+  await test.step("arrow keys change a number from any value", async () => {
     await page.getByText("Advanced", { exact: true }).click();
     const momentum = page.getByRole("textbox", { name: "Momentum" });
     await momentum.press("ArrowUp");
@@ -187,7 +187,7 @@ test("settings, the budget and what stands beside ε; the address says what is s
     await expect(hook(page, "delta")).toHaveValue("8.7e-8");
   });
 
-  await test.step("the address says what is set, and a link sets it again", async () => {
+  await test.step("the address has the settings, and a link restores them", async () => {
     await hook(page, "model").selectOption("mlp");
     await hook(page, "noise-scale").fill("2.5");
     await hook(page, "noise-scale").press("Enter");
@@ -200,7 +200,7 @@ test("settings, the budget and what stands beside ε; the address says what is s
     await expect(hook(page, "noise-scale")).toHaveValue("2.5");
   });
 
-  await test.step("beside ε stands what the whole may cost: what is planned, or the budget", async () => {
+  await test.step("the planned cost or the budget is beside ε", async () => {
     await hook(page, "step-once").click();
     await expect.poll(() => value(page, "epsilon")).toBeGreaterThan(0);
     await expect(end).toHaveText(/^\s*\/ [0-9.]+$/);
@@ -216,7 +216,7 @@ test("settings, the budget and what stands beside ε; the address says what is s
   });
 });
 
-test("a bad value in a link is named, and everything else is taken", async ({ page, site }) => {
+test("a bad value in a link gets an error, and everything else applies", async ({ page, site }) => {
   await open(page, site, "?backend=quantum&lot=0&model=mlp&dataset=synthetic");
   await expect(page.getByTestId("digits-in-use")).toContainText("to train on");
   await expect(hook(page, "error")).toContainText("“quantum” is not");
@@ -227,7 +227,7 @@ test("a bad value in a link is named, and everything else is taken", async ({ pa
   await expect(hook(page, "lot")).toHaveValue("256");
 });
 
-test("on a phone nothing is wider than the screen and no number lies over another; own files change nothing until they come", async ({ page, site }) => {
+test("on a phone everything fits and no numbers overlap; choosing own files changes nothing until they load", async ({ page, site }) => {
   await page.setViewportSize({ width: 360, height: 740 });
   await open(page, site, `${query}&lot=32&lang=en&steps=10000`);
 
@@ -238,10 +238,10 @@ test("on a phone nothing is wider than the screen and no number lies over anothe
     }
   });
 
-  await test.step("own files that nobody has picked yet change nothing until they come", async () => {
+  await test.step("choosing own files changes nothing until they are picked", async () => {
     await page.setViewportSize({ width: 1440, height: 900 });
-    // The last choice. Chromium opens no picker where the key was too long ago, as on a machine that stands
-    // still for seconds, and a visitor then tries again.
+    // The last choice. Chromium opens no picker if the key press was too long ago, as on a machine
+    // that stalls for seconds; a visitor would then try again.
     let picker: FileChooser | undefined;
     page.once("filechooser", (chooser) => void (picker = chooser));
     await expect(async () => {
@@ -258,8 +258,8 @@ test("on a phone nothing is wider than the screen and no number lies over anothe
     await expect(hook(page, "dataset")).toHaveValue("files");
   });
 
-  await test.step("no number of the transport lies over another", async () => {
-    // Numbers of one's own test digits are marked.
+  await test.step("no numbers of the transport overlap", async () => {
+    // Numbers of the visitor's own test digits are marked.
     await expect(page.locator(".readouts .teaching")).toBeVisible();
     await page.setViewportSize({ width: 320, height: 740 });
     await hook(page, "play").click();

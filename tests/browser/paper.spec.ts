@@ -1,7 +1,7 @@
 import { expect, hook, open, share, test, value } from "./fixtures";
 
 for (const colorScheme of ["light", "dark"] as const) {
-  test(`on paper: text, pictures, charts, numbers, the address, and nothing to press; screen ${colorScheme}`, async ({ page, site }) => {
+  test(`the printed page has text, pictures, charts, numbers and its address, and no controls; screen ${colorScheme}`, async ({ page, site }) => {
     await page.emulateMedia({ colorScheme });
     await open(page, site, "?backend=cpu&dataset=synthetic&steps=6");
     await hook(page, "play").click();
@@ -20,7 +20,7 @@ for (const colorScheme of ["light", "dark"] as const) {
         pressed: visible("button:not(.word), select, input:not(.name), details:not([open])").filter((each) => !each.matches(".meaning p select")).map((each) => each.outerHTML.slice(0, 80)),
         charts: visible(".chart .plot").length,
         pictures: visible("canvas").length,
-        // Painted for a dark screen, it is turned over.
+        // A picture painted for a dark screen is inverted.
         turned: picture ? getComputedStyle(picture).filter !== "none" : null,
         said: visible(".overlay *").length,
         ink: getComputedStyle(document.body).color,
@@ -29,7 +29,7 @@ for (const colorScheme of ["light", "dark"] as const) {
         wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
       };
     });
-    // Words and what is chosen in a sentence are a part of what is told.
+    // Explained words and choices within a sentence are part of the text.
     await expect(page.getByTestId("epsilon-meaning").getByRole("row").nth(1)).toContainText("tight");
     await expect(page.getByTestId("epsilon-meaning").getByRole("combobox").first()).toBeVisible();
     expect(seen.pressed).toEqual([]);

@@ -7,7 +7,7 @@ interface Event {
   count: number;
 }
 
-/** The ledger's events and scales of noise, and what they cost. */
+/** The exported ledger's events and releases, and their cost. */
 async function ledger(page: Page) {
   const [file] = await exported(page, "Privacy ledger (JSON)");
   const path = await file.path();
@@ -17,7 +17,7 @@ async function ledger(page: Page) {
 
 const CHOSEN = "?backend=cpu&dataset=synthetic&lot=1000&steps=30";
 
-test("a run has another noise in every phase, is priced for it before and after, and its link and file bring it back", async ({ page, site }) => {
+test("each phase of a run has its own noise, its price counts them, and the link has the phases", async ({ page, site }) => {
   await open(page, site, `${CHOSEN}&phases=exponential&phase-count=3&noise-end=0.5`);
   await accountant(page);
   await projected(page);
@@ -34,7 +34,7 @@ test("a run has another noise in every phase, is priced for it before and after,
   await expect(page).toHaveURL(/phase-count=3/);
 });
 
-test("the formulas' numbers are those of the phase that the run is in", async ({ page, site }) => {
+test("the formulas have the numbers of the current phase", async ({ page, site }) => {
   const list = encodeURIComponent("3; 3 noise 2 rate 0.25; 3 clip 0.5 lot 500");
   await open(page, site, `?backend=cpu&dataset=synthetic&sigma=1.1&clip=1&lot=1000&rate=2&steps=9&phases=list&phase-list=${list}`);
   const formulas = page.getByTestId("formulas");
@@ -60,7 +60,7 @@ test("the formulas' numbers are those of the phase that the run is in", async ({
   await says("1.1", "0.5", "0.55", "500", "2");
 });
 
-test("the noise of phases is annealed on drawn digits: it is shown as it cools, can be stopped, and can be taken at the same ε", async ({ page, site }) => {
+test("annealing the phases' noise shows its progress, can be stopped, and gives noise of the same ε", async ({ page, site }) => {
   test.setTimeout(600_000);
   await open(page, site, "?backend=cpu&dataset=synthetic&lot=200&rate=1&steps=30&phases=exponential&phase-count=3&noise-end=0.5");
   await page.locator("details.advanced summary").click();
@@ -75,7 +75,7 @@ test("the noise of phases is annealed on drawn digits: it is shown as it cools, 
   await expect(button).toHaveText("Stop");
   await expect.poll(proposal, { timeout: 60_000 }).toBeGreaterThan(2);
   await expect(line).toHaveCount(1);
-  // A run goes on beside it.
+  // A run trains at the same time.
   await hook(page, "step-once").click();
   await expect.poll(() => value(page, "step")).toBe(1);
   await button.click();
@@ -84,15 +84,15 @@ test("the noise of phases is annealed on drawn digits: it is shown as it cools, 
   expect(stopped).toBeLessThan(100);
   const temperature = async () => Number(/temperature ([\d.]+\d)/.exec((await cooled.textContent())!)![1]);
   const hot = await temperature();
-  // Whatever was under way has come by then.
+  // Any pending proposal has arrived by then.
   await expect.poll(() => value(page, "accuracy")).toBeGreaterThan(0);
   expect(await proposal()).toBe(stopped);
-  // To its end, from the beginning.
+  // Anneals again, from beginning to end.
   await button.click();
   await expect.poll(proposal, { timeout: 400_000 }).toBe(100);
   await expect(button).toHaveText("Anneal on drawn digits");
   await expect(cooled).toContainText("The least is the luckiest");
-  // By three parts in a hundred with each proposal.
+  // Each proposal lowers the temperature by 3%.
   expect(await temperature()).toBeCloseTo(hot * 0.97 ** (100 - stopped), 4);
   const [, least, first] = /least ([\d.]+\d), and ([\d.]+\d) with/.exec((await cooled.textContent())!)!.map(Number);
   expect(least).toBeLessThanOrEqual(first);
@@ -105,7 +105,7 @@ test("the noise of phases is annealed on drawn digits: it is shown as it cools, 
   await expect(page).toHaveURL(/phases=list/);
 });
 
-test("a search ends with the settings that it is of, and is offered where a hundred runs are short", async ({ page, site }) => {
+test("a change of the settings ends the search, which is offered only where a hundred runs are short", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic&lot=200&steps=30&phases=exponential&phase-count=3&noise-end=0.5");
   await page.locator("details.advanced summary").click();
   await page.getByTestId("anneal").click();
@@ -123,7 +123,7 @@ test("a search ends with the settings that it is of, and is offered where a hund
   }
 });
 
-test("phases on WebGPU: the engine goes on with the next phase's noise", long(), async ({ page, site }) => {
+test("the WebGPU engine continues with the next phase's noise", long(), async ({ page, site }) => {
   await openOnGpu(page, site, "&steps=9&phases=list&phase-list=" + encodeURIComponent("3; 3 noise 2 rate 0.5; 3 clip 0.5 lot 32"));
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBe(9);
@@ -135,13 +135,13 @@ test("phases on WebGPU: the engine goes on with the next phase's noise", long(),
   expect(Math.abs((await value(page, "epsilon")) - cost.improved.epsilon)).toBeLessThan(1e-9);
 });
 
-test("phases are chosen and listed in the advanced settings; what is wrong of a list is said, and loses nothing", async ({ page, site }) => {
+test("phases are set in the advanced settings, and an invalid list gets an error and loses nothing", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic");
   await page.locator("details.advanced summary").click();
   const [choice, list, steps] = ["phases", "phase-list", "number-steps"].map((id) => page.locator(`#${id}`));
   await expect(list).toHaveCount(0);
   await choice.selectOption("time");
-  // Phases are parts of a run that has an end.
+  // Phases need a run with an end.
   await expect(steps).toHaveValue("600");
   await expect(page.locator("#number-phase-count")).toHaveValue("6");
   await page.locator("#number-noise-end").fill("2");

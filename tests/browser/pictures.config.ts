@@ -1,7 +1,7 @@
 import { defineConfig } from "@playwright/test";
 import tests from "./playwright.config";
 
-/** The README's pictures, and film strips, which no test is: `cargo xtask pictures`. A project would bring tests of its own. */
+/** The README's pictures and film strips (`cargo xtask pictures`). Projects would add tests. */
 export default defineConfig({
   ...tests,
   projects: undefined,

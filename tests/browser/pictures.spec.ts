@@ -15,7 +15,7 @@ test("the README's pictures show the page as it is", long(), async ({ page, site
     // The README promises the first one's size.
     expect([kept.png.readUInt32BE(16), kept.png.readUInt32BE(20)], file).toEqual(picture.slice(0, 2));
     expect(await differences(page, await take(page, picture), kept), `${file}: “cargo xtask pictures” takes it anew`).toEqual([]);
-    // It would be seen: each panel, hidden or moved away, makes another picture.
+    // Each panel, hidden or moved away, makes a different picture.
     for (const [panel, selector] of [["stage", ".stations"], ["odds", ".odds"], ["setup", ".panel.setup"], ["transport", ".transport"]]) {
       if (!kept.boxes[panel]) continue;
       for (const [name, value] of [["visibility", "hidden"], ["display", "none"], ["translate", "0 64px"]]) {

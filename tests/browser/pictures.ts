@@ -14,7 +14,7 @@ test("the page as it opens, at every size", async ({ page, site }) => {
   writeFileSync(join(FOLDER, "panels.json"), `{\n${lines.join(",\n")}\n}\n`);
 });
 
-/** What an attacker can make of one step, from nothing that hides an image to noise that does, and of other kinds of runs. */
+/** Settings of one step each: noise from none to enough to hide an image, and other runs. */
 const SAID = [
   ["no noise", "noise=none"],
   ["σ 0.02", "sigma=0.02"],

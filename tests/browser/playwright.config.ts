@@ -17,7 +17,7 @@ const DISABLED = [
   "NetworkTimeServiceQuerying",
   "AimEnabled",
   "PreconnectToSearch",
-  // Two hidden pages of the address bar, which every window of full Chromium opens: about a second of CPU time each.
+  // Two hidden address-bar pages in every window of full Chromium: about 1 s of CPU each.
   "WebUIOmniboxPopup",
   "WebUIOmniboxAimPopup",
 ];
@@ -36,16 +36,16 @@ export const FLAGS = [
   `--disable-features=${DISABLED.join(",")}`,
 ];
 
-/** Chromium with its window, and its headless shell, which opens a page in a tenth of the time. */
+/** Full Chromium, and its headless shell, which opens a page in a tenth of the time. */
 const CHROMIUM = process.env.CHROMIUM || undefined;
 export const SHELL = process.env.CHROMIUM_SHELL || CHROMIUM;
 
-/** These need the site as it ships. Some measure time, so they run one after the other. */
+/** Tests of the shipped site. Some measure time, so they run one after the other. */
 const SHIPPED = ["load.spec.ts", "train.spec.ts"];
 const ENGINES = "engines/**";
 /** Tests with this tag run in full Chromium, as visitors have it. */
 const JOURNEY = /@journey/;
-/** Tests with this tag show what others do on another engine, at another width or of another draw (`long` in fixtures.ts). */
+/** Tests with this tag are variants (engine, width or random draw): `long` in fixtures.ts. */
 const LONG = /@long/;
 /** Tests with this tag need packages from npm, PyPI or crates.io beside Playwright. */
 const PACKAGES = /@packages/;
@@ -64,7 +64,7 @@ export default defineConfig({
       grep: JOURNEY,
       use: { launchOptions: { executablePath: CHROMIUM, args: FLAGS } },
     },
-    // The rest is for `cargo xtask test --shipped`.
+    // The following are for `cargo xtask test --shipped`.
     {
       name: "shipped",
       testMatch: SHIPPED,
@@ -74,19 +74,19 @@ export default defineConfig({
     },
     { name: "long", testMatch: "*.spec.ts", testIgnore: [...SHIPPED, ENGINES], grep: LONG },
     { name: "packages", testMatch: "*.spec.ts", testIgnore: [...SHIPPED, ENGINES], grep: PACKAGES },
-    // Other browsers than Chromium, which Playwright does not drive.
+    // Browsers other than Chromium, which Playwright does not drive.
     { name: "engines", testMatch: "engines/*.spec.ts", workers: 1, fullyParallel: false },
   ],
-  // A test that passes only now and then is a failing test.
+  // A flaky test is a failing test.
   retries: 0,
   forbidOnly: true,
-  // These tell a test that hangs from one that is slow, on any machine.
+  // Enough to tell a hanging test from a slow one, on any machine.
   timeout: 240_000,
   expect: { timeout: 60_000 },
   use: {
     headless: true,
     viewport: { width: 1440, height: 900 },
-    // A first visit installs one beside all else: only tests that are about it allow it.
+    // A first visit would install one in the background: only tests about it allow it.
     serviceWorkers: "block",
     launchOptions: { executablePath: SHELL, args: FLAGS },
     screenshot: "only-on-failure",

@@ -2,8 +2,8 @@ import type { Page } from "@playwright/test";
 import { expect } from "./fixtures";
 import type { Site } from "./server";
 
-// The README's pictures, and what says whether two of them show the same page. Fonts differ from machine to machine: pictures are
-// compared by the light of their blocks, and by where their panels are.
+// The README's pictures, and whether two of them show the same page. Fonts differ between machines:
+// pictures are compared by the luminance of their blocks and the positions of their panels.
 
 /** Width, height and theme of each. */
 export const PICTURES = [
@@ -17,11 +17,11 @@ export type Picture = (typeof PICTURES)[number];
 
 export const fileOf = ([width, , theme]: Picture) => `page-${width}-${theme}.png`;
 
-/** Left, top, width and height of each panel that is seen; a later one of the same name is left out. */
+/** Left, top, width and height of each visible panel, by its name. */
 export type Boxes = Record<string, number[]>;
 const PANELS = { header: "header.bar", transport: ".transport", stage: ".panel.stage", lot: ".lot", setup: ".panel.setup", odds: ".odds", curve: ".results .chart" };
 
-/** The page as it opens, which is the same each time: the recorded step, its curve and its odds, with nothing that moves. */
+/** Opens the page in its reproducible first state: the recorded step, its curve and its odds. */
 export async function pose(page: Page, site: Site) {
   await page.emulateMedia({ reducedMotion: "reduce" });
   await page.goto(`${site.url}?backend=cpu`);
@@ -34,12 +34,12 @@ export async function pose(page: Page, site: Site) {
   await expect(page.getByTestId("odds-found")).toHaveText(/^\d+$/);
 }
 
-/** One picture of it. */
+/** Takes one picture of it. */
 export async function take(page: Page, [width, height, theme]: Picture, path?: string): Promise<{ png: Buffer; boxes: Boxes }> {
   await page.setViewportSize({ width, height });
   await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
   await page.evaluate(() => scrollTo(0, 0));
-  // Charts follow the size of their place one frame later.
+  // Charts adapt to the size of their container one frame later.
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   const png = await page.screenshot({ path, animations: "disabled" });
   const boxes = await page.evaluate((panels) => {
@@ -47,7 +47,7 @@ export async function take(page: Page, [width, height, theme]: Picture, path?: s
     for (const [name, selector] of Object.entries(panels)) {
       const element = document.querySelector(selector);
       const box = element?.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && element.getBoundingClientRect();
-      // What is in the picture, and no more of it.
+      // Only what is in the picture.
       if (box && box.height > 0 && box.top < innerHeight - 40) found[name] = [box.left, box.top, box.width, Math.min(box.bottom, innerHeight) - box.top].map(Math.round);
     }
     return found;
@@ -56,13 +56,13 @@ export async function take(page: Page, [width, height, theme]: Picture, path?: s
   return { png, boxes };
 }
 
-/** Pixels that a panel may be elsewhere for another font. */
+/** Pixels by which another font may move a panel. */
 const MOVED = 32;
-/** How much lighter or darker, of 255, the blocks may be on average, and how many of a hundred may be quite another: more than a sixth of all light. */
+/** Limits: mean luminance difference, percentage of outlier blocks, outlier threshold (of 255). */
 const [LIGHT, BLOCKS, OTHER] = [5, 4, 42];
 const BLOCK = 16;
 
-/** Why two pictures do not show the same; empty where they do. */
+/** Returns how two pictures differ; empty if they show the same. */
 export async function differences(page: Page, a: { png: Buffer; boxes: Boxes }, b: { png: Buffer; boxes: Boxes }): Promise<string[]> {
   const wrong: string[] = [];
   for (const name of new Set([...Object.keys(a.boxes), ...Object.keys(b.boxes)])) {

@@ -5,7 +5,7 @@ import { expect, hook, long, open, test, value } from "./fixtures";
 const query = "?backend=cpu&preset=quick-linear&dataset=synthetic";
 const presented = `${query}&present=1`;
 
-/** What a teacher shows, and what of it is not whole in the window. */
+/** What a teacher shows; `outside` lists what of it is not entirely in the window. */
 const SHOWN = [".stage-head", ".station-lot .lot", '[data-testid="stage-alone"]', '[data-testid="stage-sum"]', '[data-testid="stage-released"]', '[data-testid="stage-difference-before"]', '[data-testid="stage-difference-after"]', ".marks", ".odds", ".odds-grids", ".results .chart", ".transport"];
 const outside = (page: Page, shown: string[]) =>
   page.evaluate((shown) => {
@@ -28,7 +28,7 @@ const outside = (page: Page, shown: string[]) =>
     return wrong;
   }, shown);
 
-/** Sizes of the letters in the first of each selector, in pixels: none while a chart is drawn anew. */
+/** Font sizes of each selector's first match, in pixels; null while a chart is redrawn. */
 const sizes = (page: Page) =>
   page.evaluate((selectors) => selectors.map((selector) => {
     const element = document.querySelector<Element & { currentCSSZoom?: number }>(selector);
@@ -36,7 +36,7 @@ const sizes = (page: Page) =>
   }), ["body", ".stage-title", ".odds-lead", ".readouts dd", ".results .plot .tick"]);
 
 for (const [width, height] of [[1920, 1080], [1280, 720]] as const) {
-  test(`presented at ${width} by ${height}: type half as large again, no set-up, and all that is shown in the window`, long(width > 1280), async ({ page, site }) => {
+  test(`presenting at ${width} by ${height} enlarges type by half, hides the set-up and fits the window`, long(width > 1280), async ({ page, site }) => {
     await page.setViewportSize({ width, height });
     await open(page, site, query);
     await expect.poll(async () => (await sizes(page)).includes(null)).toBe(false);
@@ -56,7 +56,7 @@ for (const [width, height] of [[1920, 1080], [1280, 720]] as const) {
     expect(await page.evaluate(() => scrollY)).toBe(0);
   });
 
-  test(`a lesson that is presented at ${width} by ${height} stands beside what it speaks of, and arrows turn its pages`, long(width > 1280), async ({ page, site }) => {
+  test(`a lesson presented at ${width} by ${height} is beside its subject, and arrow keys turn its pages`, long(width > 1280), async ({ page, site }) => {
     await page.setViewportSize({ width, height });
     await open(page, site, `${query}&present=1&lesson=why-noise.4`);
     const at = (step: number) => expect(page.getByTestId("lesson").getByText(`${step} of 8`, { exact: true })).toBeVisible();
@@ -75,9 +75,9 @@ for (const [width, height] of [[1920, 1080], [1280, 720]] as const) {
     await at(4);
     await expect(page).toHaveURL(/present=1/);
     await expect(page).toHaveURL(/lesson=why-noise\.4/);
-    // In the lot they ring another digit; what the step asks for is brought about before.
+    // In the lot, arrow keys ring another digit; the step's runs have to finish first.
     await expect(page.getByTestId("lesson-wait")).toBeHidden({ timeout: 120_000 });
-    // The run is done, so it begins anew; the lot of its last step may stand until the first of the new ones is looked into.
+    // The complete run restarts; the old lot may stay until the first new step is examined.
     await page.keyboard.press("s");
     await expect.poll(() => value(page, "step")).toBe(1);
     await expect(page.locator(".station.lit")).toHaveCount(0);
@@ -91,7 +91,7 @@ for (const [width, height] of [[1920, 1080], [1280, 720]] as const) {
   });
 }
 
-test("what is presented stays so over a reload and in the shared link; Escape ends it, and the control begins and ends it", async ({ page, site }) => {
+test("presenting survives a reload and is in the link; Escape ends it, and its button begins and ends it", async ({ page, site }) => {
   await open(page, site, query);
   const control = page.getByTestId("present");
   await expect(control).toHaveAttribute("aria-pressed", "false");
@@ -102,7 +102,7 @@ test("what is presented stays so over a reload and in the shared link; Escape en
   await page.reload();
   await expect(control).toHaveAttribute("aria-pressed", "true");
   await expect(page.getByTestId("set-up")).toBeHidden();
-  // The keys of the page.
+  // The page's keys work.
   await expect(page.getByTestId("digits-in-use")).toContainText("to train on");
   await page.keyboard.press("s");
   await expect.poll(() => value(page, "step")).toBe(1);
@@ -113,7 +113,7 @@ test("what is presented stays so over a reload and in the shared link; Escape en
   await expect.poll(() => value(page, "step")).toBe(0);
   await page.keyboard.press("?");
   await expect(page.getByRole("dialog")).toBeVisible();
-  // What lies over it has the key first.
+  // An overlay has the key first.
   await page.keyboard.press("Escape");
   await expect(page.getByRole("dialog")).toBeHidden();
   await expect(control).toHaveAttribute("aria-pressed", "true");
@@ -129,7 +129,7 @@ test("what is presented stays so over a reload and in the shared link; Escape en
   await expect(page.getByTestId("set-up")).toBeVisible();
 });
 
-test("arrows turn no page where nothing is presented, and a wrong value is named", async ({ page, site }) => {
+test("arrow keys turn no page outside a presentation, and a wrong value gets an error", async ({ page, site }) => {
   await open(page, site, `${query}&lesson=why-noise.1&present=perhaps`);
   await expect(hook(page, "error")).toContainText("perhaps");
   await expect(page.getByTestId("lesson").getByText("1 of 8", { exact: true })).toBeVisible();

@@ -1,7 +1,7 @@
 import type { Locator } from "@playwright/test";
 import jsQR from "jsqr";
 
-/** What a camera reads of an element as it is seen; null where there is no code, and while the page moves under the camera: ask again. */
+/** Decodes the QR code in an element's screenshot; null if there is none or the page moves. */
 export async function decoded(element: Locator): Promise<string | null> {
   const png = (await element.screenshot()).toString("base64");
   const blank = await element.page().context().newPage();

@@ -2,10 +2,10 @@ import { resolve } from "node:path";
 import { expect, hook, installed, open, test, value } from "./fixtures";
 import { serve } from "./server";
 
-// With the copy for a visit without a network, whose requests are listed, too.
+// With the service worker, whose requests are listed, too.
 test.use({ serviceWorkers: "allow" });
 
-test("the page lists what it asked for: its own files, and nothing since they were there", async ({ page, site }) => {
+test("the page lists its requests: its own files, and none since they were loaded", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic");
   await installed(page);
   await hook(page, "step-once").click();
@@ -13,7 +13,7 @@ test("the page lists what it asked for: its own files, and nothing since they we
   const panel = page.getByTestId("requests");
   await panel.locator("summary").click();
   await expect(page.getByTestId("requests-count")).toHaveText(/^\d+ requests so far, to other places than .*: none; since everything was loaded: none\.$/);
-  // The page itself, its program, and what its threads fetched in their own name.
+  // The page's program, and what its threads fetched themselves.
   for (const file of [/app-.*_bg\.wasm/, /worker-.*_bg\.wasm/, /accountant-.*_bg\.wasm/]) await expect(panel.getByRole("cell", { name: file }).first()).toBeVisible();
   await expect(panel).toContainText("connect-src 'self'");
   await expect(panel).toContainText("for a visit without a network");
@@ -21,7 +21,8 @@ test("the page lists what it asked for: its own files, and nothing since they we
 
 for (const [what, path] of [["the page", "?backend=cpu&dataset=synthetic"], ["the embed", "embed.html?poster=1"]]) {
   test(`${what} can reach no other origin, and runs no script but its own files`, async ({ browser, site }) => {
-    // Another origin that answers: what stops the request is the policy alone. A context of its own: Chromium reports the attempt.
+    // The other origin answers, so that only the policy stops the request. In a separate context,
+    // as Chromium reports the attempt.
     const elsewhere = await serve(resolve(process.env.HUSHGRAD_SITE ?? "../../dist"));
     const context = await browser.newContext();
     try {
@@ -32,7 +33,7 @@ for (const [what, path] of [["the page", "?backend=cpu&dataset=synthetic"], ["th
         document.addEventListener("securitypolicyviolation", ({ effectiveDirective }) => broken.push(effectiveDirective));
         const fetched = await fetch(url, { mode: "no-cors" }).then(() => true, () => false);
         const script = document.createElement("script");
-        // As a text node, since what is set as its text is refused before it is a script at all; it would run at once.
+        // As a text node, which would run at once: Trusted Types would refuse its `text` earlier.
         script.append("document.documentElement.dataset.ran = 'inline'");
         document.head.append(script);
         const deadline = performance.now() + 5_000;

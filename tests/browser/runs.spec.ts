@@ -21,7 +21,7 @@ const kept = (page: Page, n: number) =>
     };
   }), await database(page))).toBe(n);
 
-/** Names of the runs that the browser has written, oldest first; a star behind those that are pinned. */
+/** Names of the saved runs, oldest first; pinned ones end in a star. */
 const names = async (page: Page) =>
   page.evaluate((name) => new Promise<string[]>((done) => {
     const request = indexedDB.open(name);
@@ -31,7 +31,7 @@ const names = async (page: Page) =>
     };
   }), await database(page));
 
-/** Writes so many older copies of the one run that is kept, as earlier visits would have left them. */
+/** Saves `count` older copies of the one saved run, as earlier visits would have left them. */
 const copies = async (page: Page, count: number, pinned: boolean) =>
   page.evaluate(([name, count, pinned]) => new Promise<void>((done) => {
     const request = indexedDB.open(name);
@@ -39,7 +39,7 @@ const copies = async (page: Page, count: number, pinned: boolean) =>
       const change = request.result.transaction(["runs", "files"], "readwrite");
       const [runs, files] = [change.objectStore("runs"), change.objectStore("files")];
       const [run, file] = [runs.getAll(), files.getAll()];
-      // Both are there when the second is.
+      // Both reads are done when the second is.
       file.onsuccess = () => {
         const [, note, , card] = run.result[0];
         for (let i = 0; i < count; i++) {
@@ -52,7 +52,7 @@ const copies = async (page: Page, count: number, pinned: boolean) =>
     };
   }), [await database(page), count, pinned] as const);
 
-test("a run survives a reload with its name, goes on where it stood, and is gone when it is deleted", { tag: "@journey" }, async ({ page, site }) => {
+test("a run keeps its name over a reload, continues where it stopped, and can be deleted", { tag: "@journey" }, async ({ page, site }) => {
   await open(page, site, query);
   await oneStep(page);
   const epsilon = await value(page, "epsilon");
@@ -62,7 +62,7 @@ test("a run survives a reload with its name, goes on where it stood, and is gone
   await expect(rows(page)).toHaveCount(1);
   await rows(page).getByRole("textbox").fill("the first");
   await rows(page).getByRole("textbox").press("Enter");
-  // A reload in the same instant may come first.
+  // A reload could come before the name is saved.
   await expect.poll(() => names(page)).toEqual(["the first"]);
   await open(page, site, query);
   await expect(rows(page).getByRole("textbox")).toHaveValue("the first");
@@ -85,7 +85,7 @@ test("a run survives a reload with its name, goes on where it stood, and is gone
   await expect(rows(page)).toHaveCount(0);
 });
 
-test("an exported run is imported elsewhere, accounted for anew, and continued", async ({ page, site, browser }) => {
+test("an exported run is imported in another browser, its ε is recomputed, and it continues", async ({ page, site, browser }) => {
   await open(page, site, query);
   await oneStep(page);
   const epsilon = await value(page, "epsilon");
@@ -102,7 +102,7 @@ test("an exported run is imported elsewhere, accounted for anew, and continued",
   await expect.poll(() => value(other, "step")).toBe(1);
   expect(await value(other, "epsilon")).toBe(epsilon);
 
-  // By hand, later, broken: each gets a sentence, and the run stays.
+  // Edited, newer and broken files get an error each, and the run stays.
   const bound = JSON.parse(file).run.report.privacy.bounded.improved.epsilon;
   for (const [text, says] of [
     [file.replaceAll(String(bound), String(bound / 2)), /changed by hand/],
@@ -117,7 +117,7 @@ test("an exported run is imported elsewhere, accounted for anew, and continued",
   await other.context().close();
 });
 
-test("where nothing may be kept a sentence says so, and the runs stay while the page is open", async ({ page, site }) => {
+test("without storage a notice says so, and the runs stay while the page is open", async ({ page, site }) => {
   await beforeThread(page, "Object.defineProperty(self, 'indexedDB', { value: undefined });\n");
   await open(page, site, query);
   await oneStep(page);
@@ -128,7 +128,7 @@ test("where nothing may be kept a sentence says so, and the runs stay while the 
   await expect.poll(() => value(page, "step")).toBe(1);
 });
 
-test("where storage is full a sentence says so, and the run can still be saved as a file", async ({ page, site }) => {
+test("with full storage a notice says so, and the run can still be saved as a file", async ({ page, site }) => {
   await open(page, site, query);
   const browser = await page.context().newCDPSession(page);
   await browser.send("Storage.overrideQuotaForOrigin", { origin: site.origin, quotaSize: 1 });
@@ -142,7 +142,7 @@ test("where storage is full a sentence says so, and the run can still be saved a
   expect((await saved).suggestedFilename()).toBe("hushgrad-run.json");
 });
 
-test("a run that ends stays in the list, however many are pinned", async ({ page, site }) => {
+test("an ended run stays in the list, however many are pinned", async ({ page, site }) => {
   await open(page, site, query);
   await oneStep(page);
   await kept(page, 1);
@@ -156,7 +156,7 @@ test("a run that ends stays in the list, however many are pinned", async ({ page
   await expect(hook(page, "error")).toBeEmpty();
 });
 
-test("where the list is full the oldest run that is not pinned goes, and a sentence names it", async ({ page, site }) => {
+test("a full list drops its oldest unpinned run, and an error names it", async ({ page, site }) => {
   await open(page, site, query);
   await oneStep(page);
   await kept(page, 1);
@@ -170,7 +170,7 @@ test("where the list is full the oldest run that is not pinned goes, and a sente
   await expect(rows(page)).toHaveCount(100);
   const left = ["copy 0*", ...Array.from({ length: 97 }, (_, i) => `copy ${i + 2}`), "Run 1"];
   await expect.poll(() => names(page)).toEqual([...left, expect.stringMatching(/^Run [12]$/)]);
-  // It is no passing word.
+  // The message stays.
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBeGreaterThan(1);
   await expect(hook(page, "error")).toContainText("“copy 1”");
@@ -193,7 +193,7 @@ test("the runs of a sweep keep their names and colours over a reload", async ({ 
   for (let i = 0; i < 4; i++) await expect(page.locator(`.results path.line-pin-${i}`), `colour ${i}`).not.toHaveCount(0);
 });
 
-test("runs on the same digits are added up, deleted ones too, until they are forgotten", async ({ page, site }) => {
+test("runs on the same digits are composed, also deleted ones, until they are forgotten", async ({ page, site }) => {
   await open(page, site, query);
   const together = page.getByTestId("together");
   const spent: number[] = [];
@@ -213,7 +213,7 @@ test("runs on the same digits are added up, deleted ones too, until they are for
   await kept(page, 1);
   await open(page, site, query);
   await expect(together).toContainText("All 2 runs on these digits");
-  // A run that plays costs more than was added up.
+  // While a run plays, the composed ε is out of date.
   await hook(page, "play").click();
   await expect(together).toBeHidden();
   await expect.poll(() => value(page, "step")).toBeGreaterThan(0);
@@ -225,7 +225,7 @@ test("runs on the same digits are added up, deleted ones too, until they are for
   await expect(rows(page)).toHaveCount(2);
 });
 
-/** What the page shows of a run that stands still is what the native tool makes of its ledger, as far as two ways to add up agree. */
+/** Asserts that a resting run's tight ε is the native tool's within 1e-4; returns the latter. */
 async function agrees(page: Page) {
   const [file] = await exported(page, "Privacy ledger (JSON)");
   const native = account(await file.path()).tight.value;
@@ -238,12 +238,12 @@ for (const [name, settings] of [
   ["clipping and Gaussian noise", "&preset=cpu"],
   ["an envelope and Student-t noise", "&preset=student-t&model=linear&vectors=20&lot=512"],
 ] as const) {
-  test(`ε is tight and live, and goes on with a run that is continued: ${name}`, long(settings !== "&preset=cpu"), async ({ page, site }, info) => {
+  test(`ε is tight and live, also of a continued run: ${name}`, long(settings !== "&preset=cpu"), async ({ page, site }, info) => {
     await open(page, site, `?backend=cpu&dataset=synthetic${settings}`);
     await hook(page, "play").click();
     const shown: [number, number][] = [];
     await expect(async () => {
-      // Both of one moment.
+      // Both at one moment.
       const [step, bound] = await page.evaluate(() => {
         const read = (name: string) => document.querySelector<HTMLElement>(`[data-testid="${name}"]`)!.dataset;
         return [Number(read("step").value), Number(read("epsilon").tight || NaN)];
@@ -256,7 +256,7 @@ for (const [name, settings] of [
     const first = await agrees(page);
     expect(await tight(page)).toBeLessThan(await value(page, "epsilon"));
 
-    // While it played, no less was shown than what had happened then costs.
+    // During play, no less was shown than the steps done then cost.
     const [file] = await exported(page, "Privacy ledger (JSON)");
     const ledger = JSON.parse(readFileSync(await file.path(), "utf8"));
     for (const [step, bound] of shown.filter((_, at) => at % 3 === 0)) {

@@ -4,7 +4,8 @@ import { pathToFileURL } from "node:url";
 import { around, call, CPU, element, heard, inside, shared } from "./around";
 import { expect, test } from "./fixtures";
 
-// Frames without an origin of their own (learning platforms, notebooks) and pages from a file: they work, or say at once why not.
+// Frames with an opaque origin (learning platforms, notebooks) and pages from a file: they work, or
+// say at once why not.
 
 const QUERY = "preset=cpu&dataset=synthetic&backend=cpu";
 const sandboxed = (url: string, query = QUERY, sandbox = "allow-scripts") =>
@@ -12,7 +13,7 @@ const sandboxed = (url: string, query = QUERY, sandbox = "allow-scripts") =>
 const page = (...frames: string[]) => `<!doctype html><title>host</title>${frames.join("")}`;
 /** Steps that the n-th frame has done. */
 const steps = async (host: Page, n = 0) => Number(await inside(host, n).getByTestId("step").getAttribute("data-value"));
-/** The whole time in which something is said at once. */
+/** The time within which a message must appear. */
 const AT_ONCE = { timeout: 5_000 };
 
 test("a sandboxed frame trains where the host allows it", async ({ browser }) => {
@@ -28,7 +29,7 @@ test("a sandboxed frame trains where the host allows it", async ({ browser }) =>
   }));
 });
 
-test("a sandboxed frame that the host does not allow says so at once, and names both ways out", async ({ browser, site }) => {
+test("a sandboxed frame that the host does not allow says so at once, and names both remedies", async ({ browser, site }) => {
   await around(browser, page(sandboxed(site.url)), async (host) => {
     const failed = inside(host).locator("#failed");
     await expect(failed).toContainText("allow-same-origin is missing in the frame", AT_ONCE);
@@ -41,7 +42,7 @@ test("a sandboxed frame that the host does not allow says so at once, and names 
   });
 });
 
-test("a sandboxed frame whose host loses one of its files names that file", async ({ browser }) => {
+test("a sandboxed frame names the file that its host lacks", async ({ browser }) => {
   await shared((site) => {
     site.fault = (path) => (/^worker.*_loader\.js$/.test(path) ? 404 : undefined);
     return around(browser, page(sandboxed(site.url)), async (host) => {
@@ -50,7 +51,7 @@ test("a sandboxed frame whose host loses one of its files names that file", asyn
   });
 });
 
-test("the element works in a page that is in a sandbox itself", async ({ browser }) => {
+test("the element works in a sandboxed page", async ({ browser }) => {
   await shared((site) => around(browser, element(site, CPU), async (host) => {
     expect(await host.evaluate(() => self.origin)).toBe("null");
     expect((await call(host, "getState")).query).toContain("preset=cpu");
@@ -62,7 +63,7 @@ test("the element works in a page that is in a sandbox itself", async ({ browser
   }, { headers: { "content-security-policy": "sandbox allow-scripts" } }));
 });
 
-test("two sandboxed frames share the graphics card without storage", async ({ browser }) => {
+test("only one of several frames has the graphics card, also without storage", async ({ browser }) => {
   await shared((site) => around(browser, page(sandboxed(site.url, "dataset=synthetic"), sandboxed(site.url, "dataset=synthetic"), `<iframe width="640" height="520" src="${site.url}embed.html?dataset=synthetic"></iframe>`), async (host) => {
     const reasons = await Promise.all([0, 1, 2].map(async (n) => {
       await inside(host, n).locator("html").evaluate((root) => root.scrollIntoView());
@@ -73,16 +74,16 @@ test("two sandboxed frames share the graphics card without storage", async ({ br
   }, { context: { viewport: { width: 900, height: 1800 } } }));
 });
 
-test("the whole page says in a sandbox, framed or in a tab of its own, that it has no origin", async ({ browser }) => {
+test("the whole page in a sandbox, framed or in a tab, says that it has no origin", async ({ browser }) => {
   await shared(async (site) => {
     await around(browser, page(`<iframe sandbox="allow-scripts allow-popups" src="${site.url}?backend=cpu"></iframe>`), async (host) => {
       await expect(inside(host).locator("#failed")).toContainText("does not run in a sandbox without an origin of its own", AT_ONCE);
-      // In the page's own style, which such a frame loads by CORS alone.
+      // In the page's own style, which such a frame can load only with CORS.
       await expect(inside(host).locator("body")).toHaveCSS("margin", "0px");
       const opened = host.context().waitForEvent("page");
       await inside(host).getByRole("link", { name: "Open it in a tab of its own" }).click();
       const tab = await opened;
-      // The sandbox goes with the tab: the reason is named, and not another.
+      // The tab inherits the sandbox, and names the right reason.
       await expect(tab.locator("#failed")).toContainText("This tab was opened from a sandbox", AT_ONCE);
       await expect(tab.getByTestId("play")).toHaveCount(0);
       await expect(tab.getByRole("link")).toHaveAttribute("href", /backend=cpu/);
@@ -91,13 +92,13 @@ test("the whole page says in a sandbox, framed or in a tab of its own, that it h
 });
 
 for (const name of ["index.html", "embed.html"]) {
-  test(`${name} from a file is refused at once`, async ({ page, watched }) => {
+  test(`${name} opened as a file is refused at once`, async ({ page, watched }) => {
     watched.allowed.push(/CORS policy|Failed to load resource|file:\/\//);
     await page.goto(pathToFileURL(resolve(process.env.HUSHGRAD_SITE ?? "../../dist", name)).href, { waitUntil: "commit" });
     await expect(page.locator("#failed")).toContainText("opened as a file", AT_ONCE);
     await expect(page.locator("#failed")).toContainText("http.server");
     await expect(page.getByText("Opening…")).toBeHidden();
-    // Nor does anything else take its place later.
+    // No other message replaces it later.
     await page.waitForTimeout(500);
     await expect(page.locator("#failed")).toContainText("opened as a file");
     watched.requests.length = 0;

@@ -13,28 +13,32 @@ export const TYPES: Record<string, string> = {
   ".png": "image/png",
 };
 
-/** What a host answers instead of a file: a status, a page of its own as if it were the file, the file as another type, other bytes of the right type, nothing ever, the way to a page to sign in, or from the page's file to its folder. */
+/**
+ * What a host answers in place of a file: a status, a page as if it were the file, the wrong type,
+ * wrong bytes of the right type, nothing ever, or a redirect to a sign-in page or from the page's
+ * file to its folder.
+ */
 export type Fault = number | "page" | "type" | "bytes" | "hang" | "sign-in" | "folder";
 
 export interface Site {
   /** Scheme, host and port. */
   origin: string;
-  /** The page, under a path that no build knew of. */
+  /** The page's address, under a path that the build did not know. */
   url: string;
-  /** Paths asked for since the start, in order, relative to the page. */
+  /** Paths requested since the start, in order, relative to the page. */
   asked: string[];
-  /** Paths (relative to the page) that answer 404 although the file is there. */
+  /** Paths (relative to the page) that answer 404 although the file exists. */
   missing: Set<string>;
-  /** Answers badly where it gives a fault for a path (relative to the page). */
+  /** The fault to answer with for a path (relative to the page), if any. */
   fault: (path: string) => Fault | undefined;
-  /** Headers of the answer for a path (relative to the page), beside the type. */
+  /** Headers of the response for a path (relative to the page), in addition to its type. */
   headers: (path: string) => Record<string, string>;
-  /** Paths (relative to the page) that are answered only once their promise is kept. */
+  /** Paths (relative to the page) that are answered only once their promise resolves. */
   held: Map<string, Promise<unknown>>;
   close(): Promise<void>;
 }
 
-/** Serves a folder on the loopback interface under `path`, as the simplest of hosts would: no special headers, unless some are given. */
+/** Serves a folder on the loopback interface under `path`, with `headers` and a type alone. */
 export async function serve(folder: string, path = "/some/path/", headers: Record<string, string> = {}): Promise<Site> {
   if (!existsSync(join(folder, "index.html"))) {
     throw new Error(`${folder} holds no site; build one with \`cargo xtask dist\` and name it in HUSHGRAD_SITE`);

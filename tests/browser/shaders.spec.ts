@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { expect, hook, open, test } from "./fixtures";
 
-// No software adapter runs these kernels for the page: the CPU is a hundred times faster there. The browser's own compiler must take them all the same.
+// The page runs these kernels on no software adapter, as the CPU is a hundred times faster there.
+// The browser's own compiler must accept them all the same.
 for (const name of ["scatter", "standardise"]) {
   test(`the browser compiles the kernel ${name}`, async ({ page, site }) => {
     const part = (file: string) => readFileSync(resolve("../../shaders", `${file}.wgsl`), "utf8");

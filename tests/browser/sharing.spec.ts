@@ -3,21 +3,21 @@ import { join, resolve } from "node:path";
 import { around } from "./around";
 import { expect, hook, test } from "./fixtures";
 
-// What a link to the site shows elsewhere. Programs that make previews run no script: what they read is in the files.
+// Previews of links to the site. Programs that make them run no scripts: they read the files.
 
 const FOLDER = resolve(process.env.HUSHGRAD_SITE ?? "../../dist");
 const read = (name: string) => readFileSync(join(FOLDER, name), "utf8");
 const property = (html: string, name: string) => new RegExp(`<meta property="og:${name}" content="([^"]*)">`).exec(html)?.[1];
-/** Where the site was built to stand. */
+/** The address that the site was built for. */
 const ADDRESS = property(read("index.html"), "url") ?? "";
 const LESSONS = [...read("lessons.txt").matchAll(/^# ([\w-]+) \|/gm)].map(([, key]) => key);
-/** The file of the site that an address names. */
+/** The site's file at an address. */
 const named = (address: string) => {
   expect(address.startsWith(ADDRESS), address).toBe(true);
   return join(FOLDER, address.slice(ADDRESS.length).split("?")[0] || "index.html");
 };
 
-test("the page and every lesson say what they are to who makes a preview of a link", () => {
+test("the page and every lesson have metadata for link previews", () => {
   expect(ADDRESS, "the site was built with an address").toMatch(/^https?:\/\/.*\/$/);
   expect(LESSONS.length).toBeGreaterThan(4);
   const titles = ["index.html", ...LESSONS.map((key) => `lessons/${key}.html`)].map((name) => {
@@ -31,7 +31,7 @@ test("the page and every lesson say what they are to who makes a preview of a li
   expect(new Set(titles).size, "each by a title of its own").toBe(titles.length);
 });
 
-test("oEmbed gives a frame that stands in a page of another site", async ({ browser, site }) => {
+test("oEmbed gives a frame that works in a page of another site", async ({ browser, site }) => {
   for (const page of ["index.html", ...LESSONS.map((key) => `lessons/${key}.html`)]) {
     const link = /<link rel="alternate" type="application\/json\+oembed" href="([^"]+)"/.exec(read(page))?.[1];
     const oembed = JSON.parse(readFileSync(named(link!), "utf8"));
@@ -47,11 +47,11 @@ test("oEmbed gives a frame that stands in a page of another site", async ({ brow
   }
 });
 
-test("a lesson's page leads into the lesson, and is read without scripts", async ({ page, browser, site }) => {
+test("a lesson's page redirects to the lesson, and is readable without scripts", async ({ page, browser, site }) => {
   await page.goto(`${site.url}lessons/${LESSONS[1]}.html`);
   await page.waitForURL((url) => url.searchParams.get("lesson")?.startsWith(LESSONS[1]) === true);
   await expect(page.getByTestId("lesson")).toBeVisible();
-  // Where a browser follows no such lead.
+  // In a browser that does not follow the redirect.
   const html = read(`lessons/${LESSONS[1]}.html`).replace(/<meta http-equiv="refresh"[^>]*>/, "");
   await around(browser, html, async (plain) => {
     await expect(plain.getByRole("heading", { level: 1 })).toContainText("hushgrad");
@@ -59,7 +59,7 @@ test("a lesson's page leads into the lesson, and is read without scripts", async
   });
 });
 
-test("the manifest names the program, and files that are there", async ({ page, site }) => {
+test("the web app manifest names the app, and files that exist", async ({ page, site }) => {
   await page.goto(site.url);
   await expect(hook(page, "play")).toBeVisible();
   const link = page.locator("link[rel=manifest]");
@@ -70,7 +70,7 @@ test("the manifest names the program, and files that are there", async ({ page, 
   expect(errors, "the browser has nothing to say against it").toEqual([]);
 });
 
-test("what is for others alone is not kept for a visit without a network", () => {
+test("files that only other sites need are not cached for offline visits", () => {
   const kept = Object.keys(JSON.parse(/const FILES = (\{.*?\});/.exec(read("sw.js"))![1]));
   expect(kept).toContain("manifest.webmanifest");
   expect(kept.filter((name) => /^(lessons|share)\//.test(name))).toEqual([]);

@@ -9,7 +9,7 @@ const { step } = test;
 const opener = (page: Page) => page.getByRole("navigation", { name: "Panels" }).getByRole("button", { name: "Set-up" });
 const sheet = (page: Page) => page.getByTestId("set-up");
 
-/** Shares of a picture that are seen: neither out of the window nor under something else. */
+/** The fraction of an element that is visible: within the window and not covered. */
 const seen = (page: Page, selector: string) =>
   page.locator(selector).evaluate((element) => {
     const box = element.getBoundingClientRect();
@@ -24,15 +24,15 @@ const seen = (page: Page, selector: string) =>
   });
 
 for (const [width, height] of [[390, 844], [320, 640]] as const) {
-  test(`on a phone of ${width} pixels the set-up is a sheet over the stage's lower half, and on a desk it is always there`, async ({ page, site }) => {
+  test(`on a phone of ${width} pixels the set-up is a sheet over the stage's lower half, and on a desktop it is always visible`, async ({ page, site }) => {
     await page.setViewportSize({ width, height });
     await open(page, site, query);
 
-    await step("it is opened and closed by keyboard, and the focus comes back", async () => {
+    await step("it opens and closes by keyboard, and the focus returns", async () => {
       await hook(page, "step-once").click();
       await expect(page.getByTestId("stage-step")).toContainText("Step 1.");
       await expect(sheet(page)).toBeHidden();
-      // From wherever one is, it lies over the stage.
+      // From any panel, it opens over the stage.
       await page.getByRole("navigation", { name: "Panels" }).getByRole("button", { name: "Results" }).click();
       await opener(page).focus();
       await page.keyboard.press("Enter");
@@ -46,13 +46,13 @@ for (const [width, height] of [[390, 844], [320, 640]] as const) {
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
       await expect(page.getByTestId("stage")).toBeVisible();
       await expect.poll(() => seen(page, ".lot-digits")).toBe(1);
-      // What is under the sheet can be scrolled above it.
+      // Content under the sheet can be scrolled above it.
       await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
       await page.getByTestId("stage-says").scrollIntoViewIfNeeded();
       expect((await page.getByTestId("stage-says").boundingBox())!.y).toBeLessThan(height / 2);
       await page.evaluate(() => scrollTo(0, 0));
       await accessible(page, "the sheet");
-      // The last of its controls can be reached, and is not under the transport.
+      // Its last control can be reached, and is not under the transport.
       const last = sheet(page).locator("details.advanced summary");
       await last.focus();
       const place = (await last.boundingBox())!;
@@ -68,7 +68,7 @@ for (const [width, height] of [[390, 844], [320, 640]] as const) {
       await expect(opener(page)).toBeFocused();
     });
 
-    await step("with the sheet open a setting changes what stands above it, and the transport goes on", async () => {
+    await step("with the sheet open a setting changes the stage above it, and the transport works", async () => {
       await opener(page).click();
       await hook(page, "model").selectOption("mlp");
       await expect(page).toHaveURL(/model=mlp/);
@@ -77,7 +77,7 @@ for (const [width, height] of [[390, 844], [320, 640]] as const) {
       await expect.poll(() => value(page, "step")).toBe(1);
       await expect(page.getByTestId("stage-step")).toContainText("Step 1.");
       await expect(sheet(page)).toBeVisible();
-      // However high the transport becomes, the sheet lies on it.
+      // Whatever the transport's height, the sheet lies on it.
       await allControls(page);
       const bottom = async () => {
         const [box, bar] = [(await sheet(page).boundingBox())!, (await page.locator(".transport").boundingBox())!];
@@ -88,7 +88,7 @@ for (const [width, height] of [[390, 844], [320, 640]] as const) {
       await expect(sheet(page)).toBeHidden();
     });
 
-    await step("on a desk nothing opens or closes it", async () => {
+    await step("on a desktop nothing opens or closes it", async () => {
       await page.setViewportSize({ width: 1440, height: 900 });
       await expect(sheet(page)).toBeVisible();
       await expect(page.getByTestId("set-up-close")).toBeHidden();
@@ -98,7 +98,7 @@ for (const [width, height] of [[390, 844], [320, 640]] as const) {
   });
 }
 
-test("a lesson opens the sheet where it speaks of the set-up, and puts it away", async ({ page, site }) => {
+test("a lesson opens the sheet for steps about the set-up, and closes it afterwards", async ({ page, site }) => {
   await page.setViewportSize({ width: 390, height: 844 });
   await open(page, site, `${query}&lesson=composition.4`);
   await expect(sheet(page)).toBeVisible();

@@ -5,7 +5,7 @@ import { distracted, expect, hook, open, test, tight, value } from "./fixtures";
 
 const query = "?backend=cpu&preset=quick-linear&dataset=synthetic";
 
-/** How much of each pixel of a picture is ink: its distance from the picture's palest. */
+/** The ink of each pixel of a picture: its distance from the paper's colour. */
 const ink = (page: Page, id: string, cell?: number) =>
   page.evaluate(
     ([id, cell]) => {
@@ -26,10 +26,10 @@ function correlation(a: number[], b: number[]): number {
 }
 
 const ringed = (page: Page) => page.locator(".lot-buttons .ringed");
-/** The place of the digit that is ringed. */
+/** The index of the ringed digit. */
 const place = (page: Page) => ringed(page).evaluate((button) => [...button.parentElement!.children].indexOf(button));
 
-/** Before the noise the difference is the ringed digit; after it, it is static. */
+/** Asserts that the difference shows the ringed digit before the noise, and static after it. */
 async function tells(page: Page) {
   const digit = await ink(page, "lot", await place(page));
   expect(correlation(await ink(page, "stage-difference-before"), digit)).toBeGreaterThan(0.8);
@@ -38,17 +38,17 @@ async function tells(page: Page) {
 
 test.use({ colorScheme: "light" });
 
-/** The last line of a recorded run, as the page writes its numbers. */
+/** The last line of a recorded run, with numbers as the page formats them. */
 function recorded(file: string) {
   const [step, accuracy, , odds] = readFileSync(`../../www/${file}`, "utf8").trim().split("\n").pop()!.split(",");
   return { step, accuracy: `${(100 * Number(accuracy)).toFixed(1)}%`, found: odds };
 }
 
-test("what was recorded is shown under its own settings alone, of either digits; the first run's end offers two more", async ({ page, site }) => {
+test("the recorded run is shown only under its own settings, for either digits; the first run's end offers two more", async ({ page, site }) => {
   const [note, digits] = [page.getByTestId("recorded"), hook(page, "dataset")];
   await open(page, site, "?backend=cpu");
 
-  await test.step("at first sight the ringed digit is there before the noise, and static after; under its own settings alone", async () => {
+  await test.step("the recorded step shows the ringed digit before the noise and static after it, only under its own settings", async () => {
     await expect(page.getByTestId("stage-step")).toContainText("A recorded step");
     await expect(ringed(page)).toHaveCount(1);
     await tells(page);
@@ -63,7 +63,7 @@ test("what was recorded is shown under its own settings alone, of either digits;
     }
   });
 
-  await test.step("where drawn digits are chosen beside MNIST, the recorded run is of those", async () => {
+  await test.step("choosing drawn digits shows the run recorded on them", async () => {
     await expect(note).toContainText(process.env.HUSHGRAD_DATA === "mnist" ? "Recorded: MNIST" : "drawn by the program");
     const before = await digits.inputValue();
     await digits.selectOption("synthetic");
@@ -74,7 +74,7 @@ test("what was recorded is shown under its own settings alone, of either digits;
     await expect(note).toContainText(process.env.HUSHGRAD_DATA === "mnist" ? "Recorded: MNIST" : "drawn by the program");
   });
 
-  await test.step("a run that has ended offers the next two, and one of them begins at a click", async () => {
+  await test.step("a finished run offers the next two, and a click begins one", async () => {
     await expect(page.getByTestId("next-runs")).toHaveCount(0);
     await hook(page, "play").click();
     await expect.poll(() => value(page, "step"), { timeout: 120_000 }).toBe(400);
@@ -83,13 +83,13 @@ test("what was recorded is shown under its own settings alone, of either digits;
     await expect(next.first()).toContainText("ε ≤ 0.55");
     await next.first().click();
     await expect(page.getByTestId("preset")).toHaveValue("quick-cnn");
-    // The first run's steps are no answer.
+    // The first run's steps do not count.
     await expect.poll(() => value(page, "step")).toBeLessThan(400);
     await expect.poll(() => value(page, "step"), { timeout: 120_000 }).toBeGreaterThan(0);
   });
 });
 
-test("a site without MNIST opens full, on what was recorded on drawn digits, and shows no number of MNIST's", async ({ page, site, watched }) => {
+test("a site without MNIST opens with the run recorded on drawn digits, and shows no number of MNIST", async ({ page, site, watched }) => {
   watched.allowed.push(/404/);
   site.missing.add("data/manifest.json");
   let answer = () => {};
@@ -98,7 +98,7 @@ test("a site without MNIST opens full, on what was recorded on drawn digits, and
   const [note, odds, found] = ["recorded", "odds", "odds-found"].map((id) => page.getByTestId(id));
   const last = page.locator(".results .chart").first().locator("tbody tr").last();
   await page.goto(`${site.url}?backend=cpu`);
-  // Nobody knows yet which digits there are: what is shown is called by the name of those that it is of.
+  // The available digits are not known yet: everything shown is labelled with its own.
   await expect(note).toContainText("Recorded: MNIST");
   await expect(odds).toContainText("of the recorded run");
   await expect(found).toHaveText(mnist.found);
@@ -118,7 +118,7 @@ test("a site without MNIST opens full, on what was recorded on drawn digits, and
   expect([mnist.found, mnist.accuracy]).not.toEqual([drawn.found, drawn.accuracy]);
   await expect(page.locator(".results")).not.toContainText("MNIST");
   await accessible(page, "a site without MNIST");
-  // Under other settings there is nothing to show.
+  // There is no recorded run for other settings.
   await hook(page, "learning-rate").fill("3");
   await hook(page, "learning-rate").press("Enter");
   await expect(note).toHaveCount(0);
@@ -126,7 +126,7 @@ test("a site without MNIST opens full, on what was recorded on drawn digits, and
   await expect(ringed(page)).toHaveCount(0);
 });
 
-/** The stations that are lit from now on, in order. */
+/** Records the stations that are lit from now on, in order. */
 async function walked(page: Page): Promise<() => Promise<string>> {
   await page.evaluate(() => {
     const seen: string[] = ((window as { seen?: string[] }).seen = []);
@@ -138,7 +138,7 @@ async function walked(page: Page): Promise<() => Promise<string>> {
   return () => page.evaluate(() => (window as { seen?: string[] }).seen!.join(""));
 }
 
-test("the stage fits its screen, walks in slow motion, shows any digit of one's own step, and tells where there is no noise", async ({ page, site }) => {
+test("the stage fits its screen, walks in slow motion, shows any digit of the visitor's step, and says if there is no noise", async ({ page, site }) => {
   await open(page, site, query);
 
   for (const width of [320, 390, 1440, 2560]) {
@@ -162,7 +162,7 @@ test("the stage fits its screen, walks in slow motion, shows any digit of one's 
     });
   }
 
-  await test.step("slow motion walks the stations, and noise falls at the last; not where no motion is wanted", async () => {
+  await test.step("slow motion walks the stations to the noise, and is off under reduced motion", async () => {
     await page.setViewportSize({ width: 1440, height: 900 });
     const seen = await walked(page);
     await expect(page.locator(".station.lit")).toHaveCount(0);
@@ -177,7 +177,7 @@ test("the stage fits its screen, walks in slow motion, shows any digit of one's 
     expect(await seen()).toBe(before);
   });
 
-  await test.step("of one's own step any digit can be ringed, by a click and by the arrow keys, and the difference is that one's", async () => {
+  await test.step("any digit of the visitor's step can be ringed by click and by arrow keys, and the difference shows it", async () => {
     await hook(page, "reset").click();
     await expect.poll(() => value(page, "step")).toBe(0);
     await hook(page, "step-once").click();
@@ -195,7 +195,7 @@ test("the stage fits its screen, walks in slow motion, shows any digit of one's 
     await expect(page.getByTestId("stage-length")).toHaveText(/of length [\d.]+, cut to (1|0\.99\d*)\.$/);
   });
 
-  await test.step("without the ringed image the sum is another, and what is released is another draw", async () => {
+  await test.step("leaving out the ringed image changes the sum and redraws the noise", async () => {
     await expect(ringed(page)).toHaveCount(1);
     const [sum, released] = [await ink(page, "stage-sum"), await ink(page, "stage-released")];
     await page.getByText("Without it", { exact: true }).click();
@@ -205,7 +205,7 @@ test("the stage fits its screen, walks in slow motion, shows any digit of one's 
     expect(correlation(without, sum)).toBeGreaterThan(0.7);
   });
 
-  await test.step("presets are cards with what they learn, how well, and at what ε; one is chosen by its card", async () => {
+  await test.step("preset cards show accuracy, ε, steps and time, and a click chooses one", async () => {
     await page.getByTestId("cards").click();
     const cards = page.locator(".cards .card");
     await expect(cards.first()).toBeVisible();
@@ -223,7 +223,7 @@ test("the stage fits its screen, walks in slow motion, shows any digit of one's 
     await expect(page.locator(".cards-dialog")).toBeHidden();
   });
 
-  await test.step("without noise the digit is in what is released, and no guarantee is claimed", async () => {
+  await test.step("without noise the release shows the digit, and no guarantee is claimed", async () => {
     await page.getByTestId("preset").selectOption("no-privacy");
     await expect(ringed(page)).toHaveCount(0);
     await hook(page, "step-once").click();
@@ -236,7 +236,7 @@ test("the stage fits its screen, walks in slow motion, shows any digit of one's 
   });
 });
 
-/** Each ε and each odds that the page shows large, from now on. */
+/** Records each ε and odds of the headlines, from now on. */
 async function headlines(page: Page): Promise<() => Promise<number[][]>> {
   await page.evaluate(() => {
     const [epsilon, found] = ["epsilon", "odds-found"].map((id) => document.querySelector(`[data-testid="${id}"]`)!);
@@ -250,7 +250,7 @@ async function headlines(page: Page): Promise<() => Promise<number[][]>> {
   return () => page.evaluate(() => (window as unknown as { shown: number[][] }).shown);
 }
 
-test("what is said of the ringed image follows from the guarantee, ε, the odds and the picture", async ({ page, site }) => {
+test("the text on the ringed image follows from the guarantee, ε, the odds and the picture", async ({ page, site }) => {
   const [caption, says] = ["stage-hidden", "stage-says"].map((id) => page.getByTestId(id));
   const step = async () => {
     await hook(page, "step-once").click();
@@ -262,11 +262,11 @@ test("what is said of the ringed image follows from the guarantee, ε, the odds 
     await expect.poll(() => value(page, "step")).toBe(0);
   };
   await open(page, site, `${query}&sigma=0.02&steps=50`);
-  await expect(caption).toHaveText("The same subtraction leaves the image under noise.");
+  await expect(caption).toHaveText("The same subtraction leaves it under noise.");
   await step();
   await expect(caption).toContainText("too weak to hide it");
   await expect(says).toContainText("a computer finds it in what is released");
-  // ε of 1,000 and more, of which sampling alone lets an attacker use little.
+  // ε is 1,000 or more, but sampling alone lets an attacker use little of it.
   await expect(says).toContainText("Only chance keeps the odds low");
   await noise("0.7");
   await step();
@@ -274,18 +274,27 @@ test("what is said of the ringed image follows from the guarantee, ε, the odds 
   await expect(says).toContainText("An attacker who computes may");
   await noise("1.1");
   await step();
-  await expect(caption).toContainText("no image to be held");
+  await expect(caption).toContainText("nothing that gives this image away");
   await expect(says).toContainText(/finds at most \d; guessing finds 5/);
   await open(page, site, `${query}&steps=50&canaries=500&break=half-noise`);
   await expect(caption).toContainText("breaks its promise");
   await step();
   await expect(says).toContainText("not true");
-  await open(page, site, `${query}&steps=50&users=1000`);
-  await step();
-  await expect(caption).toHaveText("The same subtraction leaves the image under noise.");
+  // With users, picture and words are of a user; with micro-batches the odds may be of one image.
+  for (const [set, title, odds] of [
+    ["users=1000&lot=300", "Is this user in it?", "Of 100 users that were in"],
+    ["micro-batch=4&lot=400&sigma=2", "Is this micro-batch in it?", "Of 100 images that were in"],
+    ["micro-batch=4&lot=400&sigma=2&protects=micro-batch", "Is this micro-batch in it?", "Of 100 micro-batches that were in"],
+  ]) {
+    await open(page, site, `${query}&steps=50&${set}`);
+    await step();
+    await expect(page.getByTestId("stage-step")).toContainText(title);
+    await expect(says).toContainText(odds);
+    expect(correlation(await ink(page, "stage-difference-before"), await ink(page, "lot", await place(page)))).toBeGreaterThan(0.3);
+  }
 });
 
-test("a run that has come to its end: its last step, its odds, and the same model without privacy beside it", async ({ page, site }) => {
+test("a finished run shows its last step, its odds and the same model without privacy", async ({ page, site }) => {
   const chart = page.locator(".results .chart").first();
   const found = page.getByTestId("odds-found");
   await open(page, site, `${query}&steps=100`);
@@ -296,12 +305,12 @@ test("a run that has come to its end: its last step, its odds, and the same mode
   expect(planned).toBeGreaterThan(5);
   const seen = await walked(page);
   const shown = await headlines(page);
-  // What is not answered in time is shown by the plan, and not by Rényi accounting.
+  // Until the accountant answers, the plan is shown, and not Rényi accounting.
   await distracted(page);
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBe(100);
 
-  await test.step("neither ε nor the odds fall on the way, and neither passes what is planned", async () => {
+  await test.step("neither ε nor the odds fall during the run or exceed the plan", async () => {
     await expect.poll(() => tight(page)).toBeGreaterThan(0);
     const end = Number.parseFloat((await page.getByTestId("epsilon-end").textContent())!.replace("/", ""));
     const all = await shown();
@@ -310,7 +319,7 @@ test("a run that has come to its end: its last step, its odds, and the same mode
     expect(all.at(-1)).toEqual([end, planned]);
   });
 
-  await test.step("it stands on the stage with its last step, and is not walked through", async () => {
+  await test.step("the stage shows the last step, and does not walk through it", async () => {
     await expect(page.getByTestId("stage-step")).toContainText("Step 100.");
     await tells(page);
     // A walk begins a quarter of a second after the step.
@@ -318,7 +327,7 @@ test("a run that has come to its end: its last step, its odds, and the same mode
     expect(await seen()).toBe("");
   });
 
-  await test.step("the odds are of what is planned, then of what was released, and are those of the privacy curve", async () => {
+  await test.step("the odds are of the plan, then of the releases, and come from the privacy curve", async () => {
     await expect(page.getByTestId("odds")).toContainText("released so far");
     await page.getByTestId("epsilon-meaning").locator("summary").first().click();
     await expect(page.getByTestId("attack-source")).toContainText("By the whole privacy curve");
@@ -328,7 +337,7 @@ test("a run that has come to its end: its last step, its odds, and the same mode
     await expect(page.locator(".people.right .accused")).toHaveCount(Math.ceil(share));
   });
 
-  await test.step("a private run is shown beside the same model without privacy, from its first steps on", async () => {
+  await test.step("the same model without privacy is drawn beside a private run, from its first steps on", async () => {
     await expect(chart.locator("path.line-open")).toHaveCount(1);
     await chart.locator(".as-table summary").click();
     const head = chart.locator("thead th");
@@ -336,7 +345,7 @@ test("a run that has come to its end: its last step, its odds, and the same mode
     const column = (await head.allTextContents()).findIndex((text) => text.includes("without privacy"));
     const rows = await chart.locator("tbody tr").evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent!)));
     expect(rows.at(-1)![0]).toBe("100");
-    // Before its first step nothing is measured of it.
+    // It has no measurement before its first step.
     expect(rows.filter((row) => row[column] === "–").map((row) => row[0])).toEqual(["0"]);
     // A run without privacy is its own baseline.
     await page.getByTestId("preset").selectOption("no-privacy");

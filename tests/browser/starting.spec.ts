@@ -2,7 +2,7 @@ import type { Page } from "@playwright/test";
 import { beforeThread, expect, hook, idle, quiet, test, tight, value } from "./fixtures";
 import type { Site } from "./server";
 
-/** Holds back the last shards of the site's digits until they are let go. */
+/** Holds back the last shards of the site's digits; returns the function that releases them. */
 async function holdBack(page: Page, site: Site) {
   const manifest = await (await page.request.get(`${site.url}data/manifest.json`)).text();
   const shards = [...new Set(manifest.match(/train-[0-9a-z.-]+\.shard/g) ?? [])];
@@ -13,7 +13,7 @@ async function holdBack(page: Page, site: Site) {
   return letGo;
 }
 
-/** Opens the page over a line on which the last shards do not come until they are let go. */
+/** Opens the page with its last shards held back; returns the function that releases them. */
 async function openSlowly(page: Page, site: Site, query: string) {
   const letGo = await holdBack(page, site);
   await page.goto(site.url + query);
@@ -22,7 +22,7 @@ async function openSlowly(page: Page, site: Site, query: string) {
 }
 
 for (const act of ["play", "step-once"] as const) {
-  test(`a run that is begun while digits arrive waits for all of them: ${act}`, async ({ page, site }) => {
+  test(`a run begun while digits load waits for all of them: ${act}`, async ({ page, site }) => {
     const letGo = await openSlowly(page, site, "?backend=cpu&steps=40");
     const play = hook(page, "play");
     await expect(play).toHaveText("Play");
@@ -40,7 +40,7 @@ for (const act of ["play", "step-once"] as const) {
   });
 }
 
-test("a failure that is none of the run's leaves what is wished of it", async ({ page, site }) => {
+test("a failure that is not the run's keeps a pending Play", async ({ page, site }) => {
   await beforeThread(page, "IDBFactory.prototype.open = () => new EventTarget();\n");
   const letGo = await openSlowly(page, site, "?backend=cpu&steps=40");
   await hook(page, "play").click();
@@ -66,14 +66,14 @@ test("Pause ends the wait", async ({ page, site }) => {
   expect(await value(page, "step")).toBe(0);
 });
 
-test("what a lesson's link plays has the ε of all digits", async ({ page, site }) => {
+test("a run started by a lesson's link has the ε of all digits", async ({ page, site }) => {
   const letGo = await openSlowly(page, site, "?backend=cpu&lesson=composition");
   await quiet(page);
   expect(await value(page, "step")).toBe(0);
   letGo();
   await expect.poll(() => value(page, "step")).toBeGreaterThan(20);
   await expect(page.getByTestId("drawn")).toHaveText("0.427%");
-  // Of 10,000 it was 3.65 in the end.
+  // With 10,000 digits it ended at 3.65.
   await hook(page, "pause").click();
   await expect.poll(() => tight(page)).toBeLessThan(1);
 });
@@ -99,11 +99,11 @@ test("an embed that plays at once waits for all digits, and says so", async ({ p
   expect(await value(page, "step")).toBe(0);
   letGo();
   await expect.poll(() => value(page, "step")).toBe(30);
-  // By Rényi accounting of 60,000; of 10,000 it is 1.2.
+  // By Rényi accounting for 60,000 digits; for 10,000 it is 1.2.
   expect(await value(page, "epsilon")).toBeLessThan(0.8);
 });
 
-test("Play before anything has come says that it starts, and starts", async ({ page, site }) => {
+test("Play before anything has loaded says that it starts, and starts", async ({ page, site }) => {
   let letGo = () => {};
   const gate = new Promise<void>((done) => (letGo = done));
   await page.route(/manifest\.json/, async (route) => {
@@ -118,7 +118,7 @@ test("Play before anything has come says that it starts, and starts", async ({ p
   await expect(hook(page, "play")).toHaveText("Play");
 });
 
-test("ε before Play, while it plays and after are of the same steps: Student-t", async ({ page, site }) => {
+test("ε before, during and after play is of the same steps: Student-t", async ({ page, site }) => {
   await page.goto(`${site.url}?backend=cpu&preset=student-t&steps=200`);
   await expect(page.getByTestId("digits-in-use")).toContainText("to train on");
   await expect(page.getByRole("progressbar", { name: "Loading digits" })).toHaveCount(0);

@@ -2,9 +2,9 @@ import type { Page } from "@playwright/test";
 import { expect, hook, long, open, test, value } from "./fixtures";
 
 /**
- * Watches what can be pressed and is seen, frame by frame, and gives what has moved since it was asked last: on its page, or in the bar
- * where it stands in the bar, which goes along with the window. Between press and release of a visitor's button the page computes on,
- * and what has moved away by then was not pressed.
+ * Watches visible controls frame by frame; the result returns those that moved since its last call,
+ * on the page or, in the transport bar, relative to the bar. A control that moves away between a
+ * visitor's press and release is not clicked.
  */
 async function watch(page: Page): Promise<() => Promise<string[]>> {
   await page.evaluate(() => {
@@ -31,7 +31,7 @@ async function watch(page: Page): Promise<() => Promise<string[]>> {
     look();
     Object.assign(window, { moved });
   });
-  // What was set just now is seen in the second frame from here.
+  // A change made just now is visible in the second frame from here.
   return () =>
     page.evaluate(async () => {
       for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
@@ -45,7 +45,7 @@ for (const [query, width, language] of [
   [drawn, 390, "en"], [drawn, 390, "de"], [drawn, 1440, "en"], [drawn, 1440, "de"], [drawn, 1920, "en"], [drawn, 1920, "de"],
   [first, 390, "en"], [first, 1440, "en"], [first, 1440, "de"], [first, 1920, "en"],
 ] as const) {
-  test(`what can be pressed stays where it is while a run begins, plays and rests; ${query}, ${width} pixels (${language})`, long(query === first ? width !== 390 : width !== 1440 || language !== "de"), async ({ page, site }) => {
+  test(`controls stay in place while a run begins, plays and rests; ${query}, ${width} pixels (${language})`, long(query === first ? width !== 390 : width !== 1440 || language !== "de"), async ({ page, site }) => {
     await page.setViewportSize({ width, height: 900 });
     await open(page, site, `${query}&lang=${language}`);
     await expect(page.getByTestId("projection")).toContainText(/ε ≤ \d[^]*ε ≤ \d/);
@@ -56,17 +56,17 @@ for (const [query, width, language] of [
     await tight();
     await expect(page.getByTestId("recorded")).toHaveCount(0);
     const step = await moved();
-    // The first step of all takes the recorded run's place, with what is said of that.
+    // The very first step replaces the recorded run and its text.
     if (query !== first) expect(step, "after a step").toEqual([]);
     await hook(page, "play").click();
-    // The first page's run has an end, after which the page offers others; it is paused long before.
+    // The first page's run has an end, after which others are offered; it is paused long before.
     await expect.poll(() => value(page, "step"), { intervals: [50] }).toBeGreaterThan(query === first ? 10 : 200);
     await hook(page, "pause").click();
     await tight();
     expect(await moved(), "while it plays").toEqual([]);
     if (width < 720) await page.locator(".tabs button").nth(1).click();
     await moved();
-    // A gradient is short enough to stay whole, or is cut, by chance: both have the same room.
+    // Whether a gradient is cut is random: both sentences take the same space.
     for (const end of query === first ? [] : ["0.0888: short enough to stay whole.", "1.2, cut to 1."]) {
       const said = `Its gradient, of length ${end}`;
       await page.getByTestId("stage-length").locator("span").evaluate((span, said) => void ((span.firstChild as Text).data = said), said);
@@ -78,7 +78,7 @@ for (const [query, width, language] of [
   });
 }
 
-test("a button that is held while a step's numbers come is pressed", async ({ page, site }) => {
+test("a button held down while a step's numbers arrive is clicked", async ({ page, site }) => {
   await open(page, site, drawn);
   const example = page.getByRole("button", { name: "Draw an example 3" });
   await example.hover();

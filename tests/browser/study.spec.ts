@@ -7,19 +7,19 @@ import { small } from "./idx";
 const query = "?backend=cpu&dataset=synthetic";
 const { step } = test;
 
-/** Types into a field, and leaves it. */
+/** Types into a field and presses Enter. */
 async function type(field: Locator, text: string) {
   await field.fill(text);
   await field.press("Enter");
 }
 
-/** One more step, once it is shown. */
+/** Takes one step, and waits until the page shows that it is step `count`. */
 async function stepTo(page: Page, count: number) {
   await hook(page, "step-once").click();
   await expect.poll(() => value(page, "step"), { intervals: [20] }).toBe(count);
 }
 
-/** The names of all earlier runs, the newest first, once there are so many and no sweep is under way. */
+/** Names of all earlier runs, newest first, once there are `count` and no sweep is under way. */
 async function runNames(page: Page, count: number): Promise<string[]> {
   const names = page.getByTestId("runs").getByRole("textbox");
   await expect(names).toHaveCount(count);
@@ -27,7 +27,7 @@ async function runNames(page: Page, count: number): Promise<string[]> {
   return Promise.all((await names.all()).map((box) => box.inputValue()));
 }
 
-test("the page as it opens: a recorded run, every control by keyboard, the parts of a step, and a baseline beside it", async ({ page, site }) => {
+test("the page as it opens has a recorded run, keyboard access, the parts of a step and a baseline", async ({ page, site }) => {
   await open(page, site, "?backend=cpu");
 
   await step("the first charts show a recorded run", async () => {
@@ -36,7 +36,7 @@ test("the page as it opens: a recorded run, every control by keyboard, the parts
     await accessible(page, "the page as it opens");
   });
 
-  await step("every control is reached by keyboard, and says what it is", async () => {
+  await step("every control is reachable by keyboard and has a name", async () => {
     await page.evaluate(() => document.body.focus());
     const seen = new Set<string>();
     for (let i = 0; i < 160; i++) {
@@ -57,7 +57,7 @@ test("the page as it opens: a recorded run, every control by keyboard, the parts
     }
   });
 
-  await step("the recorded run gives way to one's own", async () => {
+  await step("the visitor's run replaces the recorded run", async () => {
     await expect(page.getByTestId("recorded")).toHaveCount(1);
     await stepTo(page, 1);
     await expect(page.getByTestId("recorded")).toHaveCount(0);
@@ -68,7 +68,7 @@ test("the page as it opens: a recorded run, every control by keyboard, the parts
   await expect.poll(() => value(page, "step")).toBe(0);
   await page.emulateMedia({ colorScheme: "light", reducedMotion: "no-preference" });
 
-  await step("each step taken apart lights its tiles in the order of its stages, unless motion is not wanted", async () => {
+  await step("each examined step lights its tiles in the order of its stages, except under reduced motion", async () => {
     const tiles = page.locator(".tiles");
     const lights = () =>
       tiles.evaluate((tiles) =>
@@ -83,7 +83,7 @@ test("the page as it opens: a recorded run, every control by keyboard, the parts
       await expect(page.locator(".step .lead")).toContainText(`Step ${step},`);
       await expect.poll(lights).toEqual([0, 450, 900, 1350].map((delay) => [[`light-${step % 2}`, delay]]));
     }
-    // Who sees many steps a second is not blinked at.
+    // At many steps a second nothing blinks.
     await hook(page, "play").click();
     await expect.poll(lights).toEqual(dark);
     await hook(page, "pause").click();
@@ -102,7 +102,7 @@ test("the page as it opens: a recorded run, every control by keyboard, the parts
   await step("the encoded sum is drawn under its envelope, where it has one", async () => {
     await hook(page, "step-once").click();
     await expect(envelope).toHaveAttribute("d", /^M[\d., L]+/);
-    // Higher is nearer to the top.
+    // A higher curve has a smaller y.
     const [over, under] = await page.locator(".tile-1").evaluate((tile) =>
       ["envelope", "encoded"].map((name) => tile.querySelector<SVGGraphicsElement>(`path.line-${name}`)!.getBBox().y),
     );
@@ -110,7 +110,7 @@ test("the page as it opens: a recorded run, every control by keyboard, the parts
     await expect(page.locator(".tile-1 .says")).toContainText("the envelope times the lot");
   });
 
-  await step("the formulas are those of the mechanism that runs", async () => {
+  await step("the formulas are those of the running mechanism", async () => {
     await formulas.locator("summary").first().click();
     await expect(formulas).toContainText("enc(gᵢ)");
     await expect(formulas).toContainText("Student-t with ν = 9");
@@ -122,7 +122,7 @@ test("the page as it opens: a recorded run, every control by keyboard, the parts
     await expect(envelope).toHaveCount(1);
   });
 
-  await step("and of another that is chosen, which has no envelope", async () => {
+  await step("choosing another mechanism changes the formulas and removes the envelope", async () => {
     await page.getByTestId("preset").selectOption("dp-sgd");
     await expect(formulas).toContainText("N(0, (σC)²)");
     for (const other of ["enc(", "Student", "D of the last step"]) await expect(formulas).not.toContainText(other);
@@ -134,8 +134,8 @@ test("the page as it opens: a recorded run, every control by keyboard, the parts
   const baseline = page.getByTestId("baseline");
   const error = hook(page, "error");
 
-  await step("a baseline that cannot be trained is called off, and can be asked for again", async () => {
-    // Its rate is the product of rate and clip norm, and too small for a number: no field takes such a rate, and a file may.
+  await step("a baseline that cannot be trained is cancelled, and can be requested again", async () => {
+    // Its rate (rate × clip norm) is too small for a number, which a file allows and no field.
     await type(page.locator("#number-clip"), "0.1");
     await expect.poll(() => value(page, "step")).toBe(0);
     await stepTo(page, 1);
@@ -168,7 +168,7 @@ test("the page as it opens: a recorded run, every control by keyboard, the parts
   });
 });
 
-test("what results show: charts and their tables, tiles enlarged, who pays, and a sweep on one's own digits", async ({ page, site }) => {
+test("results have charts with tables, enlarged tiles, who pays, and a sweep on the visitor's own digits", async ({ page, site }) => {
   await open(page, site, `${query}&steps=60`);
   const accuracy = page.locator(".results .chart").first();
   const runs = page.getByTestId("runs");
@@ -187,7 +187,7 @@ test("what results show: charts and their tables, tiles enlarged, who pays, and 
     for (const line of drawn) expect(named, line).toContain(line);
   });
 
-  await step("a table says nothing of a curve that has ended, and has a row for each run's price", async () => {
+  await step("a table has a dash where a curve has ended, and a row for each run's price", async () => {
     await hook(page, "reset").click();
     await stepTo(page, 1);
 
@@ -209,7 +209,7 @@ test("what results show: charts and their tables, tiles enlarged, who pays, and 
     await runs.getByRole("button", { name: "Pin Run 1" }).click();
   });
 
-  await step("a tile and a chart are enlarged by Enter and by a click, and become what they were by Escape", async () => {
+  await step("Enter and a click enlarge a tile and a chart, and Escape restores them", async () => {
     const tile = page.locator(".tile-1");
     const height = (of: Locator) => of.locator(".plot").evaluate((plot) => Math.round(plot.getBoundingClientRect().height));
     for (const [name, of] of [["2 Encoded", tile], ["Test accuracy", accuracy]] as const) {
@@ -263,7 +263,7 @@ test("what results show: charts and their tables, tiles enlarged, who pays, and 
     }
   });
 
-  await step("a sweep of lots stays within the visitor's own digits, and sets everything back", async () => {
+  await step("a sweep of lots stays within the visitor's own digits, and restores all settings", async () => {
     await page.getByTestId("files").setInputFiles(small());
     await expect(page.getByTestId("digits-in-use")).toContainText("400 to train on");
     const before = await runs.getByRole("textbox").count();
@@ -273,24 +273,24 @@ test("what results show: charts and their tables, tiles enlarged, who pays, and 
     await expect(error).toBeEmpty();
     await expect(hook(page, "lot")).toHaveValue("256");
     await expect(page.locator("#number-steps")).toHaveValue("");
-    // A lot that does not fit other images becomes one that does.
+    // A lot too large for other images is reduced.
     await page.getByTestId("files").setInputFiles(small(100));
     await expect(hook(page, "lot")).toHaveValue("12");
     await expect(error).toBeEmpty();
   });
 });
 
-test("a sweep makes four runs that are compared alone, is started by a number's name, and is ended by what is set in its midst", async ({ page, site }) => {
+test("a sweep compares four runs, starts from a number's name, and ends when a setting changes", async ({ page, site }) => {
   await open(page, site, query);
   const status = page.getByTestId("sweep-status");
   const steps = page.locator("#number-steps");
   const sweep = (what: string) => page.getByRole("button", { name: `Sweep ${what}: four runs` });
 
-  await step("after a long run it makes four that are named by what changed, and sets everything back", async () => {
+  await step("after a long run it makes four runs named by what changed, and restores all settings", async () => {
     await hook(page, "play").click();
     await expect.poll(() => value(page, "step")).toBeGreaterThan(400);
     await hook(page, "pause").click();
-    // However short the sweep is, its status is seen.
+    // Catches the status, however short the sweep is.
     const told = page.waitForFunction(() => /run [1-4] of 4/.test(document.querySelector<HTMLElement>("[data-testid=sweep-status]:not([hidden])")?.innerText ?? ""));
     await sweep("Noise scale").click();
     await told;
@@ -298,7 +298,7 @@ test("a sweep makes four runs that are compared alone, is started by a number's 
     for (const name of names.slice(0, 4)) expect(name).toMatch(/^noise scale [0-9.]+$/);
     await expect(page.getByTestId("runs").getByRole("button", { name: /^Pin/, pressed: true })).toHaveCount(4);
     await expect(hook(page, "noise-scale")).toHaveValue("1.1");
-    // What all runs cost together, and what the best alone would, had their number been drawn.
+    // The composed cost of all runs, and that of the best alone if their number had been random.
     const price = page.getByTestId("sweep-price");
     await expect(price).toContainText("4 on average");
     const [, all, best] = /costs ε ≤ (\S+)\. .*it would be ε ≤ (\S+) \(Papernot/.exec((await price.textContent())!)!;
@@ -306,15 +306,15 @@ test("a sweep makes four runs that are compared alone, is started by a number's 
     await accessible(page, "after a sweep");
   });
 
-  await step("the long run leaves the charts to what is compared", async () => {
+  await step("the charts leave out the long run", async () => {
     const ticks = (title: string) => page.locator("figure", { has: page.getByRole("heading", { name: title, exact: true }) }).locator(".plot text").allTextContents();
     const steps = (await ticks("Test accuracy")).filter((tick) => /^[0-9,]+$/.test(tick)).map((tick) => Number(tick.replace(",", "")));
     expect(Math.max(...steps), "the runs of the sweep take 120 steps").toBe(120);
     expect(await ticks("Accuracy for its price"), "their ε is between a hundredth and a hundred").toContainEqual(expect.stringMatching(/^10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]/));
   });
 
-  await step("the name of a number starts its sweep, by a click and by Enter, and is still the field's", async () => {
-    // Slow enough for no run to end before it is stopped.
+  await step("a number's name starts its sweep, by a click and by Enter, and still labels the field", async () => {
+    // Slow enough that no run ends before it is stopped.
     await page.getByTestId("speed").getByText("Normal", { exact: true }).click();
     const stop = async () => {
       await status.getByRole("button", { name: "Stop" }).click();
@@ -329,13 +329,13 @@ test("a sweep makes four runs that are compared alone, is started by a number's 
     await expect(status).toContainText("noise scale");
     await stop();
     await expect(scale).toHaveValue("1.1");
-    // What no sweep would show has a name to click into the field by.
+    // The label of a number without a sweep focuses its field.
     await page.getByText("Advanced", { exact: true }).click();
     await page.locator("label", { hasText: /^Model seed$/ }).click();
     await expect(page.getByRole("textbox", { name: "Model seed" })).toBeFocused();
   });
 
-  await step("who sets something in the midst of a sweep ends it, and finds all else as it was", async () => {
+  await step("changing a setting during a sweep ends it, and restores all others", async () => {
     await expect(hook(page, "lot")).toHaveValue("256");
     await sweep("Noise scale").click();
     await expect(hook(page, "noise-scale")).not.toHaveValue("1.1");
@@ -349,13 +349,13 @@ test("a sweep makes four runs that are compared alone, is started by a number's 
   });
 });
 
-test("a budget asks for its noise: in a sweep of budgets, while the noise is sought, and by both accountants", async ({ page, site }) => {
+test("a budget finds its noise in a sweep of budgets, with a pending step, and by both accountants", async ({ page, site }) => {
   await open(page, site, `${query}&steps=20&epsilon=2`);
   const scale = hook(page, "noise-scale");
   const projection = page.getByTestId("projection");
 
   await step("a sweep of budgets finds the noise for each; one of δ shows four curves of ε, and trains nothing", async () => {
-    // The noise that the budget asks for is set.
+    // The noise for the budget is set.
     await expect(scale).not.toHaveValue("1.1");
     await expect(projection).toContainText("The 20 planned steps");
     await page.getByRole("button", { name: "Sweep δ: four curves of ε" }).click();
@@ -372,12 +372,12 @@ test("a budget asks for its noise: in a sweep of budgets, while the noise is sou
     const spent = await page.getByTestId("runs").locator("tbody td:nth-child(5)").allTextContents();
     spent.forEach((epsilon, at) => {
       expect(Number.parseFloat(epsilon), names[at]).toBeLessThanOrEqual(budgets[at]);
-      // The noise is sought by Rényi accounting; tight accounting, where it has come to the run, says less.
+      // The noise is found by Rényi accounting; tight accounting, once there, gives less.
       if (epsilon.includes("Rényi")) expect(Number.parseFloat(epsilon), names[at]).toBeGreaterThan(0.9 * budgets[at]);
     });
     await expect(page.getByTestId("target-epsilon")).toHaveValue("2");
     await expect(scale).toHaveValue(found);
-    // What was shown at other δ was of other settings.
+    // The curves at other δ were those of other settings.
     await expect(deltas).toHaveCount(0);
   });
 
@@ -387,8 +387,8 @@ test("a budget asks for its noise: in a sweep of budgets, while the noise is sou
   await expect(scale).toHaveValue("1.1");
   await expect.poll(() => value(page, "step")).toBe(0);
 
-  await step("a step asked for while the noise for a budget is sought is done by the run that follows", async () => {
-    /** Sets a budget, and clicks, before the accountant can have answered. */
+  await step("a step requested while the noise for a budget is sought is done by the run that follows", async () => {
+    /** Sets a budget and clicks, before the accountant can answer. */
     const ask = (budget: string, hooks: string[]) =>
       page.evaluate(
         ([budget, hooks]) => {
@@ -404,7 +404,7 @@ test("a budget asks for its noise: in a sweep of budgets, while the noise is sou
     await expect(scale).not.toHaveValue("1.1");
     await expect.poll(() => value(page, "epsilon")).toBeGreaterThan(0);
     await expect.poll(() => value(page, "step")).toBe(1);
-    // No noise keeps this one: the run that stands does the step.
+    // No noise meets this budget: the current run does the step.
     await ask("1e-9", ["step-once"]);
     await expect(hook(page, "error")).toContainText("ε");
     await expect.poll(() => value(page, "step")).toBe(2);
@@ -415,7 +415,7 @@ test("a budget asks for its noise: in a sweep of budgets, while the noise is sou
     await hook(page, "pause").click();
   });
 
-  await step("a budget is kept by the noise that follows from it; both accountants say what it will cost", async () => {
+  await step("the noise found meets the budget, and both accountants give its cost", async () => {
     await type(page.getByTestId("target-epsilon"), "1");
     await expect(projection).toContainText(/ε ≤ (1\.000?|0\.9\d+) by Rényi/);
     const tight = (await projection.textContent())?.match(/tight accounting: ε ≤ ([0-9.]+?)\.?$/);
@@ -424,12 +424,12 @@ test("a budget asks for its noise: in a sweep of budgets, while the noise is sou
   });
 });
 
-test("what an ε says is of the steps that ran, by every account, while a run stands still", async ({ page, site }) => {
+test("the meaning of ε is that of the steps done, by every accountant, while a run is at rest", async ({ page, site }) => {
   await open(page, site, `${query}&steps=20`);
   const meaning = page.getByTestId("epsilon-meaning");
   const bound = async (conversion: string) => meaning.getByRole("row", { name: new RegExp(`^${conversion}`) }).locator("td").first().textContent();
 
-  await step("μ stands beside ε once the whole curve is known, and covers it", async () => {
+  await step("μ is shown once the whole privacy curve is known, and bounds it", async () => {
     await hook(page, "play").click();
     await expect.poll(() => value(page, "step")).toBe(20);
     const stands = page.getByTestId("mu");
@@ -437,10 +437,10 @@ test("what an ε says is of the steps that ran, by every account, while a run st
     await expect(stands).toContainText("a share of false alarms of 1e-10 or more");
     const said = (await stands.textContent())!;
     const [mu, regret] = [/μ ≤ ([\d.]+):/, /too small by ([\d.e-]+) at most/].map((number) => Number(number.exec(said)![1]));
-    // Of a Gaussian release of this μ, ε at 1e-5 is at most μ²/2 + μ·√(2 ln 1e5); and no less than the run's.
+    // A Gaussian release of this μ has ε ≤ μ²/2 + μ·√(2 ln 1e5) at 1e-5, and the run has no more.
     expect(Number(await bound("tight"))).toBeLessThan((mu * mu) / 2 + mu * Math.sqrt(2 * Math.log(1e5)));
     expect(regret).toBeLessThan(0.5);
-    // It is of what stands: another step has another.
+    // It is that of the current step: another step changes it.
     await hook(page, "step-once").click();
     await expect(stands).toContainText("μ ≤");
   });
@@ -463,7 +463,7 @@ test("what an ε says is of the steps that ran, by every account, while a run st
     ["clipping and Gaussian noise", "dp-sgd"],
     ["an envelope and Student-t noise", "student-t"],
   ] as const) {
-    await step(`a run that stands still is accounted for tightly, too: ${name}`, async () => {
+    await step(`a run at rest has a tight ε, too: ${name}`, async () => {
       await page.getByTestId("preset").selectOption(preset);
       await hook(page, "model").selectOption("linear");
       await expect.poll(() => value(page, "step")).toBe(0);
@@ -490,7 +490,7 @@ test("what an ε says is of the steps that ran, by every account, while a run st
       if (preset === "dp-sgd") await accessible(page, "what an ε says");
       await hook(page, "play").click();
       await expect.poll(() => value(page, "step")).toBeGreaterThan(3);
-      // While it plays the bound is told, and the curve waits.
+      // During play the bound is shown, and the curve waits.
       await expect(source).toContainText("By ε and δ alone");
       await expect(tight).toHaveCount(1);
       await hook(page, "pause").click();
@@ -500,21 +500,21 @@ test("what an ε says is of the steps that ran, by every account, while a run st
   }
 });
 
-test("the noise lab compares noise at equal privacy, judges one's own, and trains with it", async ({ page, site }) => {
+test("the noise lab compares noise at equal privacy, judges the visitor's own, and trains with it", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic&lot=512&lab=gaussian");
   const lab = page.getByTestId("lab");
   const table = page.getByTestId("lab-table");
   const verdict = page.getByTestId("lab-verdict");
   const budget = page.getByTestId("target-epsilon");
   const box = (name: string) => page.getByRole("checkbox", { name });
-  /** How wide the page is on a screen of this size, once it is drawn for it. */
+  /** The page's width on a screen of this size, once it is redrawn. */
   const widthAt = async (width: number, height: number) => {
     await page.setViewportSize({ width, height });
     await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
     return page.evaluate(() => document.documentElement.scrollWidth);
   };
 
-  await step("“Train with it” sets the steps that it compared at", async () => {
+  await step("“Train with it” sets the number of steps of the comparison", async () => {
     await expect(table.locator("tbody tr")).toHaveCount(1);
     const steps = /For ([\d,]+) steps/.exec((await lab.textContent()) ?? "")?.[1];
     await lab.getByRole("button", { name: /^Train with it/ }).last().click();
@@ -533,7 +533,7 @@ test("the noise lab compares noise at equal privacy, judges one's own, and train
   await expect(budget).toHaveValue("");
   await type(page.locator("#number-steps"), "50");
 
-  await step("families that are ticked and unticked while it compares are judged with the rest", async () => {
+  await step("families that are ticked and unticked during a comparison are judged with the rest", async () => {
     await distracted(page);
     await page.getByTestId("noise-lab").click();
     await expect(table).toHaveAttribute("aria-busy", "true");
@@ -546,7 +546,7 @@ test("the noise lab compares noise at equal privacy, judges one's own, and train
     await expect(verdict).toContainText("the least mean error");
   });
 
-  await step("of the four that it begins with none beats the best", async () => {
+  await step("none of the first four families beats the best", async () => {
     await box("Laplace").check();
     await box("Cauchy").uncheck();
     await box("hyperbolic secant").uncheck();
@@ -565,7 +565,7 @@ test("the noise lab compares noise at equal privacy, judges one's own, and train
     await page.setViewportSize({ width: 1440, height: 900 });
   });
 
-  await step("a formula that is no noise is refused, and one that is can be trained with", async () => {
+  await step("an invalid density is refused, and a valid one can be trained with", async () => {
     const [formula, refusal] = [page.getByTestId("lab-formula"), page.getByTestId("lab-refusal")];
     await type(formula, "exp(-(x-1)^2)");
     await expect(refusal).toContainText("not symmetric");
@@ -589,7 +589,7 @@ test("the noise lab compares noise at equal privacy, judges one's own, and train
   await page.getByTestId("noise-lab").click();
   await expect(table).toHaveAttribute("aria-busy", "false");
 
-  await step("a formula that is being typed outlasts what the accountant answers, and all else that is set", async () => {
+  await step("a formula being typed survives the accountant's answers and all other changes", async () => {
     for (const field of ["lab-formula", "lab-epsilon", "density"]) {
       const typed = page.getByTestId(field);
       await typed.fill("7");
@@ -606,7 +606,7 @@ test("the noise lab compares noise at equal privacy, judges one's own, and train
     }
   });
 
-  await step("every control has its sentence, and its ends where it has any", async () => {
+  await step("every control has a hint, and every slider labels at its ends", async () => {
     await hook(page, "encoder").selectOption("envelope");
     await page.getByText("Advanced", { exact: true }).click();
     await page.locator("#schedule").selectOption("linear");
@@ -622,7 +622,7 @@ test("the noise lab compares noise at equal privacy, judges one's own, and train
       return [mute.map(name), endless.map((control) => name(control.querySelector("input")!))];
     });
     expect(mute).toEqual([]);
-    // A seed has no better and no worse end; copies, a grid and canaries are off until a number is typed.
+    // Seeds have no better or worse end; copies, a grid and canaries are off until set.
     expect(endless.sort()).toEqual(["number-canaries", "number-copies", "number-envelope-seed", "number-grid-bits", "number-micro-batch", "number-replay", "number-seed"]);
     for (const [name, id] of [["Preset", "preset"], ["Speed", "speed"], ["A density, in x", "density"], ["Exponent", "lab-exponent"], ["1 ÷ √J", "lab-fisher"]]) {
       const about = page.locator(`button[aria-controls="${id}-hint"]`);

@@ -1,7 +1,7 @@
 import type { Page } from "@playwright/test";
 import { allControls, expect, hook, idle, long, open, share, test, value } from "./fixtures";
 
-/** What can be pressed, is seen, and is less than 24 px wide or high. Links in a sentence are as high as its line (WCAG 2.2, 2.5.8). */
+/** Lists visible controls under 24 px wide or high, except sentence links (WCAG 2.2, 2.5.8). */
 const small = (page: Page) =>
   page.evaluate(() => {
     const found: string[] = [];
@@ -9,7 +9,7 @@ const small = (page: Page) =>
       if (!each.checkVisibility({ visibilityProperty: true, opacityProperty: true, contentVisibilityAuto: true })) continue;
       if (each.matches("p a, li a, .skip, .visually-hidden")) continue;
       const label = (each as HTMLInputElement).labels?.[0];
-      // A choice that is seen as its label.
+      // A choice that is shown as its label.
       const hidden = each.matches("input") && each.getBoundingClientRect().width <= 2;
       const { width, height } = (hidden && label ? label : each).getBoundingClientRect();
       if (width === 0 || (width >= 24 && height >= 24)) continue;
@@ -18,12 +18,12 @@ const small = (page: Page) =>
     return found;
   });
 
-/** Opens every fold of the page but its menus. */
+/** Opens every fold of the page except its menus. */
 const unfold = (page: Page) =>
   page.evaluate(() => document.querySelectorAll<HTMLDetailsElement>("details:not(.menu, .badge)").forEach((each) => (each.open = true)));
 
 for (const [width, height] of [[390, 844], [1440, 900]] as const) {
-  test(`everything that is pressed is 24 px at least, at ${width}`, long(width > 390), async ({ page, site }) => {
+  test(`every control is at least 24 px, at ${width}`, long(width > 390), async ({ page, site }) => {
     await page.setViewportSize({ width, height });
     await open(page, site, "?backend=cpu&dataset=synthetic&encoder=envelope&noise=student-t&schedule=linear&steps=8");
     await allControls(page);
@@ -41,7 +41,7 @@ for (const [width, height] of [[390, 844], [1440, 900]] as const) {
     const tabs = page.getByRole("navigation", { name: "Panels" }).getByRole("button");
     const count = (await tabs.first().isVisible().catch(() => false)) ? await tabs.count() : 0;
     for (let tab = 0; tab < Math.max(1, count); tab++) {
-      // The sentences lie over it.
+      // Hints may cover it.
       if (count > 0) await tabs.nth(tab).evaluate((each) => (each as HTMLElement).click());
       expect(await small(page), `panel ${tab}`).toEqual([]);
     }
@@ -64,7 +64,7 @@ for (const [width, height] of [[390, 844], [1440, 900]] as const) {
   });
 }
 
-test("everything that is pressed in a frame is 24 px at least", async ({ page, site }) => {
+test("every control in a frame is at least 24 px", async ({ page, site }) => {
   await page.setViewportSize({ width: 640, height: 400 });
   await page.goto(`${site.url}embed.html?backend=cpu&dataset=synthetic&controls=preset,dataset,sigma,noise,denoiser`);
   await expect(hook(page, "backend")).toHaveText("CPU");

@@ -5,12 +5,12 @@ import { allControls, expect, hook, open, rows, share, test, value } from "./fix
 
 const query = "?backend=cpu&dataset=synthetic&encoder=clip&noise=gaussian&sigma=2&lot=64&rate=0.5&steps=6&controls=sigma,clip";
 
-test("a task leaves what it names, fixes all else, goes on through lesson, change and link, and is ended by one press", async ({ page, site, context }) => {
+test("a task frees only the settings it names, survives lessons, changes and links, and ends at one click", async ({ page, site, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await open(page, site, query);
 
   for (const [width, height] of [[320, 640], [390, 844], [1920, 1080], [1440, 900]]) {
-    await test.step(`its bar is within a window of ${width} pixels, and its buttons large enough`, async () => {
+    await test.step(`its bar fits a window of ${width} pixels, and its buttons are large enough`, async () => {
       await page.setViewportSize({ width, height });
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
       for (const name of ["unlock", "task-hand-in"]) {
@@ -20,12 +20,12 @@ test("a task leaves what it names, fixes all else, goes on through lesson, chang
     });
   }
 
-  await test.step("it leaves what it names, fixes all else, and says so", async () => {
+  await test.step("it frees only the settings it names, and says so", async () => {
     await expect(page.getByTestId("task")).toContainText("This task leaves you: Noise scale, Clip norm. All else is fixed.");
     await page.getByText("Advanced", { exact: true }).click();
     const free = await page.locator(".control").evaluateAll((all) =>
       all.flatMap((control) => [...control.querySelectorAll<HTMLInputElement>("input[type=text], input[type=range], select")].filter((field) => !field.disabled).map((field) => field.id || field.ariaLabel)));
-    // On how many cores it is computed is no setting: a run is the same to the last bit.
+    // The number of cores is not a setting: a run is the same to the last bit.
     expect(free.sort()).toEqual(["Clip norm, slider", "Noise scale, slider", "cores", "number-clip", "number-sigma"]);
     await expect(page.getByTestId("preset")).toBeDisabled();
     await expect(page.getByTestId("cards")).toBeDisabled();
@@ -35,7 +35,7 @@ test("a task leaves what it names, fixes all else, goes on through lesson, chang
     await page.emulateMedia({ colorScheme: null, reducedMotion: null });
   });
 
-  await test.step("a lesson takes its own settings in a task, and gives the task's back", async () => {
+  await test.step("a lesson uses its own settings in a task, and restores the task's", async () => {
     await page.getByTestId("lessons").locator("summary").click();
     await page.getByTestId("lessons").getByRole("button", { name: /One step in slow motion/ }).click();
     await expect(hook(page, "lot")).toHaveValue("256");
@@ -46,7 +46,7 @@ test("a task leaves what it names, fixes all else, goes on through lesson, chang
     await expect(page.getByTestId("task")).toBeVisible();
   });
 
-  await test.step("by keyboard and by dragging only what is free moves", async () => {
+  await test.step("the keyboard and dragging change only free settings", async () => {
     const clip = page.locator("#number-clip");
     await expect(clip).toHaveValue("1");
     await clip.press("ArrowUp");
@@ -68,7 +68,7 @@ test("a task leaves what it names, fixes all else, goes on through lesson, chang
     await expect(hook(page, "learning-rate")).toHaveValue("0.5");
   });
 
-  await test.step("it goes on through a change, a reload and a shared link", async () => {
+  await test.step("it survives a change, a reload and a shared link", async () => {
     await hook(page, "noise-scale").fill("3");
     await hook(page, "noise-scale").press("Enter");
     await expect.poll(() => page.url()).toMatch(/sigma=3.*&controls=sigma,clip$/);
@@ -85,7 +85,7 @@ test("a task leaves what it names, fixes all else, goes on through lesson, chang
     }
   });
 
-  await test.step("one press ends it", async () => {
+  await test.step("one click ends it", async () => {
     await expect(page).toHaveURL(/controls/);
     await expect(page.getByTestId("preset")).toBeDisabled();
     await page.getByTestId("unlock").click();
@@ -96,10 +96,10 @@ test("a task leaves what it names, fixes all else, goes on through lesson, chang
   });
 });
 
-test("a name that is none gets a sentence, the others lead to their fields by keyboard, and a free preset may be taken", async ({ page, site }) => {
+test("an unknown name gets an error, the others lead to their fields by keyboard, and a free preset can be chosen", async ({ page, site }) => {
   await open(page, site, query.replace("lot=64", "lot=48").replace("controls=sigma,clip", "controls=sigma,rate,momentum,preset,magic"));
 
-  await test.step("a name that is none gets a sentence", async () => {
+  await test.step("an unknown name gets an error", async () => {
     await expect(hook(page, "error")).toContainText("“magic” is none of them");
     await expect(hook(page, "noise-scale")).toBeEnabled();
     await expect(hook(page, "lot")).toBeDisabled();
@@ -107,7 +107,7 @@ test("a name that is none gets a sentence, the others lead to their fields by ke
   });
 
   for (const [width, height] of [[1440, 900], [390, 844]]) {
-    await test.step(`the names in its sentence lead to the fields, by keyboard, whichever panel they are in; ${width} pixels`, async () => {
+    await test.step(`the names in its sentence lead to their fields by keyboard, in any panel; ${width} pixels`, async () => {
       await page.setViewportSize({ width, height });
       await expect(page.locator("#number-momentum")).not.toBeInViewport();
       for (const [name, field] of [["Learning rate", "#number-rate"], ["Noise scale", "#number-sigma"], ["Momentum", "#number-momentum"]]) {
@@ -116,13 +116,13 @@ test("a name that is none gets a sentence, the others lead to their fields by ke
         await expect(page.locator(field)).toBeInViewport();
         await expect(page.locator(field)).toBeEnabled();
       }
-      // As it was before the names were followed.
+      // Folded, as before the names were followed.
       await page.getByText("Advanced", { exact: true }).click();
       await expect(page.locator("#number-momentum")).toBeHidden();
     });
   }
 
-  await test.step("a preset that is free may be taken, whatever it sets", async () => {
+  await test.step("a free preset can be chosen, whatever it sets", async () => {
     await page.setViewportSize({ width: 1440, height: 900 });
     await expect(hook(page, "lot")).toHaveValue("48");
     await page.getByTestId("preset").selectOption("cpu");
@@ -132,7 +132,7 @@ test("a name that is none gets a sentence, the others lead to their fields by ke
   });
 });
 
-test("what would set more is refused: another run's settings, the lab's noise; a run that goes on ends the task, and an old link and a frame have none", async ({ page, site }) => {
+test("a task refuses another run's settings and the lab's noise, ends when a run continues, and does not exist in a plain link or a frame", async ({ page, site }) => {
   test.slow();
   await open(page, site, query.replace("&controls=sigma,clip", ""));
   await expect(page.getByTestId("task")).toHaveCount(0);

@@ -6,22 +6,22 @@ import { accessible } from "./axe";
 import { expect, hook, installed, long, open, share, test, value } from "./fixtures";
 import { decoded } from "./qr";
 
-// The teacher's page, its codes, that the page shows what a solution says, and that it says the same in every language.
+// The teacher's page: QR codes, solutions that agree with the page, equality in every language.
 
 const file = (lang: string) => (lang === "en" ? "teach.html" : `teach.${lang}.html`);
 const teach = (site: { url: string }, lang = "en") => `${site.url}${file(lang)}`;
-/** The languages that it is written in, each with the lessons' titles by their keys. */
+/** The languages of the teacher's page; `titles` gives the keys and titles of their lessons. */
 const LANGUAGES = readdirSync("../../www/text").map((name) => name.replace(".txt", "")).filter((lang) => existsSync(`../../www/${file(lang)}`));
 const titles = (lang: string) =>
   [...readFileSync(`../../www/lessons${lang === "en" ? "" : `.${lang}`}.txt`, "utf8").matchAll(/^# ([\w-]+) \| (.+)$/gm)].map(([, key, title]) => [key, title.replace("'", "’")]);
 
-/** What does not change with the language: all that is not within a sentence, where it leads, what it claims, and by which name it is found. */
+/** The structure that all languages share: elements outside sentences, links, claims and names. */
 const frame = (page: Page) =>
   page.locator("main").evaluate((main) => {
     const link = (href: string | null) => href?.replace(/([?&])lang=\w+/, "$1lang=") ?? null;
     const within = ["EM", "STRONG", "SUP"];
     const kept = ["id", "class", "type", "name", "scope", "data-run", "data-shows", "rel"];
-    // Of one sentence to another the order may change.
+    // Their order within a sentence may differ.
     const numbers = (run: Element) => [...run.querySelectorAll("[data-shows]")].map((each) => `${each.getAttribute("data-shows")} ${each.textContent}`).sort();
     return [...main.querySelectorAll(":not(.languages *, .qr, .qr *)")].filter((each) => !within.includes(each.tagName) && !each.matches("[data-shows]")).map((each) => {
       const attributes = kept.map((name) => each.getAttribute(name)).filter(Boolean).join(" ");
@@ -31,7 +31,7 @@ const frame = (page: Page) =>
 
 test("the page shows what a solution says, with the task's own link", long(), async ({ page, site }) => {
   await page.goto(teach(site));
-  // What all of them say is held to the accountant and to MNIST natively (`tests/teach.rs`).
+  // `src/ui/state/solutions_tests.rs` checks all of them by the accountant and on MNIST.
   const task = page.locator("#task-6");
   const link = new URL(await task.locator(".task-link").evaluate((link: HTMLAnchorElement) => link.href));
   const run = task.locator("li[data-run='steps=1000']");
@@ -52,13 +52,13 @@ test("the page shows what a solution says, with the task's own link", long(), as
 const numbers = (text: string, decimal: string, group: string) =>
   [...text.matchAll(/\d[\d.,]*\d|\d/g)].map(([number]) => number.replaceAll(group, "").replace(decimal, ".")).sort();
 
-/** What is compared with the English page. */
+/** The parts that are compared with the English page. */
 async function said(page: Page) {
   const texts = (selector: string) => page.locator(selector).allTextContents();
   return { frame: await frame(page), sentences: await texts(".task :is(h3, p, li)"), sections: await texts("h2, h3, .lesson-notes dl"), names: await texts("main em") };
 }
 
-/** What can be seen of the page on paper. */
+/** Counts what is visible in print. */
 async function printed(page: Page) {
   await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
   await page.emulateMedia({ media: "print", colorScheme: "light" });
@@ -71,7 +71,7 @@ async function printed(page: Page) {
   return found;
 }
 
-test("in every language it is the same page: its codes, sections, links, solutions and numbers, notes on every lesson, its width, and on paper", async ({ page, site }) => {
+test("the teacher's page is the same in every language: codes, sections, links, solutions, numbers, notes, width and print", async ({ page, site }) => {
   expect(LANGUAGES).toContain("en");
   expect(LANGUAGES.length).toBeGreaterThan(1);
   let english!: Awaited<ReturnType<typeof said>>;
@@ -81,7 +81,7 @@ test("in every language it is the same page: its codes, sections, links, solutio
     await expect(page.locator("html")).toHaveAttribute("lang", lang);
     const tasks = page.locator(".task");
     await expect(tasks).toHaveCount(6);
-    await test.step(`${lang}: every task has a code that leads to it, wherever the site stands`, async () => {
+    await test.step(`${lang}: every task has a QR code of its link, wherever the site is hosted`, async () => {
       for (let at = 0; at < 6; at += 1) {
         const link = await tasks.nth(at).locator(".task-link").evaluate((link: HTMLAnchorElement) => link.href);
         expect(link.startsWith(`${site.url}?`)).toBe(true);
@@ -89,7 +89,7 @@ test("in every language it is the same page: its codes, sections, links, solutio
         await expect.poll(() => decoded(tasks.nth(at).locator(".qr"))).toBe(link);
       }
     });
-    await test.step(`${lang}: sections, links, solutions and their numbers`, async () => {
+    await test.step(`${lang}: sections, links, solutions and their numbers are those in English`, async () => {
       const own = await said(page);
       if (lang === "en") {
         english = own;
@@ -100,18 +100,18 @@ test("in every language it is the same page: its codes, sections, links, solutio
       const [decimal, group] = ["decimal", "group"].map((name) => new RegExp(`^@${name} (.)`, "m").exec(table)![1]);
       const there = own.frame.map(([tag, attributes, href, shown]) => [tag, attributes, href, (shown as string[]).map((each) => each.replaceAll(group, "").replace(decimal, "."))]);
       expect(there, lang).toEqual(english.frame);
-      // Also those within sentences.
+      // Including those within sentences.
       for (const [at, text] of own.sentences.entries()) expect(numbers(text, decimal, group), `${lang}: ${text}`).toEqual(numbers(english.sentences[at], ".", ","));
       for (const [at, text] of own.sections.entries()) expect(text, lang).not.toBe(english.sections[at]);
-      // What is named of the page has its name there.
+      // Names of parts of the page are those that the page itself has in this language.
       const texts = new Map([...table.matchAll(/^([^@#=\n].*)\n= (.*)$/gm)].map(([, own, translated]) => [own, translated]));
       const translated = (name: string) => texts.get(name) ?? texts.get(`${name}:`)?.replace(/:$/, "");
       const names = [...new Set(english.names)].filter(translated);
       expect(names.length).toBeGreaterThan(8);
       for (const name of names) expect(own.names, lang).toContain(translated(name));
     });
-    await test.step(`${lang}: a hand-out is the tasks without solutions; all of it is everything with them`, async () => {
-      // Also of one that is open on the screen.
+    await test.step(`${lang}: a hand-out prints the tasks without solutions, and a complete print everything`, async () => {
+      // Even if one is open on the screen.
       const open = (now: boolean) => tasks.first().locator("details").evaluate((fold: HTMLDetailsElement, now) => void (fold.open = now), now);
       await open(true);
       expect(await printed(page)).toEqual({ tasks: 6, codes: 6, addresses: 6, solutions: 0, plan: 0, choices: 0, lines: 6 });
@@ -120,10 +120,10 @@ test("in every language it is the same page: its codes, sections, links, solutio
       const all = await printed(page);
       expect(all.solutions).toBeGreaterThan(15);
       expect(all).toMatchObject({ tasks: 6, codes: 6, plan: 2, choices: 0, lines: 0 });
-      // What a print has opened is folded again.
+      // Folds that were opened for printing are closed again.
       await expect(page.locator(".task details[open]")).toHaveCount(0);
     });
-    await test.step(`${lang}: it speaks of every lesson, and nothing in it is wider than a phone`, async () => {
+    await test.step(`${lang}: it has notes on every lesson, and fits a phone`, async () => {
       const asks = await page.locator("#lesson-why-noise dt").allTextContents();
       expect(new Set(asks).size).toBe(3);
       if (lang === "en") expect(asks.slice(1)).toEqual(["They should say", "They often say"]);
@@ -142,7 +142,7 @@ test("in every language it is the same page: its codes, sections, links, solutio
   }
 });
 
-test("it is read without scripts", async ({ browser, site }) => {
+test("the teacher's page is readable without scripts", async ({ browser, site }) => {
   const context = await browser.newContext({ javaScriptEnabled: false, viewport: { width: 360, height: 740 } });
   const plain = await context.newPage();
   await plain.goto(teach(site));
@@ -154,12 +154,12 @@ test("it is read without scripts", async ({ browser, site }) => {
   await context.close();
 });
 
-test("it speaks the language of its link, the one chosen, or the visitor's, and never shows another on the way", async ({ browser, site }) => {
+test("the teacher's page has the language of its link, the one chosen, or the visitor's, and never shows another first", async ({ browser, site }) => {
   const at = async (locale: string, path: string, chosen?: string) => {
     const context = await browser.newContext({ locale });
     const page = await context.newPage();
     if (chosen) await context.addInitScript((chosen) => localStorage.setItem("hushgrad-language", chosen), chosen);
-    // What is painted of a page that goes elsewhere.
+    // Records whether a page that redirects was painted.
     await page.addInitScript(() => addEventListener("pagehide", () => sessionStorage.setItem("left", String(document.body?.checkVisibility() ?? false))));
     await page.goto(site.url + path);
     await expect(page.locator("#task-6 .qr")).toBeVisible();
@@ -179,7 +179,7 @@ test("it speaks the language of its link, the one chosen, or the visitor's, and 
   expect(await at("de-DE", "teach.html?lang=xx")).toMatchObject({ lang: "de" });
 });
 
-test("another language is a link in it, which the site keeps; and every link from it opens the page in its language", async ({ page, site }) => {
+test("the site remembers a language chosen on the teacher's page, whose links open the page in its language", async ({ page, site }) => {
   await page.goto(teach(site));
   const others = page.locator("link[rel=alternate]");
   expect(await others.evaluateAll((all) => all.map((each) => (each as HTMLLinkElement).hreflang))).toEqual([...(await page.locator(".languages a").evaluateAll((all) => all.map((each) => (each as HTMLAnchorElement).lang))), "x-default"]);
@@ -203,7 +203,7 @@ test("another language is a link in it, which the site keeps; and every link fro
 test.describe("kept for a visit without a network", () => {
   test.use({ serviceWorkers: "allow" });
 
-  test("it is reached from the menu of lessons, and is there without a network", async ({ page, site, context }) => {
+  test("the teacher's page opens from the menu of lessons, and works offline", async ({ page, site, context }) => {
     await open(page, site, "?backend=cpu&dataset=synthetic");
     await page.getByTestId("lessons").locator("summary").click();
     await page.getByTestId("lessons").getByRole("link", { name: "For teachers" }).click();
@@ -221,7 +221,7 @@ test.describe("kept for a visit without a network", () => {
   });
 });
 
-test("the page's own address as a code, for a projector", async ({ page, site }) => {
+test("the page's own address is shown as a QR code for a projector", async ({ page, site }) => {
   await page.setViewportSize({ width: 1920, height: 1080 });
   await open(page, site, "?backend=cpu&dataset=synthetic&sigma=2");
   await share(page, "share-code");
@@ -238,7 +238,7 @@ test("the page's own address as a code, for a projector", async ({ page, site })
   await expect.poll(() => decoded(code)).toBe(page.url());
 });
 
-test("on paper a lesson is its text, its question, the pictures, and the address as a code", async ({ page, site }) => {
+test("a printed lesson has its text, its question, the pictures, and the address as a QR code", async ({ page, site }) => {
   await page.emulateMedia({ colorScheme: "dark" });
   await open(page, site, "?backend=cpu&dataset=synthetic&lesson=one-step.7");
   await expect(page.getByTestId("lesson")).toContainText("Your turn");
@@ -255,7 +255,7 @@ test("on paper a lesson is its text, its question, the pictures, and the address
   await expect.poll(() => decoded(code)).toBe(page.url());
 });
 
-test("the library that draws codes is the very one that its project gives out", () => {
+test("the QR code library is identical to its published version", () => {
   const require = createRequire(import.meta.url);
   const folder = dirname(require.resolve("lean-qr"));
   const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));

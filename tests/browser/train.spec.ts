@@ -6,7 +6,7 @@ const BACKENDS = [
 ] as const;
 
 for (const [backend, label] of BACKENDS) {
-  test(`a short private run of the linear model on ${label} reads four of five MNIST digits`, async ({ page, site }) => {
+  test(`a short private run of the linear model on ${label} exceeds 80% accuracy on MNIST`, async ({ page, site }) => {
     test.skip(process.env.HUSHGRAD_DATA !== "mnist", "the site carries no MNIST");
     await open(page, site, `?backend=${backend}`);
     await expect(hook(page, "backend")).toHaveText(label);
@@ -17,7 +17,7 @@ for (const [backend, label] of BACKENDS) {
     expect(await value(page, "epsilon")).toBeGreaterThan(0);
   });
 
-  test(`pausing on ${label} freezes step and ε; ε is the native tool's`, async ({ page, site }) => {
+  test(`pausing on ${label} freezes step and ε, and ε is the native tool's`, async ({ page, site }) => {
     await open(page, site, `?backend=${backend}`);
     await hook(page, "play").click();
     await expect.poll(() => value(page, "step")).toBeGreaterThan(2);
@@ -30,7 +30,7 @@ for (const [backend, label] of BACKENDS) {
   });
 }
 
-test("each way of sampling is drawn from, named and priced as the native tool prices it", async ({ page, site }) => {
+test("each sampling scheme is used, named and priced as by the native tool", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic&lot=1000");
   await page.locator("details.advanced summary").click();
   for (const [policy, neighbours, drawn] of [
@@ -53,14 +53,14 @@ test("each way of sampling is drawn from, named and priced as the native tool pr
     const counted = page.getByText("the number of training examples is public");
     await expect(counted).toHaveCount(policy === "fixed-size" ? 0 : 1);
     await expect(page.locator(".numbers > div", { has: page.getByTestId("drawn") })).toHaveText(drawn);
-    // What is measured of a step depends on how many examples it drew.
+    // The times of a step depend on how many examples it drew.
     for (const timed of ["training-time", "examples-per-second"]) {
       await expect(page.locator(".numbers > div", { has: page.getByTestId(timed) }).locator(".teaching")).toHaveCount(1);
     }
   }
 });
 
-test("a run on a grid trains on the CPU, says why, and pays for what rounding tells", async ({ page, site }) => {
+test("a run with sums on a grid trains on the CPU, says why, and pays for the rounding", async ({ page, site }) => {
   await open(page, site, "?backend=gpu&dataset=synthetic&lot=1000&grid-bits=10");
   await expect(hook(page, "backend")).toHaveText("CPU");
   await expect(page.getByTestId("notice")).toContainText("sums on a grid");

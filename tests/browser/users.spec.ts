@@ -1,9 +1,9 @@
-/** Users: the numbers in links and fields, ε of one user and of one digit before Play, runs by federated SGD and averaging, their file, and what is refused. */
+/** User-level privacy: links and fields, ε before Play, federated SGD and averaging, refusals. */
 import { account, expect, exported, hook, long, open, rows, test, value } from "./fixtures";
 
 const RUN = "&dataset=synthetic&lot=60&sigma=1.3&steps=100&rate=1&clip=0.5";
 
-test("users change what a run will cost before Play, for a user and for a digit, and stand in the link", async ({ page, site }) => {
+test("users change the projected ε per user and per digit, and are in the link", async ({ page, site }) => {
   await open(page, site, `?backend=cpu${RUN}`);
   await page.locator("details.advanced summary").click();
   const field = page.locator("#number-users");
@@ -19,11 +19,11 @@ test("users change what a run will cost before Play, for a user and for a digit,
   await expect.poll(async () => (await epsilons()).length).toBe(2);
   const few = await epsilons();
   expect(few[1]).toBeGreaterThan(few[0]);
-  // Among more users each is drawn less often.
+  // With more users each is drawn less often.
   await field.fill("2000");
   await field.blur();
   await expect.poll(async () => (await epsilons())[0]).toBeLessThan(0.7 * few[0]);
-  // Steps of their own cost nothing.
+  // Local steps cost nothing.
   const many = await epsilons();
   await page.locator("#number-local-steps").fill("5");
   await page.locator("#number-local-steps").blur();
@@ -32,7 +32,7 @@ test("users change what a run will cost before Play, for a user and for a digit,
   await expect(page).toHaveURL(/user-skew=0.3/);
   await expect(page).toHaveURL(/local-steps=5/);
   await expect.poll(epsilons).toEqual(many);
-  // Users hold the digits: no micro-batches beside them, and noise of each step's own.
+  // With users there are no micro-batches and no correlated noise.
   await expect(page.locator("#number-micro-batch")).toBeHidden();
   await expect(page.locator("#number-bands")).toBeHidden();
   await page.reload();
@@ -49,14 +49,14 @@ for (const [name, steps] of [
   ["federated SGD", 1],
   ["federated averaging", 4],
 ] as const) {
-  test(`a run by ${name} learns, says whom it protects, and goes on from its file`, async ({ page, site }) => {
+  test(`a run by ${name} learns, names its privacy unit, and continues after a reload`, async ({ page, site }) => {
     await open(page, site, `?backend=cpu${RUN}&users=600&user-skew=1&local-steps=${steps}&local-rate=0.5&steps=12`);
     await hook(page, "play").click();
     await expect.poll(() => value(page, "step"), { timeout: 60_000 }).toBe(12);
     await expect.poll(() => value(page, "accuracy")).toBeGreaterThan(0.2);
     const spent = await value(page, "epsilon");
     await expect(page.locator("body")).toContainText("one user, with all their examples");
-    // One model, two numbers: a digit of a user costs more than the user.
+    // One model, two numbers: one digit of a user costs more than the user.
     await page.getByTestId("epsilon-meaning").locator("summary").first().click();
     await expect(page.getByTestId("of-one")).toContainText("of one example alone ε ≤ ");
     const one = Number(/ε ≤ ([\d.]+)/.exec((await page.getByTestId("of-one").textContent())!)![1]);
@@ -87,7 +87,7 @@ test("federated SGD trains on the graphics card; local steps go to the CPU, and 
   await expect.poll(() => value(page, "step")).toBe(1);
 });
 
-test("a run that cannot be is refused with a sentence before a step", async ({ page, site }) => {
+test("an impossible run is refused with an error before its first step", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic&steps=100&lot=60&users=50");
   await hook(page, "step-once").click();
   await expect(hook(page, "error")).toContainText("between 1 and the 50 users");

@@ -1,8 +1,8 @@
-//! The adapter that the tests of the WebGPU engine run on.
+//! The adapter for tests of the WebGPU engine.
 
 use hushgrad::engine::gpu::Gpu;
 
-/// This process's device. Its absence must be known (`HUSHGRAD_NO_GPU=1`), and is announced.
+/// This process's device. Its absence must be declared (`HUSHGRAD_NO_GPU=1`), and is reported.
 pub fn device() -> Option<Gpu> {
     match pollster::block_on(Gpu::acquire()) {
         Ok(gpu) => Some(gpu),

@@ -1,4 +1,4 @@
-//! Properties of the engines that add canaries of an audit.
+//! Properties of engines that add canaries of an audit.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use pollster::block_on;
 
 use super::suite::*;
 
-/// Some of ten canaries; of those that are turned round the gradient is the opposite one.
+/// Some of ten canaries; a turned one has the opposite gradient.
 const DRAWN: [DrawnCanary; 4] = [
     DrawnCanary { canary: 0, turned: false },
     DrawnCanary { canary: 3, turned: true },
@@ -25,14 +25,14 @@ const DRAWN: [DrawnCanary; 4] = [
     DrawnCanary { canary: 9, turned: true },
 ];
 
-/// The same task with ten canaries.
+/// Adds ten canaries to a task.
 pub fn with_canaries(task: Task) -> Task {
     let p = task.model.parameters();
     let canaries = Canaries::draw(10, &task.encoder, task.envelope.as_deref(), p, 9).unwrap();
     Task { canaries: Some(Arc::new(canaries)), ..task }
 }
 
-/// What the engines are held to: every encoder, with noise and without, on a grid, of units, with a denoiser and a memory.
+/// The tasks to test: every encoder, with and without noise, on a grid, of units, with momentum.
 fn audited() -> Vec<Task> {
     let gaussian = NoiseSpec::Gaussian { sigma: 0.7 };
     let grid = GridRounding::below(&*gaussian.build().unwrap(), 16).unwrap();
@@ -42,7 +42,7 @@ fn audited() -> Vec<Task> {
             tasks.push(task(Architecture::Linear, encoder.clone(), noise));
         }
         let on_grid = Task { grid: Some(grid), ..task(Architecture::Linear, encoder.clone(), Some(gaussian.clone())) };
-        // What has no bound has no grid.
+        // Only a single clip and an envelope have a grid.
         if matches!(encoder, EncoderSpec::Clip { .. } | EncoderSpec::Envelope { .. }) {
             tasks.push(on_grid);
         }
@@ -53,7 +53,7 @@ fn audited() -> Vec<Task> {
     let local = LocalSteps { steps: 1, rate: 0.3 };
     tasks.push(Task { sharing: Sharing::Users { users: 12, skew: 0.3, seed: 1 }, local, ..clip(Architecture::Linear) });
     tasks.push(Task { momentum: 0.9, averaging: true, copies: 1, ..clip(Architecture::Mlp) });
-    // Norms that are counted, under a clip that follows them from one that it may come to.
+    // Counted norms under a clip that follows them; the canaries are longer than any such clip.
     let longest = with_canaries(task(Architecture::Linear, EncoderSpec::Clip { norm: AdaptiveClip::MOST }, None));
     let counting = Counting { within: Some(1.0), answers: None };
     let followed = Task { counting, canaries: longest.canaries, ..clip(Architecture::Linear) };
@@ -62,7 +62,7 @@ fn audited() -> Vec<Task> {
     tasks
 }
 
-/// Those that an engine takes: all but sums on a grid, where it refuses them, which a test of its own names.
+/// The tasks that an engine supports: all but refused sums on a grid, which another test checks.
 fn audited_by<E: Engine>(make: Make<E>) -> Vec<Task> {
     let takes = |task: &Task| {
         let start = initial_parameters(task.model, SEED);
@@ -75,7 +75,8 @@ fn seen(engine: &mut impl Engine) -> Witness {
     block_on(engine.witness()).unwrap()
 }
 
-/// A step that drew canaries, with lots of examples and without, is the reference's, traced or not; so is what an auditor sees of it, once.
+/// A step with canaries, with and without examples, traced or not, is the reference's, and so is an
+/// auditor's view of it, which can be taken once.
 pub fn canaries_take_the_same_step<E: Engine>(make: Make<E>) {
     for task in audited_by(make) {
         let what = format!("{:?}, {:?}, {:?}, grid {:?}", task.model, task.encoder, task.noise, task.grid);
@@ -99,8 +100,9 @@ pub fn canaries_take_the_same_step<E: Engine>(make: Make<E>) {
             let narrow = |examples: &[f64]| examples.iter().map(|&x| x as f32).collect::<Vec<_>>();
             assert!(relative_difference(&narrow(&one.examples), &narrow(&other.examples)) < most, "{what}");
             assert_eq!(one.within, other.within, "{what}");
-            // Each canary that was added is longer than the clip.
-            let told = [block_on(ours.told()).unwrap().within, block_on(theirs.told()).unwrap().within];
+            // Each added canary is longer than the clip.
+            let told =
+                [block_on(ours.released_counts()).unwrap().within, block_on(theirs.released_counts()).unwrap().within];
             assert_eq!(told[0], told[1], "{what}");
             assert_eq!(seen(&mut ours), Witness::default(), "{what}: asked for twice");
         }
@@ -113,14 +115,14 @@ pub fn canaries_take_the_same_step<E: Engine>(make: Make<E>) {
     }
 }
 
-/// What was released along the canaries' coordinates, less what the examples added, is the noise of the step's key and what the encoder makes of each canary that was drawn, to the rounding
-/// of the sums.
+/// At the canaries' coordinates, the released sum less the examples' part is the noise of the
+/// step's key plus the encoded canaries, up to the rounding of the sums.
 pub fn an_auditor_sees_noise_and_canaries<E: Engine>(make: Make<E>) {
     for task in audited_by(make) {
         let what = format!("{:?}, {:?}, {:?}, grid {:?}", task.model, task.encoder, task.noise, task.grid);
         let (mut engine, mut alone) = (pair(make, &task).0, pair(make, &task).0);
         let canaries = task.canaries.clone().unwrap();
-        // Of a step that drew nothing there is the noise alone.
+        // A step that drew nothing releases noise alone.
         block_on(alone.step(StepInput { canaries: &[], ..input(&[], 1) })).unwrap();
         let noise = seen(&mut alone);
         assert!(noise.examples.iter().all(|&x| x == 0.0), "{what}");
@@ -130,7 +132,7 @@ pub fn an_auditor_sees_noise_and_canaries<E: Engine>(make: Make<E>) {
         let Witness { released, examples, .. } = seen(&mut engine);
         let encoder = task.prepared_encoder(task.model.parameters()).unwrap();
         let encoded = canaries.encoded(&encoder, task.sum_grid(), &task.model.lengths());
-        // A canary's coordinate is rounded to the grid of the sums, and what is released to f32.
+        // A canary's coordinate is rounded to the grid of the sums, and the released value to f32.
         let step = task.sum_grid().map_or(0.0, |grid| grid.step().into());
         let spacing = task.grid.map_or(0.0, |grid| grid.spacing());
         let mut added = 0;
@@ -151,7 +153,7 @@ pub fn an_auditor_sees_noise_and_canaries<E: Engine>(make: Make<E>) {
     }
 }
 
-/// A canary that there is not, or of a task without any, is refused, and changes nothing.
+/// An unknown canary, or a canary in a task without any, is refused, and changes nothing.
 pub fn canaries_that_are_not_there_are_refused<E: Engine>(make: Make<E>) {
     let beyond = [DrawnCanary { canary: 10, turned: false }];
     for (task, canaries) in

@@ -1,4 +1,4 @@
-//! Properties of the engines that release counts with their steps.
+//! Properties of engines that release counts with their steps.
 
 use hushgrad::{
     accounting::{
@@ -12,7 +12,7 @@ use hushgrad::{
     },
     mechanism::{
         EncoderSpec, State,
-        counts::{Counting, Told},
+        counts::{Counting, ReleasedCounts},
     },
     model::{Architecture, PIXELS, initial_parameters},
 };
@@ -24,11 +24,11 @@ const BOTH: Counting = Counting { within: Some(0.5), answers: Some(0.7) };
 const NORMS: Counting = Counting { within: Some(0.5), answers: None };
 const ANSWERS: Counting = Counting { within: None, answers: Some(0.7) };
 
-fn told(engine: &mut impl Engine) -> Told {
-    block_on(engine.told()).unwrap()
+fn told(engine: &mut impl Engine) -> ReleasedCounts {
+    block_on(engine.released_counts()).unwrap()
 }
 
-/// The middle of the norms of some gradients: as many are within it as are not.
+/// The median norm of some gradients: half of them are within it.
 fn middle(model: Architecture, start: &[f32]) -> f64 {
     let (data, mut gradient) = (examples(), vec![0.0; start.len()]);
     let norm = |example| {
@@ -37,11 +37,11 @@ fn middle(model: Architecture, start: &[f32]) -> f64 {
     };
     let mut norms: Vec<f64> = (0..20).map(norm).collect();
     norms.sort_by(f64::total_cmp);
-    // Between two.
+    // Between two norms.
     0.5 * (norms[9] + norms[10])
 }
 
-/// What tasks count, and where: one clip or one a layer, examples by themselves or several to a vector.
+/// Tasks that count: with one clip or one per layer, of single examples or of shared vectors.
 fn tasks(model: Architecture, norm: f64) -> Vec<Task> {
     let clipped = |norm: f64, counting| {
         let noise = Some(NoiseSpec::Gaussian { sigma: 0.1 });
@@ -59,7 +59,8 @@ fn tasks(model: Architecture, norm: f64) -> Vec<Task> {
     ]
 }
 
-/// What is told is the reference's to the last bit, so the counts are the same whole numbers: in chunks of any size, of any lot, whatever the step before counted.
+/// Released counts equal the reference's to the last bit, so the exact counts are the same: in
+/// chunks of any size, for any lot, whatever the step before counted.
 pub fn counts_are_the_references<E: Engine>(make: Make<E>) {
     for model in models(make) {
         let start = initial_parameters(model, SEED);
@@ -69,19 +70,19 @@ pub fn counts_are_the_references<E: Engine>(make: Make<E>) {
             let units: Vec<u32> = (0..task.sharing.units(EXAMPLES as u32)).collect();
             let lots = [&units[..], &[], &units[1..units.len() / 2]];
             let mut reference = ReferenceEngine::new(&task, data.clone(), SEED).unwrap();
-            // Each step from the start: in f32 no gradient may come to lie on the other side of the clip.
+            // Each step starts anew, so that no gradient crosses the clip in f32.
             let again = State::start(start.clone(), false);
             let of_reference = |(number, lot): (u32, &&[u32])| {
                 block_on(reference.set_state(&again)).unwrap();
                 step(&mut reference, lot, number);
                 told(&mut reference)
             };
-            let expected: Vec<Told> = (1..).zip(&lots).map(of_reference).collect();
+            let expected: Vec<ReleasedCounts> = (1..).zip(&lots).map(of_reference).collect();
             let chunks = [Some(7), None, Some(1), Some(64)];
             for &chunk in &chunks[..if place == 0 { 4 } else { 1 }] {
                 let performance = Performance { chunk, threads: Some(2) };
                 let mut engine = make(task.clone(), data.clone(), &start, performance).unwrap();
-                assert_eq!(told(&mut engine), Told::default(), "{what}: before a step nothing is told");
+                assert_eq!(told(&mut engine), ReleasedCounts::default(), "{what}: before a step nothing is told");
                 for ((number, lot), expected) in (1..).zip(lots).zip(&expected) {
                     block_on(engine.set_state(&again)).unwrap();
                     if number == 1 {
@@ -91,7 +92,7 @@ pub fn counts_are_the_references<E: Engine>(make: Make<E>) {
                     }
                     assert_eq!(told(&mut engine), *expected, "{what}, chunks of {chunk:?}, step {number}");
                 }
-                // What else is asked of an engine counts nothing.
+                // Other calls count nothing.
                 block_on(engine.scores(&data)).unwrap();
                 block_on(engine.predict(&[0.5; PIXELS])).unwrap();
                 assert_eq!(told(&mut engine), expected[2], "{what}, once more");
@@ -107,7 +108,7 @@ pub fn counts_are_the_references<E: Engine>(make: Make<E>) {
     }
 }
 
-/// Each step may have another clip, with other noise: what is told, and the step, are those of an engine that was made for it.
+/// Steps may have another clip and noise: counts and step are those of an engine made for them.
 pub fn counts_follow_the_clip<E: Engine>(make: Make<E>) {
     for model in models(make) {
         let first = Task { counting: BOTH, ..clip(model) };
@@ -122,7 +123,7 @@ pub fn counts_follow_the_clip<E: Engine>(make: Make<E>) {
             let start = State::start(initial_parameters(model, SEED), false);
             block_on(engine.set_state(&start)).unwrap();
             block_on(reference.set_state(&start)).unwrap();
-            // What the last step counted is told until the next one.
+            // The last step's counts can be read until the next step.
             if let Some(last) = last {
                 assert_eq!(told(&mut engine), last, "{model:?}, before a step at {norm}");
             }
@@ -133,14 +134,14 @@ pub fn counts_follow_the_clip<E: Engine>(make: Make<E>) {
             let moved = [parameters(&mut engine), parameters(&mut reference)].map(|p| minus(&p, &start.parameters));
             assert!(relative_difference(&moved[0], &moved[1]) < 1e-4, "{model:?}, clip {norm}");
         }
-        // What is counted is another kind of task.
+        // Counting something else makes another kind of task.
         for counting in [NORMS, ANSWERS, Counting::default()] {
             assert!(block_on(engine.set_task(&Task { counting, ..first.clone() })).is_err(), "{counting:?}");
         }
     }
 }
 
-/// An example whose gradient is not finite adds to no count, by itself or with the rest of its unit.
+/// An example with a non-finite gradient adds to no count, alone or with the rest of its unit.
 pub fn what_is_not_finite_is_not_counted<E: Engine>(make: Make<E>) {
     let mut data = examples();
     let mut images = data.images.to_vec();
@@ -163,7 +164,7 @@ pub fn what_is_not_finite_is_not_counted<E: Engine>(make: Make<E>) {
             assert_eq!((with.1, without.1), (1, 0), "{model:?}");
             assert_eq!(with.0, without.0, "{model:?}");
         }
-        // All of them: noise alone is told.
+        // If all are broken, only noise is released.
         let shared = Sharing::MicroBatches { size: 4 };
         for (counting, sharing) in [(BOTH, Sharing::Alone), (NORMS, shared)] {
             let task = Task { counting, sharing, ..clip(model) };

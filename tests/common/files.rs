@@ -1,4 +1,4 @@
-//! What tests of the native tool share: digits as files, and the program run as people run it.
+//! Shared by tests of the native tool: digits as files, and the program run as a user runs it.
 
 use std::{
     path::{Path, PathBuf},
@@ -10,11 +10,11 @@ use hushgrad::{
     train::report::Report,
 };
 
-/// The program with `words`, of which `@` is the folder.
+/// The program with the arguments `words`, in which `@` stands for the folder.
 pub fn command(words: &str, files: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hushgrad"));
     command.args(words.split_whitespace().map(|word| word.replace("@", &format!("{}/", files.display()))));
-    // No mirror is asked: every test says what its digits are.
+    // No mirror is contacted: every test names its digits.
     command
 }
 
@@ -22,7 +22,7 @@ pub fn hushgrad(words: &str, files: &Path) -> Output {
     command(words, files).output().unwrap()
 }
 
-/// A folder of this test's own, with 300 and 100 digits as IDX files.
+/// A folder for one test, with 300 training and 100 test digits as IDX files.
 pub struct Files(pub PathBuf);
 
 impl Files {
@@ -30,7 +30,7 @@ impl Files {
         Self::with(name, 1)
     }
 
-    /// Drawn from `seed`.
+    /// With digits drawn from `seed`.
     pub fn with(name: &str, seed: u64) -> Self {
         let folder = std::env::temp_dir().join(format!("hushgrad-tool-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();

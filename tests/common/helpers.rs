@@ -1,4 +1,5 @@
-//! Helpers of the CPU engine without a browser: whatever becomes of their answers, a run is the same to the last bit.
+//! Helpers of the CPU engine, without a browser: whatever happens to their answers, a run is the
+//! same to the last bit.
 
 use std::{
     collections::VecDeque,
@@ -15,7 +16,7 @@ use hushgrad::{
         Engine, LocalSteps, Performance, Scores, StepInput, StepTrace, Task,
         cpu::{
             CpuEngine,
-            helpers::{Answer, Ask, Heard, Helper, Helpers, Order, Told, Transport},
+            helpers::{Answer, Ask, Heard, Helper, Helpers, Order, Reply, Transport},
         },
     },
     mechanism::{
@@ -29,51 +30,51 @@ use pollster::block_on;
 
 use super::suite::{SEED, encoders, examples, rows, task};
 
-/// What becomes of a helper's answers.
+/// What happens to a helper's answers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fate {
-    /// They come.
+    /// They arrive.
     Good,
-    /// It dies with this order, and somebody notices or nobody does.
+    /// It dies at this order, noticed or not.
     Dies { with: usize, noticed: bool },
-    /// Each comes with the next order's.
+    /// Each arrives when the next order is sent.
     Late,
-    /// Each comes when nobody waits for it any more.
+    /// Each arrives when it is no longer waited for.
     Slow,
-    /// Each comes twice, once more behind the next.
+    /// Each arrives twice: at once, and when the next order is sent.
     Twice,
-    /// They come, but say that nothing could be done.
+    /// They report that nothing could be done.
     Unable,
-    /// They come too short.
+    /// They are too short.
     Short,
-    /// They come, each so long after its order that whoever computes alone is done before.
+    /// Each takes so long that computing alone is faster.
     Dear,
-    /// It never begins.
+    /// It never starts.
     NeverReady,
 }
 
-/// Longer than a lot of these tests takes on one thread, by far.
+/// Much longer than a lot of these tests takes on one thread.
 const DEAR: Duration = Duration::from_millis(300);
 
-/// Helpers that are called in place.
+/// Helpers called in place.
 struct InProcess {
     helpers: Vec<(Helper, Fate)>,
     heard: VecDeque<(usize, Heard)>,
-    /// Answers that come later.
+    /// Answers that arrive later.
     held: Vec<(usize, Heard)>,
-    /// Answers that come between two steps.
+    /// Answers that arrive between two steps.
     slow: VecDeque<(usize, Heard)>,
-    /// Whether the last that was heard comes first.
+    /// Whether the latest answer comes first.
     reversed: bool,
     log: Arc<Mutex<Log>>,
 }
 
 #[derive(Default)]
 struct Log {
-    /// Sums and scores that were ordered of each helper.
+    /// Sums and scores ordered from each helper.
     orders: Vec<usize>,
     ended: Vec<usize>,
-    /// Bytes of examples, most in one order.
+    /// Most bytes of examples in one order.
     inputs: usize,
 }
 
@@ -89,13 +90,13 @@ impl Transport for InProcess {
         let counts = matches!(order.ask, Ask::Sum { .. } | Ask::Read { .. });
         log.orders[helper] += usize::from(counts);
         let dead = |with: usize| log.orders[helper] > with;
-        // What a browser carries is bytes.
+        // A browser transfers bytes.
         let order = Order { ask: postcard::from_bytes(&postcard::to_allocvec(&order.ask).unwrap()).unwrap(), ..order };
         if *fate == Fate::Dear {
             thread::sleep(DEAR);
         }
         let Some(answer) = hand.take(order) else { return };
-        let told: Told = postcard::from_bytes(&postcard::to_allocvec(&answer.told).unwrap()).unwrap();
+        let told: Reply = postcard::from_bytes(&postcard::to_allocvec(&answer.told).unwrap()).unwrap();
         let answer = Answer { told, ..answer };
         let heard = match *fate {
             Fate::Dies { with, noticed } if dead(with) => {
@@ -104,7 +105,7 @@ impl Transport for InProcess {
                 }
                 return;
             }
-            Fate::Unable => Answer { told: Told::Unable { number: answer.told.number() }, numbers: Vec::new() },
+            Fate::Unable => Answer { told: Reply::Unable { number: answer.told.number() }, numbers: Vec::new() },
             Fate::Short => Answer { numbers: answer.numbers[1..].to_vec(), ..answer },
             _ => answer,
         };
@@ -129,7 +130,7 @@ impl Transport for InProcess {
         self.heard.pop_front().or_else(|| self.slow.pop_front())
     }
 
-    /// Time passes at once.
+    /// Does not wait.
     fn hear(&mut self, _: Duration) -> LocalBoxFuture<'_, Option<(usize, Heard)>> {
         let heard = self.heard.pop_front();
         async move { heard }.boxed_local()
@@ -140,7 +141,7 @@ impl Transport for InProcess {
     }
 }
 
-/// Helpers of these fates, and what is known of them.
+/// Helpers with these fates, and their log.
 fn helpers_with(fates: &[Fate]) -> (Helpers, Arc<Mutex<Log>>) {
     helpers_of(fates, false)
 }
@@ -170,19 +171,19 @@ fn engine(task: &Task, data: &Dataset, helpers: Option<&Helpers>) -> CpuEngine {
     engine
 }
 
-/// All that a run shows.
+/// All results of a run.
 #[derive(Debug, PartialEq)]
 struct Shown {
     state: State,
     traces: Vec<StepTrace>,
-    told: Vec<hushgrad::mechanism::counts::Told>,
+    told: Vec<hushgrad::mechanism::counts::ReleasedCounts>,
     non_finite: u64,
     scores: Scores,
 }
 
 const LOTS: [usize; 6] = [80, 1, 0, 3, 37, 66];
 
-/// Steps on lots of very different sizes, every third taken apart, and an evaluation.
+/// Steps on lots of very different sizes, every third one traced, and an evaluation.
 fn shown(task: &Task, data: &Dataset, helpers: Option<&Helpers>) -> Shown {
     let mut engine = engine(task, data, helpers);
     let shifts = [Shift::NONE, Shift { right: 1, down: -2 }, Shift { right: -3, down: 1 }];
@@ -201,7 +202,7 @@ fn shown(task: &Task, data: &Dataset, helpers: Option<&Helpers>) -> Shown {
         } else {
             block_on(engine.step(input)).unwrap();
         }
-        told.push(block_on(engine.told()).unwrap());
+        told.push(block_on(engine.released_counts()).unwrap());
     }
     let scores = block_on(engine.scores(data)).unwrap();
     let non_finite = block_on(engine.metrics()).unwrap().non_finite;
@@ -226,9 +227,9 @@ fn any_number_of_helpers_computes_the_same_bits() {
     }
 }
 
-/// Copies, counts, canaries; and what stays on one thread.
+/// Copies, counts and canaries; and tasks that stay on one thread.
 #[test]
-fn what_else_a_step_has_is_the_same() {
+fn helpers_do_not_change_copies_counts_or_canaries() {
     let data = examples();
     let clipped = |model| task(model, EncoderSpec::Clip { norm: 1.0 }, Some(NoiseSpec::Gaussian { sigma: 0.7 }));
     let counting = Counting { within: Some(1.0), answers: Some(1.0) };
@@ -253,7 +254,7 @@ fn what_else_a_step_has_is_the_same() {
 }
 
 #[test]
-fn what_is_not_finite_is_counted_once() {
+fn non_finite_examples_are_counted_once() {
     let data = examples();
     let task = task(Architecture::Linear, EncoderSpec::Clip { norm: 1.0 }, Some(NoiseSpec::Gaussian { sigma: 0.7 }));
     let broken = |helpers: Option<&Helpers>| {
@@ -271,7 +272,7 @@ fn what_is_not_finite_is_counted_once() {
     assert_eq!(with, alone);
 }
 
-/// One helper of each kind of trouble beside good ones: no step is lost, and nothing of it shows.
+/// One helper of each kind of trouble beside good ones: no step is lost, results are the same.
 #[test]
 fn whatever_becomes_of_a_helper_the_run_is_the_same() {
     let data = examples();
@@ -302,7 +303,7 @@ fn whatever_becomes_of_a_helper_the_run_is_the_same() {
 }
 
 #[test]
-fn one_that_is_late_time_after_time_is_ended_and_one_that_fails_is_counted() {
+fn repeatedly_late_helpers_are_ended_and_failed_ones_counted() {
     let data = examples();
     let task = task(Architecture::Linear, EncoderSpec::Clip { norm: 1.0 }, Some(NoiseSpec::Gaussian { sigma: 0.7 }));
     let (helpers, log) = helpers_with(&[Fate::Late, Fate::Slow, Fate::Dies { with: 1, noticed: true }, Fate::Good]);
@@ -313,13 +314,13 @@ fn one_that_is_late_time_after_time_is_ended_and_one_that_fails_is_counted() {
     }
     let log = log.lock().unwrap();
     assert_eq!((helpers.lost(), helpers.there()), (2, 2));
-    // The first owes its answer still, and is left alone until it comes.
+    // The first still owes its answer, and gets no order until it arrives.
     assert_eq!((log.orders.as_slice(), log.ended.as_slice()), (&[1, 3, 2, 20][..], &[2, 1][..]));
 }
 
-/// Helpers know several engines at a time, each with its own bound, and what is no more is forgotten.
+/// Helpers serve several engines at a time, each with its bound, and forget those that are gone.
 #[test]
-fn engines_take_turns() {
+fn helpers_serve_several_engines_in_turn() {
     let data = examples();
     let bounded =
         |norm| task(Architecture::Linear, EncoderSpec::Clip { norm }, Some(NoiseSpec::Gaussian { sigma: norm }));
@@ -332,7 +333,7 @@ fn engines_take_turns() {
             for engine in &mut engines {
                 block_on(engine.step(StepInput::alone(&lot, [number; 8], 0.1))).unwrap();
             }
-            // A clip that follows the norms is another task at each step.
+            // A clip that follows the norms makes another task at each step.
             let next = tasks[0].with_clip(0.3 + 0.1 * f64::from(number));
             block_on(engines[0].set_task(&next)).unwrap();
             if number == 3 {
@@ -345,9 +346,9 @@ fn engines_take_turns() {
     assert_eq!(run(Some(&helpers)), run(None));
 }
 
-/// An order holds the examples of one share and no others: what a helper is given is no more than it computes on.
+/// An order holds only the examples of its share: a helper gets no more than it computes on.
 #[test]
-fn an_order_has_the_examples_of_its_share_alone() {
+fn orders_hold_only_the_examples_of_their_share() {
     let data = examples();
     let task = task(Architecture::Linear, EncoderSpec::Clip { norm: 1.0 }, Some(NoiseSpec::Gaussian { sigma: 0.7 }));
     let (helpers, log) = helpers_with(&[Fate::Good; 3]);
@@ -357,9 +358,9 @@ fn an_order_has_the_examples_of_its_share_alone() {
     assert!((784..=784 * 32).contains(&most), "{most}");
 }
 
-/// Where helpers cost more than they compute none is used; what is measured is no step, and changes nothing.
+/// Helpers that cost more than they compute are not used; measuring them changes nothing.
 #[test]
-fn what_pays_is_measured_and_changes_nothing() {
+fn measuring_helpers_changes_nothing_and_costly_ones_are_not_used() {
     let data = examples();
     let task = Task {
         expected_lot: 64.0,
@@ -373,11 +374,11 @@ fn what_pays_is_measured_and_changes_nothing() {
     assert!(engine.info().device.ends_with(", 1 thread"), "{}", engine.info().device);
     let measured: usize = log.lock().unwrap().orders.iter().sum();
     assert!(measured > 0);
-    let (state, told) = (block_on(engine.state()).unwrap(), block_on(engine.told()).unwrap());
+    let (state, told) = (block_on(engine.state()).unwrap(), block_on(engine.released_counts()).unwrap());
     assert_eq!((state, told), (State::start(start, false), Default::default()));
     assert_eq!(block_on(engine.prepare(0)).unwrap(), 0);
     assert_eq!(log.lock().unwrap().orders.iter().sum::<usize>(), measured, "it is measured once");
-    // Who says how many cores compute is obeyed.
+    // An explicit number of cores is respected.
     let (helpers, log) = helpers_of(&[Fate::Good; 3], true);
     engine.set_helpers(Some(helpers));
     assert_eq!(block_on(engine.prepare(0)).unwrap(), 0);

@@ -1,8 +1,10 @@
-//! Replayed runs, held to what they came to before: parameters, ε, ledger and run file of runs in which every two models, encoders, noises, denoisers
-//! and samplers meet. What changes them changes what old run files, links and papers say.
+//! Replayed runs must give their recorded results: parameters, ε, ledger and run file of runs that
+//! combine every two models, encoders, noises, denoisers and samplers. What changes them changes
+//! what old run files, links and papers say.
 //!
-//! An engine's sums depend on its instruction set, or on its adapter: `replays.json` has the digests of those that it names, and on another machine
-//! the test says that it compares none. `HUSHGRAD_RECORD=1 cargo test --test engines replays` writes this machine's.
+//! An engine's sums depend on its instruction set, or on its adapter: `replays.json` has digests
+//! for those that it names, and on another machine the test reports that it compares none.
+//! `HUSHGRAD_RECORD=1 cargo test --test engines replays` records this machine's.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -29,7 +31,7 @@ use crate::suite;
 const STEPS: u64 = 20;
 const TRAIN: usize = 300;
 
-/// Models that somebody has built: each kind of layer.
+/// Built networks with each kind of layer.
 const BUILT: [&str; 5] = [
     "conv 8 5x5/2 same, relu, maxpool 2, dense 10",
     "conv 4 3x3, groupnorm 2, elu, avgpool 2, dense 10",
@@ -76,7 +78,7 @@ fn digest(bytes: impl AsRef<[u8]>) -> String {
     Sha256::digest(bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What a run came to, in a line; where it is refused, why.
+/// The result of a run in one line, or why it is refused.
 fn outcome(factory: &EngineFactory, config: RunConfig, train: &Dataset) -> String {
     run(factory, config, train).unwrap_or_else(|error| error)
 }
@@ -103,7 +105,7 @@ fn run(factory: &EngineFactory, config: RunConfig, train: &Dataset) -> Result<St
         block_on(session.step()).map_err(|error| error.to_string())?;
     }
     let mut report = block_on(session.report(None)).unwrap();
-    // Time goes on its own way.
+    // Times differ between runs.
     report.training_seconds = 0.0;
     let state = block_on(session.engine().state()).unwrap();
     let bytes: Vec<u8> = state.parameters.iter().flat_map(|parameter| parameter.to_le_bytes()).collect();
@@ -127,7 +129,7 @@ fn run(factory: &EngineFactory, config: RunConfig, train: &Dataset) -> Result<St
 
 type Recorded = BTreeMap<String, BTreeMap<String, String>>;
 
-/// Compares every `every`th run with what is recorded of this device.
+/// Compares every `every`th run with the record for this device.
 fn hold(factory: &EngineFactory, device: &str, every: usize) {
     let train = synthetic::digits(1, TRAIN, 1).train;
     let outcomes: BTreeMap<String, String> = configurations()
@@ -135,7 +137,7 @@ fn hold(factory: &EngineFactory, device: &str, every: usize) {
         .step_by(every)
         .map(|config| {
             let RunConfig { model, encoder, noise, denoiser, sampling, .. } = &config;
-            // The table of a drawn density is long.
+            // The table of a custom density is long.
             let noise: String = format!("{noise:?}").chars().take(50).collect();
             let name = format!("{} | {encoder:?} | {noise} | {denoiser:?} | {sampling:?}", model.written());
             (name, outcome(factory, config, &train))
@@ -163,7 +165,7 @@ fn hold(factory: &EngineFactory, device: &str, every: usize) {
 }
 
 #[test]
-fn replays_on_the_cpu_are_those_of_before() {
+fn replays_on_the_cpu_match_the_records() {
     let mut factory = EngineFactory::cpu();
     factory.threads(Some(2));
     let device = factory.info().device;
@@ -173,7 +175,7 @@ fn replays_on_the_cpu_are_those_of_before() {
 
 #[cfg(feature = "gpu")]
 #[test]
-fn replays_on_the_gpu_are_those_of_before() {
+fn replays_on_the_gpu_match_the_records() {
     let Some(gpu) = adapter::device() else { return };
     let factory = EngineFactory::on(gpu);
     let device = factory.info().device;

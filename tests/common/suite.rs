@@ -1,4 +1,4 @@
-//! One property suite for all engines, in whichever package: each must compute what the plain reference computes.
+//! Property suite for all engines, in any package: each must compute what the reference does.
 
 use std::{
     collections::BTreeMap,
@@ -47,7 +47,7 @@ pub fn encoders() -> Vec<EncoderSpec> {
     let envelope = |shape, vectors, pre_scale| EncoderSpec::Envelope { shape, vectors, pre_scale, seed: 3 };
     vec![
         EncoderSpec::None,
-        // Some gradients are longer than the first, and all are longer than the second.
+        // Some gradients are longer than the first, all are longer than the second.
         EncoderSpec::Clip { norm: 3.0 },
         EncoderSpec::Clip { norm: 0.1 },
         envelope(EnvelopeShape::Gaussian, 1, 1.0),
@@ -100,7 +100,7 @@ pub fn task(model: Architecture, encoder: EncoderSpec, noise: Option<NoiseSpec>)
     }
 }
 
-/// An envelope, which is drawn once.
+/// An envelope, drawn once.
 fn envelope(shape: EnvelopeShape, vectors: u32, parameters: usize, seed: u64) -> Arc<Envelope> {
     type Drawn = ((EnvelopeShape, u32, usize, u64), Arc<Envelope>);
     static DRAWN: Mutex<Vec<Drawn>> = Mutex::new(Vec::new());
@@ -122,7 +122,7 @@ pub fn input(lot: &[u32], step: u32) -> StepInput<'_> {
     StepInput { average_keeps: 0.75, ..StepInput::alone(lot, [step, 2, 3, 4, 5, 6, 7, 8], 0.25) }
 }
 
-/// Every picture of a step is the other's, as far as f32 goes.
+/// All intermediate sums of a step agree, up to f32.
 pub fn assert_same_trace(what: &str, ours: &StepTrace, theirs: &StepTrace) {
     for (name, ours, theirs) in [
         ("raw", &ours.raw, &theirs.raw),
@@ -143,9 +143,12 @@ pub fn relative_difference(a: &[f32], b: &[f32]) -> f64 {
     if difference == 0.0 { 0.0 } else { difference / norm(&mut b.iter().map(|&b| f64::from(b))) }
 }
 
-/// Where a guarantee asks for exact sums, those of clipped gradients are whole steps of the task's grid, in both engines; `examples` many of
-/// them differ by whole steps, too, and only where an f32 gradient lies so near the middle of two steps that it is rounded to the other
-/// one: at less than one coordinate in 10,000, or in 2,500 where small layers have a bound of their own, and with it coordinates of more steps, or in 33 where several examples share a vector. (A sum that is not rounded, or rounded after it is added up, is off at nearly all.)
+/// Sums of clipped gradients that must be exact are whole steps of the task's grid, in both
+/// engines. Over `examples` examples they differ by whole steps, and only where an f32 gradient is
+/// so near the middle of two steps that it is rounded to the other: at less than one coordinate in
+/// 10,000, in 2,500 if small layers have their own bound and so coordinates of more steps, or in 33
+/// if examples share a vector. (A sum not rounded, or rounded after summation, is off at nearly
+/// all.)
 pub fn assert_same_steps(task: &Task, ours: &[f32], theirs: &[f32], examples: usize) {
     let Some(grid) = task.sum_grid().filter(|_| task.encoder.clips()) else { return };
     let what = format!("{:?}, {:?}", task.model, task.encoder);
@@ -159,7 +162,7 @@ pub fn assert_same_steps(task: &Task, ours: &[f32], theirs: &[f32], examples: us
     let apart: f64 = steps(ours).iter().zip(steps(theirs)).map(|(a, b)| (a - b).abs()).sum();
     let share = match task.encoder {
         EncoderSpec::Layers(_) => 4e-4,
-        // A vector that several gradients are added up to in f32 is not known to its last digits.
+        // A vector that sums several gradients in f32 is not exact in its last digits.
         _ if task.sharing.is_shared() => 0.03,
         _ => 1e-4,
     };
@@ -195,7 +198,7 @@ pub fn pair<E: Engine>(make: Make<E>, task: &Task) -> (E, ReferenceEngine) {
     (engine, ReferenceEngine::new(task, examples(), SEED).unwrap())
 }
 
-/// [`examples`] with features that are known: a device's own are now and then one step from these.
+/// [`examples`] with known features: a device's own now and then differ by one step.
 pub fn known_examples() -> Dataset {
     static KNOWN: OnceLock<Dataset> = OnceLock::new();
     let known = || {
@@ -209,7 +212,8 @@ pub fn known_examples() -> Dataset {
     KNOWN.get_or_init(known).clone()
 }
 
-/// The models that an engine is for: all that have names, or, if it refuses those, some that have none. One is asked for, as each makes a device compile its kernels.
+/// The models that an engine supports: all named ones or, if it refuses those, some built ones.
+/// Tries only one, as each makes a device compile its kernels.
 pub fn models<E: Engine>(make: Make<E>) -> Vec<Architecture> {
     let model = Architecture::Linear;
     let named = make(clip(model), examples(), &initial_parameters(model, SEED), Performance::default());
@@ -221,8 +225,9 @@ pub fn every_named_model_is_taken<E: Engine>(make: Make<E>) {
     Architecture::ALL.iter().for_each(|&model| drop(pair(make, &clip(model))));
 }
 
-/// Networks that somebody has built: of every kind of layer, with more layers than the models that have names, and one whose first unit one pixel wakes. One group norm
-/// at most: a blank image has the same value everywhere, and each multiplies by 300 what rounding leaves of its variance.
+/// Built networks: with every kind of layer, with more layers than the named models, and one whose
+/// first unit a single pixel activates. At most one group norm: a blank image has the same value
+/// everywhere, and each norm multiplies by 300 what rounding leaves of its variance.
 pub const BUILT: [&str; 3] = [
     "conv 5 5x5/3 same, elu, conv 12 3x3 pad 1, groupnorm 3, tanh, avgpool 2, maxpool 3/1, dense 120, tanh, dense 60, relu, dense 10",
     "maxpool 2, dense 99, tempered 1.58 3 0.71, dense 10",
@@ -236,7 +241,8 @@ pub fn built(list: &str) -> Architecture {
 /// Makes the engine under test.
 pub type Make<E> = fn(Task, Dataset, &[f32], Performance) -> Result<E, EngineError>;
 
-/// One step from the same state moves the parameters alike: the *update* within 1e-4, not only the parameters.
+/// One step from the same state moves the parameters alike: the *update* agrees within 1e-4, not
+/// only the parameters.
 pub fn assert_same_step<E: Engine>(make: Make<E>, task: &Task, lot: &[u32]) {
     let (mut engine, mut reference) = pair(make, task);
     let start = initial_parameters(task.model, SEED);
@@ -251,7 +257,7 @@ pub fn assert_same_step<E: Engine>(make: Make<E>, task: &Task, lot: &[u32]) {
     assert!((ours.denoise_factor - theirs.denoise_factor).abs() < 1e-6, "{what}: {ours:?} against {theirs:?}");
 }
 
-/// Models, encoders and lots, without noise and with each noise, denoised or not: each two of them together.
+/// All pairs of models, encoders and lots, without noise and with each noise, denoised or not.
 pub fn every_combination_takes_the_same_step<E: Engine>(make: Make<E>) {
     let (models, encoders, noises) = (models(make), encoders(), noises());
     let all: Vec<u32> = (0..EXAMPLES as u32).collect();
@@ -295,7 +301,7 @@ pub fn several_steps_stay_together<E: Engine>(make: Make<E>) {
     }
 }
 
-/// Every denoiser but Kolmogorov–Smirnov's, which all combinations above are tried with.
+/// Every denoiser but Kolmogorov–Smirnov's, which the combinations above cover.
 pub fn denoisers(model: Architecture) -> Vec<Denoiser> {
     let mut all = vec![
         Denoiser::JamesStein,
@@ -313,7 +319,7 @@ pub fn denoisers(model: Architecture) -> Vec<Denoiser> {
 pub fn denoisers_do_the_same<E: Engine>(make: Make<E>) {
     for model in models(make) {
         for denoiser in denoisers(model) {
-            // So little noise that no sum is denoised away.
+            // So little noise that no sum is denoised to zero.
             let noise = Some(NoiseSpec::Gaussian { sigma: 0.01 });
             let task = Task { denoiser, ..task(model, EncoderSpec::Clip { norm: 1.0 }, noise) };
             let what = format!("{model:?}, {denoiser:?}");
@@ -338,7 +344,7 @@ pub fn denoisers_do_the_same<E: Engine>(make: Make<E>) {
                 let difference = relative_difference(ours, theirs);
                 assert!(difference < 2e-4, "{what}: {of} differ by {difference:.2e}");
             }
-            // It goes on where it stood, with what it remembers.
+            // It continues from its state, with the filter's memory.
             let (mut again, _) = pair(make, &task);
             block_on(again.set_state(&ours)).unwrap();
             step(&mut again, &[5, 6], 9);
@@ -348,7 +354,8 @@ pub fn denoisers_do_the_same<E: Engine>(make: Make<E>) {
     }
 }
 
-/// Correlated noise: over more steps than are remembered, over a beginning of another sequence, traced or not; and one band is none.
+/// Correlated noise over more steps than remembered, into another sequence, traced or not; one
+/// band: none.
 pub fn correlated_noise_is_the_references<E: Engine>(make: Make<E>) {
     for model in models(make) {
         for (bands, denoiser) in [(2, Denoiser::None), (4, Denoiser::LowPass { keeps: 0.5 }), (7, Denoiser::None)] {
@@ -371,14 +378,14 @@ pub fn correlated_noise_is_the_references<E: Engine>(make: Make<E>) {
             }
             let (ours, theirs) = (parameters(&mut engine), parameters(&mut reference));
             assert!(relative_difference(&ours, &theirs) < 1e-4, "{what}");
-            // What was not made here is not remembered.
+            // A position that does not follow the last step is refused.
             for position in [2, 4, u64::MAX] {
                 let refused = block_on(engine.step(StepInput { position, ..input(&[1], 20) })).unwrap_err();
                 assert!(refused.to_string().contains("begin a new one"), "{refused}");
             }
             block_on(engine.step(StepInput { position: 3, ..input(&[1], 20) })).unwrap();
         }
-        // Each step's own noise, wherever it stands: bit for bit.
+        // With one band the position does not matter, bit for bit.
         let [mut here, mut there] = [(); 2].map(|()| pair(make, &Task { bands: 1, ..clip(model) }).0);
         for number in 1..4 {
             step(&mut here, &[5, 6, 7], number);
@@ -421,7 +428,7 @@ pub fn a_traced_step_is_a_step<E: Engine>(make: Make<E>) {
                 let (ours, theirs) = (traced(&mut engine, &lot, number), traced(&mut reference, &lot, number));
                 step(&mut untraced, &lot, number);
                 assert_same_trace(&format!("{model:?}, {:?}", task.encoder), &ours, &theirs);
-                // One step other in the first update moves all gradients of the second.
+                // One different step in the first update changes all gradients of the second.
                 if number == 1 {
                     assert_same_steps(&task, &ours.encoded, &theirs.encoded, lot.len());
                 }
@@ -432,9 +439,9 @@ pub fn a_traced_step_is_a_step<E: Engine>(make: Make<E>) {
     }
 }
 
-/// Parameters at which the gradient of an image with its first pixel lit is not finite, and of one with a blank corner is:
-/// a hidden unit that only that pixel wakes, and a weight behind it that is too large. (The linear model: a sum that overflows
-/// both ways, where numbers are f32.)
+/// Parameters that make the gradient of an image with its first pixel lit non-finite, and keep it
+/// finite for a blank corner: a hidden unit that only that pixel activates, and too large a weight
+/// after it. (The linear model: a sum that overflows both ways in f32.)
 pub fn breaking_parameters(model: Architecture) -> Vec<f32> {
     let mut parameters = initial_parameters(model, SEED);
     let layers = model.layers();
@@ -444,10 +451,11 @@ pub fn breaking_parameters(model: Architecture) -> Vec<f32> {
             parameters[..2].fill(f32::MAX);
             return parameters;
         }
-        // Of models that have names.
+        // Their hidden unit reads the pixel itself.
         Architecture::Scattering | Architecture::Mlp | Architecture::Built(_) => {}
         Architecture::CnnTanh | Architecture::CnnRelu => {
-            // Channel 0 of both convolutions passes a single tap on: conv1's sees the first pixel from its first position.
+            // Channel 0 of both convolutions passes on a single tap: conv1's sees the first pixel
+            // from its first position.
             for (layer, tap) in [(layers[0], 3 * 8 + 3), (layers[1], 0)] {
                 parameters[layer.offset..][..layer.fan_in].fill(0.0);
                 parameters[layer.offset + tap] = 1.0;
@@ -464,8 +472,8 @@ pub fn breaking_parameters(model: Architecture) -> Vec<f32> {
     parameters
 }
 
-/// Whether [`breaking_parameters`] break one image alone: not where inputs are features, which are bytes of all of an image, nor where a network begins with a convolution or a
-/// pool.
+/// Whether [`breaking_parameters`] break one image alone: not if inputs are features, which depend
+/// on the whole image, nor if a network begins with a convolution or a pool.
 pub fn breaks(model: &Architecture) -> bool {
     *model != Architecture::Scattering && (model.is_named() || *model == built(BUILT[2]))
 }
@@ -499,7 +507,7 @@ pub fn one_broken_example_counts_and_adds_nothing<E: Engine>(make: Make<E>) {
     }
 }
 
-/// A NaN parameter breaks every example: what is released is noise alone.
+/// A NaN parameter breaks every example: only noise is released.
 pub fn broken_parameters_release_noise_alone<E: Engine>(make: Make<E>) {
     for model in models(make) {
         for encoder in encoders() {
@@ -561,11 +569,11 @@ pub fn predictions_equal_the_references<E: Engine>(make: Make<E>) {
     }
 }
 
-/// Copies of an image that lose none of it, half of it and all of it.
+/// Copies of an image that lose none, half and all of it.
 pub const SHIFTS: [Shift; 3] =
     [Shift { right: -1, down: 2 }, Shift { right: 9, down: 0 }, Shift { right: 28, down: 0 }];
 
-/// One traced step over these copies of each example, of an engine and the reference.
+/// Traces one step over these copies of each example, of an engine and of the reference.
 pub fn traced_pair<E: Engine>(make: Make<E>, task: &Task, lot: &[u32], shifts: &[Shift]) -> [StepTrace; 2] {
     let (mut engine, mut reference) = pair(make, &Task { copies: shifts.len() as u32, ..task.clone() });
     let input = || StepInput { shifts, ..input(lot, 1) };
@@ -589,7 +597,7 @@ pub fn copies_are_averaged_before_they_are_encoded<E: Engine>(make: Make<E>) {
             assert_same_steps(&task, &ours.encoded, &theirs.encoded, lot.len());
             assert!(relative_difference(&ours.raw, &theirs.raw) < 1e-5, "{model:?}");
         }
-        // The first copy alone is something else, and a copy twice is that copy.
+        // The first copy alone gives another result; a copy twice gives that copy's.
         let whole = task(model, EncoderSpec::Clip { norm: 3.0 }, None);
         let [[first, _], [twice, _], [all, _]] =
             [&SHIFTS[..1], &[SHIFTS[0]; 2], &SHIFTS].map(|shifts| traced_pair(make, &whole, &lot, shifts));
@@ -597,7 +605,7 @@ pub fn copies_are_averaged_before_they_are_encoded<E: Engine>(make: Make<E>) {
         let difference = relative_difference(&twice.encoded, &first.encoded);
         assert!(difference < 1e-4, "{model:?}: {difference:.2e}");
         assert_same_steps(&whole, &twice.encoded, &first.encoded, lot.len());
-        // One example's share of the sum is no longer than the clip, though its copies' gradients together are.
+        // One example's share of the sum is within the clip, though its copies' sum is not.
         let clipped = task(model, EncoderSpec::Clip { norm: 0.1 }, None);
         let [one, _] = traced_pair(make, &clipped, &[7], &SHIFTS);
         let norm = one.encoded.iter().map(|&v| f64::from(v).powi(2)).sum::<f64>().sqrt();
@@ -605,7 +613,7 @@ pub fn copies_are_averaged_before_they_are_encoded<E: Engine>(make: Make<E>) {
     }
 }
 
-/// An example with a broken copy counts once, and no copy of it adds anything.
+/// An example with a broken copy counts once, and none of its copies adds anything.
 pub fn one_broken_copy_breaks_its_example<E: Engine>(make: Make<E>) {
     let mut data = examples();
     let mut images = data.images.to_vec();
@@ -616,7 +624,7 @@ pub fn one_broken_copy_breaks_its_example<E: Engine>(make: Make<E>) {
         image[..2].fill(if k == 9 { 255 } else { 0 });
     }
     data.images = images.into();
-    // Moved down by one, the lit pixels are where nothing looks at them.
+    // Moved down by one, the lit pixels are where no weight reads them.
     let shifts = [Shift { right: 0, down: 1 }, Shift::NONE, Shift { right: 0, down: 1 }];
     for model in models(make).into_iter().filter(|&model| model != Architecture::Scattering) {
         let start = breaking_parameters(model);
@@ -645,7 +653,7 @@ pub fn copies_that_were_not_planned_are_refused<E: Engine>(make: Make<E>) {
     assert_eq!(block_on(engine.state()).unwrap(), before);
 }
 
-/// Learning what the labels are must be possible, or the comparisons above compare noise.
+/// The labels must be learnable, or the comparisons above compare noise.
 pub fn training_learns<E: Engine>(make: Make<E>) {
     let data = examples();
     let lot: Vec<u32> = (0..EXAMPLES as u32).collect();
@@ -680,7 +688,7 @@ pub fn state_is_kept_and_replaced<E: Engine>(make: Make<E>) {
         assert_eq!(block_on(engine.state()).unwrap(), saved);
         step(&mut engine, &[3], 2);
         assert_eq!(block_on(engine.state()).unwrap(), after);
-        // Kept by a run that had no mean: it begins with what there is.
+        // From a run that kept no mean: the mean starts at the parameters.
         let alone = State { average: None, ..saved.clone() };
         block_on(engine.set_state(&alone)).unwrap();
         let taken_up = block_on(engine.state()).unwrap();
@@ -692,8 +700,9 @@ pub fn state_is_kept_and_replaced<E: Engine>(make: Make<E>) {
     }
 }
 
-/// Layers of any norms, by themselves or together, with the noise shared out either way: the steps are the reference's, each layer keeps to its norm in units of
-/// its noise, all together to the one that is priced, and what moves the model is in units of gradients again.
+/// Layer clips of any norms, separate or joint, with either noise strategy: steps are the
+/// reference's, each layer stays within its norm in units of its noise, all together within the
+/// accounted one, and the update is in units of gradients again.
 pub fn layers_keep_their_norms<E: Engine>(make: Make<E>) {
     let models = models(make);
     for [model, clipping, strategy, norms] in rows([models.len(), 2, 2, 3]) {
@@ -704,7 +713,8 @@ pub fn layers_keep_their_norms<E: Engine>(make: Make<E>) {
         let norms = [&own[..], &[0.3], &[30.0]][norms];
         let noise = Some(NoiseSpec::Gaussian { sigma: 1e-3 });
         let task = Task { momentum: 0.5, ..task(model, layers(clipping, strategy, norms), noise) };
-        // Without the grid of exact sums, whose steps are large beside a small layer's bound; steps on it are compared below.
+        // Without the grid of exact sums, whose steps are large for a small layer's bound; steps on
+        // it are compared below.
         assert_same_step(make, &Task { noise: None, ..task.clone() }, &[0, 3, 17, 42]);
         // Each from the start: noise in units of long norms leads far away from it.
         let both = |lot: &[u32]| {
@@ -717,7 +727,7 @@ pub fn layers_keep_their_norms<E: Engine>(make: Make<E>) {
         assert_same_steps(&task, &ours.encoded, &theirs.encoded, lot.len());
         for example in [3, 8] {
             let (ours, theirs) = both(&[example]);
-            // One example's coordinates are few steps of the grid: rounding is told from a fault by steps, not by length.
+            // Coordinates are few grid steps: steps tell rounding from a fault, length does not.
             assert_same_steps(&task, &ours.encoded, &theirs.encoded, 1);
             let added = |trace: &StepTrace| minus(&trace.noisy, &trace.encoded);
             for (name, ours, theirs) in [("raw", &ours.raw, &theirs.raw), ("noise", &added(&ours), &added(&theirs))] {
@@ -728,13 +738,13 @@ pub fn layers_keep_their_norms<E: Engine>(make: Make<E>) {
             assert!(prepared.inside(&encoded), "{model:?} {:?}", task.encoder);
             let square: f64 = encoded.iter().map(|v| v * v).sum();
             assert!(square <= 1.0, "{square}");
-            // Of separate clips to norms that all gradients exceed, nothing is given away.
+            // If all gradients exceed separate clips, the vector is about as long as its bound.
             let all = clipping == Clipping::Separate && norms == [0.3];
             assert!(!all || square > 0.2, "{model:?} {square}");
         }
     }
     for model in models {
-        // As one number for all: what one clip does, where one factor clips.
+        // One joint norm, clipped by one factor, does what a single clip does.
         let noise = Some(NoiseSpec::Gaussian { sigma: 0.5 });
         let whole = task(model, EncoderSpec::Clip { norm: 0.25 }, noise.clone().map(|noise| noise.with_scale(0.125)));
         let joint = task(model, layers(Clipping::Joint, NoiseStrategy::Proportional, &[0.25]), noise);
@@ -744,7 +754,7 @@ pub fn layers_keep_their_norms<E: Engine>(make: Make<E>) {
         let start = initial_parameters(model, SEED);
         let moved = |engine: &mut E| minus(&parameters(engine), &start);
         assert!(relative_difference(&moved(&mut one), &moved(&mut other)) < 1e-3, "{model:?}");
-        // Norms that are none, and too few or too many.
+        // Invalid norms, and too few or too many.
         let data = if model == Architecture::Scattering { known_examples() } else { examples() };
         let many = vec![1.0; model.lengths().len() + 1];
         for norms in [&[][..], &[0.0], &[-1.0], &[f64::NAN], &[f64::INFINITY], &many] {
@@ -755,7 +765,7 @@ pub fn layers_keep_their_norms<E: Engine>(make: Make<E>) {
     }
 }
 
-/// Another noise, another norm, another lot: the steps are those of an engine that was made for them, and the state is the one that was there.
+/// With other noise, norm or lot, steps are those of an engine made for it, and the state stays.
 pub fn a_task_that_changes_is_the_next_one<E: Engine>(make: Make<E>) {
     for model in models(make) {
         let clipped = |norm: f64, noise| Task { momentum: 0.5, ..task(model, EncoderSpec::Clip { norm }, noise) };
@@ -797,7 +807,7 @@ pub fn a_task_that_changes_is_the_next_one<E: Engine>(make: Make<E>) {
                 let difference = relative_difference(&found.parameters, &block_on(plain.state()).unwrap().parameters);
                 assert!(difference < 1e-4, "{difference} after {next:?}");
             }
-            // Anything else is another run's, and nothing changes.
+            // Any other difference is refused, and nothing changes.
             let last = tasks.last().unwrap();
             let state = block_on(engine.state()).unwrap();
             for other in [

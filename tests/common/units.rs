@@ -1,4 +1,4 @@
-//! Properties of the engines that take units of several examples.
+//! Properties of engines that support units of several examples.
 
 use hushgrad::{
     accounting::noise::NoiseSpec,
@@ -11,14 +11,15 @@ use pollster::block_on;
 
 use super::suite::*;
 
-/// Where several examples share a vector: steps, traces and counts are the reference's, in however many blocks and chunks units are taken; one broken example breaks its unit.
+/// If examples share vectors, steps, traces and counts are the reference's, in any number of blocks
+/// and chunks; one broken example breaks its unit.
 pub fn units_take_the_same_step<E: Engine>(make: Make<E>) {
     let micro_batches = (Sharing::MicroBatches { size: 4 }, LocalSteps::MEAN);
     let users = |users| (Sharing::Users { users, skew: 0.3, seed: 1 }, LocalSteps { steps: 1, rate: 0.3 });
     for model in models(make) {
         let encoders = encoders().into_iter().filter(|encoder| !matches!(encoder, EncoderSpec::Layers(_)));
         let encoders: Vec<EncoderSpec> = encoders.collect();
-        // Of users, whose vectors are made as those of micro-batches, one clip.
+        // Users' vectors are made like those of micro-batches, so one clip is enough.
         for ((sharing, local), encoders) in
             [(micro_batches, &encoders[..]), (users(12), &encoders[2..3]), (users(3), &encoders[2..3])]
         {
@@ -40,18 +41,19 @@ pub fn units_take_the_same_step<E: Engine>(make: Make<E>) {
                 assert!(relative_difference(&ours.raw, &theirs.raw) < 2e-4, "{what}");
                 assert!(relative_difference(&noise(&ours), &noise(&theirs)) < 2e-4, "{what}");
                 if task.encoder.clips() {
-                    // A few units' coordinates are few steps of the grid: rounding is told from a fault by steps, not by length.
+                    // A few units' coordinates are few grid steps: steps tell rounding from a
+                    // fault, length does not.
                     assert_same_steps(&task, &ours.encoded, &theirs.encoded, units.len());
                 } else {
                     // In an envelope some are near a bucket's edge.
                     assert!(relative_difference(&ours.encoded, &theirs.encoded) < 1e-3, "{what}");
                 }
-                // A unit that there is not.
+                // A unit that does not exist.
                 let after = units.len() as u32;
                 assert!(block_on(engine.step(input(&[after], 2))).is_err());
             }
         }
-        // All parameters broken: each unit that has an example is counted, and adds nothing.
+        // With all parameters broken, each unit that has examples is counted, and adds nothing.
         let (sharing, local) = users(12);
         let task = Task { sharing, local, ..clip(model) };
         let mut engine = make(task, examples(), &vec![f32::NAN; model.parameters()], Performance::default()).unwrap();
@@ -64,7 +66,7 @@ pub fn units_take_the_same_step<E: Engine>(make: Make<E>) {
     }
 }
 
-/// A clip for each layer of what a user or a micro-batch adds, in one local step or in so many.
+/// Clips each layer of what a user or a micro-batch adds, in one or `local_steps` local steps.
 pub fn layers_of_units_are_clipped<E: Engine>(make: Make<E>, local_steps: u32) {
     let named = [Architecture::Mlp, Architecture::CnnTanh];
     for model in models(make).into_iter().filter(|model| !model.is_named() || named.contains(model)) {
@@ -74,7 +76,7 @@ pub fn layers_of_units_are_clipped<E: Engine>(make: Make<E>, local_steps: u32) {
                 (Sharing::Users { users: 12, skew: 0.3, seed: 1 }, local_steps),
             ] {
                 let local = LocalSteps { steps, rate: if steps > 1 { 0.3 } else { 1.0 } };
-                // Without noise there is no grid, whose steps are large beside a small layer's bound.
+                // Without noise there is no grid, whose steps are large for a small layer's bound.
                 let task = Task { sharing, local, ..task(model, encoder.clone(), None) };
                 assert_same_step(make, &task, &[1, 3, 6]);
             }

@@ -1,13 +1,13 @@
-//! Bytes: their digest, and how many there are, in words.
+//! Digests and sizes of bytes.
 
 use sha2::{Digest, Sha256};
 
-/// SHA-256 over the parts in order, in hexadecimal.
+/// Returns the SHA-256 of the concatenated parts, in hexadecimal.
 pub fn digest(parts: &[&[u8]]) -> String {
     format!("{:x}", parts.iter().fold(Sha256::new(), |hash, part| hash.chain_update(part)).finalize())
 }
 
-/// `812 B`, `14.2 kB`, `1.48 MB`.
+/// Formats a size: `812 B`, `14.2 kB`, `1.48 MB`.
 pub fn in_words(n: u64) -> String {
     match n {
         0..1_000 => format!("{n} B"),

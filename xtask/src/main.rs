@@ -1,4 +1,4 @@
-//! `cargo xtask serve | try | test | dist | deny | bench | pictures | text`: everything that must be done around cargo.
+//! `cargo xtask serve | try | test | dist | deny | bench | pictures | text`: tasks around cargo.
 
 mod bench;
 mod bytes;
@@ -87,17 +87,17 @@ enum Task {
 fn main() -> ExitCode {
     let done = match Arguments::try_parse() {
         Ok(Arguments { task }) => run(task).map_err(|error| eprintln!("\nerror: {error}")),
-        // Help is one, too.
+        // `--help` arrives as an error, too.
         Err(error) => error.print().map(|()| true).ok().filter(|_| !error.use_stderr()).ok_or(()),
     };
-    // Its last line is a count, whatever happens.
+    // The last line of `test` is always a count.
     if done.is_err() && std::env::args().nth(1).as_deref() == Some("test") {
         println!("{}", Count { failed: 1, ..Count::default() });
     }
     if done == Ok(true) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Whether all went well.
+/// True if everything succeeded.
 fn run(task: Option<Task>) -> Result<bool> {
     let Some(task) = task else {
         return Ok(Arguments::command().print_help().map(|()| true)?);
@@ -105,7 +105,7 @@ fn run(task: Option<Task>) -> Result<bool> {
     let project = &Project::find()?;
     match task {
         Task::Serve { open, port, dist } => {
-            // Before the work: a port that is taken is told at once.
+            // First, so that a port in use is reported at once.
             let listener = serve::listen(port)?;
             let kind = if dist { Kind::Shipped } else { Kind::Quick };
             let out = project.target()?.join(kind.folder());

@@ -1,4 +1,4 @@
-//! What most rooms of this program use.
+//! Common imports of this program's modules.
 
 pub(crate) use std::{
     path::{Path, PathBuf},

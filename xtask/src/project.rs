@@ -1,4 +1,4 @@
-//! Where things are: the checkout, the project's own cache, the target folder; and the atomic way into the cache.
+//! Paths of checkout, cache and target folder, commands in the checkout, and installs in the cache.
 
 use std::{
     ffi::OsStr,
@@ -15,9 +15,8 @@ use crate::{
 };
 
 pub struct Project {
-    /// The checkout.
     pub root: PathBuf,
-    /// Tools, MNIST, logs: `HUSHGRAD_CACHE`, else `hushgrad` in the user's cache folder.
+    /// Holds tools, MNIST and logs: `HUSHGRAD_CACHE`, else `hushgrad` in the user's cache folder.
     pub cache: PathBuf,
     screen: Screen,
 }
@@ -46,15 +45,15 @@ impl Project {
         self.screen.step(name)
     }
 
-    /// A program as a step of its own; its failure is an error.
+    /// Runs a program as a step; its failure is an error.
     pub fn run(&self, step: &str, command: &mut Command) -> Result<Said> {
         let step = self.step(step);
         let said = step.run(command)?;
         step.gives(said, "")
     }
 
-    /// Waits until no other run installs or builds a site, then clears what an interrupted one left. While the file is open, no
-    /// other run does either.
+    /// Waits until no other run installs or builds a site, then clears what an interrupted one
+    /// left. Other runs wait while the returned file is open.
     pub fn claim(&self) -> Result<fs::File> {
         let file = fs::File::create(self.tools().join("lock"))?;
         if file.try_lock().is_err() {
@@ -76,7 +75,7 @@ impl Project {
         self.cache.join("tools")
     }
 
-    /// Fills a folder in one go: `fill` writes beside it, and only a whole one gets the name.
+    /// Installs a folder: `fill` writes beside it, and only a complete result is put in place.
     pub fn install(&self, folder: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         let unfinished = folder.with_file_name(format!(".unfinished-{name}"));
@@ -89,12 +88,12 @@ impl Project {
         Ok(fs::rename(&unfinished, folder)?)
     }
 
-    /// cargo with the words of a line, in the checkout.
+    /// Returns cargo with these words as arguments, in the checkout.
     pub fn cargo(&self, words: &str) -> Command {
         self.command("cargo", words)
     }
 
-    /// A program with the words of a line, in the checkout, free of what the outer cargo told this program about itself.
+    /// As [`Self::cargo`], for any program. Removes the outer cargo's variables about this program.
     pub fn command(&self, program: impl AsRef<OsStr>, words: &str) -> Command {
         let mut command = Command::new(program);
         command.args(words.split_whitespace()).current_dir(&self.root);
@@ -109,7 +108,7 @@ impl Project {
         command
     }
 
-    /// What the default compiler says to `--print`.
+    /// Returns the default compiler's answer to `--print`.
     pub fn printed_by_rustc(&self, what: &str) -> Result<String> {
         let out = self.command("rustc", &format!("--print {what}")).output();
         let out = out.map_err(|source| Error::Start { program: "rustc".into(), source })?;
@@ -117,7 +116,7 @@ impl Project {
         if said.is_empty() { Err(wrong!("rustc --print {what} says nothing")) } else { Ok(said) }
     }
 
-    /// cargo's target folder, as cargo itself sees it.
+    /// Returns cargo's target folder, as reported by cargo.
     pub fn target(&self) -> Result<PathBuf> {
         let out = self.cargo("metadata --format-version 1 --no-deps").output();
         let out = out.map_err(|source| Error::Start { program: "cargo".into(), source })?;
@@ -128,7 +127,7 @@ impl Project {
             .ok_or_else(|| wrong!("cargo cannot read the project: {}", String::from_utf8_lossy(&out.stderr).trim()))
     }
 
-    /// The version of a package in Cargo.lock.
+    /// Returns a package's version in Cargo.lock.
     pub fn locked(&self, package: &str) -> Result<String> {
         let text = fs::read_to_string(self.root.join("Cargo.lock"))?;
         locked_version(&text, package).ok_or_else(|| wrong!("Cargo.lock names no package `{package}`"))
@@ -140,42 +139,42 @@ fn locked_version(lock: &str, package: &str) -> Option<String> {
     lines.nth(1)?.strip_prefix("version = \"")?.strip_suffix('"').map(str::to_owned)
 }
 
-/// Removes a file or a folder; nothing there is fine.
+/// Removes a file or a folder, if it exists.
 pub fn remove(path: &Path) -> Result<()> {
     let Ok(what) = fs::symlink_metadata(path) else { return Ok(()) };
     Ok(if what.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }?)
 }
 
-/// Makes the folder, without what was in it.
+/// Creates an empty folder, removing previous contents.
 pub fn make_empty(folder: &Path) -> Result<()> {
     remove(folder)?;
     Ok(fs::create_dir_all(folder)?)
 }
 
-/// Every file below a folder, in order.
+/// Lists all files below a folder, sorted.
 pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let all = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter();
     let all = all.filter(|entry| entry.as_ref().map_or(true, |entry| !entry.file_type().is_dir()));
     all.map(|entry| Ok(entry.map_err(std::io::Error::from)?.into_path())).collect()
 }
 
-/// Copies a file into a folder, under its own name.
+/// Copies a file into a folder, under the same name.
 pub fn copy_into(folder: &Path, file: &Path) -> Result<()> {
     fs::copy(file, folder.join(file.file_name().unwrap_or_default()))?;
     Ok(())
 }
 
-/// A program on PATH, or at the path given.
+/// Finds a program on PATH, or at the given path.
 pub fn which(program: &str) -> Option<PathBuf> {
     which::which(program).ok()
 }
 
-/// A file that an environment variable names.
+/// Returns the path in an environment variable, if it is set and not empty.
 pub fn named(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-/// The program that an environment variable names, which must run.
+/// Checks that the program named by an environment variable runs.
 pub fn asked(variable: &str, named: Option<PathBuf>, runs: impl Fn(&Path) -> bool) -> Result<Option<PathBuf>> {
     match named {
         Some(path) if !runs(&path) => {
@@ -185,7 +184,7 @@ pub fn asked(variable: &str, named: Option<PathBuf>, runs: impl Fn(&Path) -> boo
     }
 }
 
-/// First line that a program prints, when it runs and succeeds.
+/// Returns the first line that a program prints, if it succeeds.
 pub fn first_line(program: &Path, argument: &str) -> Option<String> {
     let out = Command::new(program).arg(argument).output().ok().filter(|out| out.status.success())?;
     String::from_utf8_lossy(&out.stdout).lines().next().map(str::to_owned)

@@ -1,4 +1,4 @@
-//! Progress on the screen: one line a step, and while it runs, a bar that shows the latest word of its program.
+//! Progress output: one line per step, and a bar with the latest output of a running program.
 
 use std::{
     fmt::Write as _,
@@ -14,9 +14,9 @@ use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 
 use crate::error::{Error, Result};
 
-/// Lines of a failed program that are repeated on the screen.
+/// Lines of a failed program's output that are repeated.
 const TAIL: usize = 40;
-/// Where nobody watches a bar, a long step says this often that it lives.
+/// Interval at which a long step reports that it is alive, if no bar is shown.
 const HEARTBEAT: Duration = Duration::from_secs(60);
 
 pub struct Screen {
@@ -24,24 +24,24 @@ pub struct Screen {
     logs: PathBuf,
 }
 
-/// What a program said.
+/// A program's result and output.
 pub struct Said {
     pub ok: bool,
     pub status: String,
-    /// Standard output and standard error, in the order they came.
+    /// Standard output and standard error, interleaved.
     pub lines: Vec<String>,
     pub log: PathBuf,
 }
 
 impl Said {
-    /// The last lines, indented, for an error message.
+    /// Returns the last lines, indented, for an error message.
     pub fn tail(&self) -> String {
         let from = self.lines.len().saturating_sub(TAIL);
         self.lines[from..].iter().map(|line| format!("\n    {line}")).collect()
     }
 }
 
-/// A step under way. Its line is finished by [`Step::done`], [`Step::failed`], or as failed when it is dropped.
+/// A running step, ended by [`Step::done`] or [`Step::failed`]; it fails if dropped before.
 pub struct Step<'a> {
     screen: &'a Screen,
     name: String,
@@ -69,7 +69,7 @@ impl Screen {
         Step { screen: self, name: name.to_owned(), bar }
     }
 
-    /// A line of its own.
+    /// Prints a line of its own.
     pub fn say(&self, text: &str) {
         self.bars.suspend(|| eprintln!("{text}"));
     }
@@ -87,7 +87,7 @@ impl Step<'_> {
         command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
         let program = command.get_program().to_string_lossy().into_owned();
         let child = command.spawn().map_err(|source| Error::Start { program, source });
-        // The last writers on this side: without them, reading ends with the program.
+        // Closes this side's writers, so that reading ends with the program.
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = child?;
         let (sender, receiver) = channel();
@@ -136,7 +136,7 @@ impl Step<'_> {
         Error::Program { step, command: shown(command), status, log, tail: said.tail() }
     }
 
-    /// What goes on.
+    /// Shows the current activity.
     pub fn status(&self, text: &str) {
         let text: String = text.trim().chars().filter(|c| !c.is_control()).collect();
         if !text.is_empty() {
@@ -152,7 +152,7 @@ impl Step<'_> {
         self.close('✓', detail);
     }
 
-    /// Done, with this in hand.
+    /// Ends the step and returns `value`.
     pub fn gives<T>(self, value: T, detail: &str) -> Result<T> {
         self.done(detail);
         Ok(value)
@@ -177,7 +177,7 @@ impl Drop for Step<'_> {
     }
 }
 
-/// `0.4 s`, `31 s`, `4:07 min`.
+/// Formats a duration: `0.4 s`, `31 s`, `4:07 min`.
 pub fn clock(d: Duration) -> String {
     match d.as_secs() {
         0..10 => format!("{:.1} s", d.as_secs_f64()),
@@ -186,7 +186,7 @@ pub fn clock(d: Duration) -> String {
     }
 }
 
-/// The command as a person would type it.
+/// Formats the command as typed in a shell.
 fn shown(command: &Command) -> String {
     command.get_args().fold(command.get_program().to_string_lossy().into_owned(), |mut line, word| {
         let _ = write!(line, " {}", word.to_string_lossy());

@@ -1,14 +1,14 @@
-//! What the threads say: the sentences and phrases among the literals of the sources below the page, as patterns of a table
-//! (`src/ui/text/threads.rs` of the page fits them to what is said).
+//! Extracts the messages of threads from string literals of the code below the page, as patterns
+//! that `src/ui/text/threads.rs` matches against messages, for the tables of translations.
 //!
-//! A literal with a blank in it is taken for one, unless it is for programmers ([`for_programmers`]) or never reaches the page ([`ELSEWHERE`],
-//! [`UNSAID`]); of single words those of [`WORDS`] are.
+//! A literal with a space is a message, unless it is for programmers ([`for_programmers`]) or never
+//! reaches the page ([`ELSEWHERE`], [`UNSAID`]); words without one are listed in [`WORDS`].
 
 use std::collections::BTreeSet;
 
 use crate::prelude::*;
 
-/// Where the threads' programs are.
+/// The threads' sources.
 const FOLDERS: [&str; 8] = [
     "crates/core/src/mechanism",
     "crates/core/src/model",
@@ -20,7 +20,7 @@ const FOLDERS: [&str; 8] = [
     "crates/core/src/rng.rs",
 ];
 
-/// Sources of the native tool and of files, which are English, and of parts of the library that the page does not ask.
+/// Sources of the native tool, of files (English) and of library parts that the page does not use.
 const ELSEWHERE: [&str; 17] = [
     "crates/accounting/src/dynamics.rs",
     "crates/accounting/src/gdp.rs",
@@ -41,7 +41,7 @@ const ELSEWHERE: [&str; 17] = [
     "crates/train/src/presets.rs",
 ];
 
-/// Literals with blanks that no visitor sees: those of the native tool, of its report, of files, names of adapters, and panics'.
+/// Messages that no visitor sees: of the native tool, its reports, files, adapters and panics.
 const UNSAID: &[&str] = &[
     "no graphics adapter here is called `{wanted}`; {}",
     "there is none at all",
@@ -49,7 +49,7 @@ const UNSAID: &[&str] = &[
     "{count} threads: {error}",
     "basic render",
     "hushgrad: held out or not\0",
-    // Classes as their set names them.
+    // Class names of a data set.
     "Ankle boot",
     "{DIGITS} {site}",
     "{}.{} {name}",
@@ -62,7 +62,7 @@ const UNSAID: &[&str] = &[
     "  · {assumption}",
     "Holds if sampling and noise came from an unpredictable source.",
     "numerical: {step}",
-    // How layers are written.
+    // Notation of layers.
     "conv {filters} {kernel}x{kernel}",
     " same",
     " pad {pixels}",
@@ -82,7 +82,7 @@ const UNSAID: &[&str] = &[
     "conv 16 8x8/2 same, {f}, maxpool 2/1, conv 32 4x4/2, {f}, maxpool 2/1, dense 32, {f}, dense 10",
 ];
 
-/// Literals without a blank, or without a word of their own, that are said.
+/// Messages without a space, or without a word of their own.
 const WORDS: &[&str] = &[
     "CNN (tanh)",
     "{what} ({})",
@@ -150,13 +150,13 @@ const WORDS: &[&str] = &[
     "step",
     "steps",
     "train",
-    // Noises.
+    // Noise families.
     "Gaussian",
     "Laplace",
     "Cauchy",
     "Student-t",
     "custom",
-    // Files.
+    // Parts of files.
     "“descr”",
     "“fortran_order”",
     "“shape”",
@@ -173,7 +173,7 @@ const WORDS: &[&str] = &[
     "size",
     "test",
     "training",
-    // What an engine has.
+    // Parts of an engine.
     "envelope",
     "examples",
     "momenta",
@@ -182,13 +182,13 @@ const WORDS: &[&str] = &[
     "run",
 ];
 
-/// Holes that hold a word of the visitor's or of the browser's: it is said as it is.
+/// Holes for words of visitors or browsers, which are not translated.
 const OWN_WORDS: [&str; 9] = ["detail", "e", "file", "first", "images_file", "labels_file", "name", "second", "url"];
 
-/// Sentences that may follow another in one message, by what they begin with.
+/// Beginnings of sentences that may follow another in one message.
 const AFTER_ANOTHER: [&str; 1] = ["The run began on "];
 
-/// What libraries and browsers say that the threads pass on, and numbers that are not written in digits alone.
+/// Messages passed on from libraries and browsers, and numbers not written in digits alone.
 const OF_OTHERS: &[&str] = &[
     "{what} at line {line} column {column}",
     "expected value",
@@ -214,7 +214,7 @@ const OF_OTHERS: &[&str] = &[
     "NaN",
 ];
 
-/// What the sources say, by folder, each pattern once.
+/// Returns the patterns of all messages by folder, each once.
 pub fn said(root: &Path) -> Result<Vec<(String, Vec<String>)>> {
     let (mut groups, mut known) = (Vec::new(), BTreeSet::new());
     for folder in FOLDERS {
@@ -222,7 +222,7 @@ pub fn said(root: &Path) -> Result<Vec<(String, Vec<String>)>> {
         let mut sources = if place.is_file() { vec![place] } else { files(&place)? };
         sources.retain(|path| {
             let named = path.extension().is_some_and(|extension| extension == "rs");
-            // A file of tests, or one of a folder beside it.
+            // A file of tests, or a file in a folder of tests.
             let tests = path.ancestors().any(|part| {
                 part.ends_with("tests.rs") || part.with_extension("rs").is_file() && part.ends_with("tests")
             });
@@ -249,17 +249,17 @@ pub fn said(root: &Path) -> Result<Vec<(String, Vec<String>)>> {
     Ok(groups)
 }
 
-/// What a literal stands in.
+/// The context of a literal.
 #[derive(Clone, Copy, PartialEq)]
 enum In {
     /// `#[error("…")]`.
     Error,
-    /// What only programmers read.
+    /// Text that only programmers read.
     Programmers,
     Else,
 }
 
-/// All literals of a source but those of its tests.
+/// Returns all literals of a source except its tests'.
 fn literals(source: &str) -> Vec<(String, In)> {
     let source = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or(source);
     let (mut found, mut code, mut rest) = (vec![], String::new(), source);
@@ -277,7 +277,7 @@ fn literals(source: &str) -> Vec<(String, In)> {
                 () => In::Else,
             };
             found.push((literal, how));
-            // So that a comma or a brace of the literal is none of the code.
+            // A placeholder, so that the literal's commas and braces are not taken for code.
             code.push_str("\"\"");
             rest = after;
         } else {
@@ -288,7 +288,7 @@ fn literals(source: &str) -> Vec<(String, In)> {
     found
 }
 
-/// Whether a literal that follows this code is a panic's, a lint's or an assertion's.
+/// True if a literal after this code belongs to a panic, a lint or an assertion.
 fn for_programmers(before: &str) -> bool {
     let statement = before.rsplit([';', '{', '}']).next().unwrap_or(before);
     before.ends_with("reason =")
@@ -296,14 +296,14 @@ fn for_programmers(before: &str) -> bool {
             && !statement.contains("#[error(")
 }
 
-/// A literal whose first quote was read, and what follows it.
+/// Parses a literal from after its opening quote, and returns the rest.
 fn literal(rest: &str, raw: bool) -> Option<(String, &str)> {
     let (mut out, mut letters) = (String::new(), rest.chars());
     loop {
         match letters.next()? {
             '"' => return Some((out, letters.as_str())),
             '\\' if !raw => match letters.next()? {
-                // The line goes on below.
+                // A continued line.
                 '\n' => letters = letters.as_str().trim_start().chars(),
                 'n' => out.push('\n'),
                 '0' => out.push('\0'),
@@ -314,14 +314,14 @@ fn literal(rest: &str, raw: bool) -> Option<(String, &str)> {
     }
 }
 
-/// A literal as a pattern, if it is said: holes have names alone, two without a letter between them are one, and where a literal begins or
-/// ends with a blank, a hole stands for what it continues.
+/// Returns the pattern of a literal that is a message. Holes keep only their names, adjacent holes
+/// merge, and a hole is added where a literal begins or ends with a space.
 fn pattern(literal: &str, how: In) -> Option<String> {
     if how == In::Programmers || UNSAID.contains(&literal) || literal.contains("{{") || literal.contains('\n') {
         return None;
     }
     let (mut out, mut words, mut holes, mut rest) = (String::new(), String::new(), 0, literal);
-    // What goes on with a blank, or with a comma.
+    // Begins with a space or a comma: continues another message.
     if literal.starts_with([' ', ',']) {
         out.push_str("{before}");
     }
@@ -333,7 +333,7 @@ fn pattern(literal: &str, how: In) -> Option<String> {
         let number = holes.to_string();
         let name = if name.is_empty() { &number } else { name };
         let quoted = before.ends_with('“') && after.starts_with('”') || before.ends_with('`') && after.starts_with('`');
-        // After another hole this is a part of it.
+        // Merged with the previous hole.
         if !before.is_empty() || holes == 0 && !out.ends_with('}') {
             let own = if quoted || format == "?" || OWN_WORDS.contains(&name) { "=" } else { "" };
             out.push_str(&format!("{{{own}{name}}}"));
@@ -393,9 +393,8 @@ mod tests {
         assert_eq!(patterns("a(\"of this\");\n#[cfg(test)]\nmod tests { \"of that\" }"), ["of this"]);
     }
 
-    /// What is listed above is still in the sources.
     #[test]
-    fn no_list_names_what_no_source_says() {
+    fn every_listed_literal_occurs_in_the_sources() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let mut all = BTreeSet::new();
         for folder in FOLDERS.map(|folder| root.join(folder)) {

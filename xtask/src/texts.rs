@@ -1,5 +1,5 @@
-//! The tables of what the page says (`www/text/*.txt`): they hold what the sources say, no more and no less, in the sources' order. What the
-//! threads say stands below, in every language but English.
+//! The tables of translations (`www/text/*.txt`). Each contains exactly the texts in the sources,
+//! in their order, followed by the threads' sentences (except in English).
 
 use std::collections::BTreeMap;
 
@@ -7,27 +7,27 @@ use crate::{prelude::*, project::Project, sentences};
 
 /// The language of the sources.
 const ENGLISH: &str = "en";
-/// Languages whose tables have a translation of every text.
+/// Languages with a complete translation.
 #[cfg(test)]
 const COMPLETE: [&str; 1] = ["de"];
 
-/// The line of a table below which patterns of the threads' sentences stand.
+/// The line that precedes patterns of the threads' sentences.
 const THREADS: &str = "@threads";
 
-/// Texts of a source file, under the name of its room.
+/// Texts of a UI module, or of the scripts.
 struct Group {
     room: String,
     texts: Vec<String>,
 }
 
-/// A table's head (lines with `@`), and its translations: those of the page's texts, and those of the threads' sentences.
+/// Header lines (with `@`), and translations of the page's texts and of the threads' sentences.
 struct Table {
     head: Vec<String>,
     translations: BTreeMap<String, String>,
     threads: BTreeMap<String, String>,
 }
 
-/// Whatever is said: by the page, and by the threads.
+/// All texts: the page's and the threads'.
 struct All {
     page: Vec<Group>,
     threads: Vec<Group>,
@@ -40,7 +40,7 @@ impl All {
     }
 }
 
-/// Takes what the sources say into every table, and says what it took out.
+/// Updates every table from the sources, and reports removed translations.
 pub fn write(project: &Project) -> Result<()> {
     let all = All::of(&project.root)?;
     for (language, path) in tables(&project.root)? {
@@ -59,14 +59,14 @@ pub fn write(project: &Project) -> Result<()> {
     Ok(())
 }
 
-/// Languages and where their tables are.
+/// Returns the path of each language's table.
 fn tables(root: &Path) -> Result<BTreeMap<String, PathBuf>> {
     let all = files(&root.join("www").join("text"))?.into_iter();
     let named = |path: PathBuf| Some((path.file_stem()?.to_str()?.to_owned(), path));
     Ok(all.filter_map(named).collect())
 }
 
-/// What all sources say, each text once.
+/// Collects the texts of all sources, each once.
 fn said(root: &Path) -> Result<Vec<Group>> {
     let mut sources = files(&root.join("src").join("ui"))?;
     let scripts = files(&root.join("www"))?.into_iter();
@@ -89,7 +89,7 @@ fn said(root: &Path) -> Result<Vec<Group>> {
     Ok(groups)
 }
 
-/// The literals of `t!("…")` and `text!("…")`, in a script those of `say("…")`; tests have none.
+/// Finds the literals of `t!("…")` and `text!("…")`, or of `say("…")` in scripts; skips tests.
 fn literals(source: &str, rust: bool) -> Vec<String> {
     let program = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or(source);
     let calls: &[&str] = if rust { &["t!("] } else { &["say("] };
@@ -106,7 +106,7 @@ fn literals(source: &str, rust: bool) -> Vec<String> {
     found
 }
 
-/// What a literal means, whose first quote was read.
+/// Parses a literal from after its opening quote.
 fn literal(rest: &str) -> Option<String> {
     let (mut out, mut letters) = (String::new(), rest.chars());
     loop {
@@ -144,7 +144,7 @@ fn read(text: &str) -> Table {
     table
 }
 
-/// The table of a language as it should be, and the translations for which it has no text any more.
+/// Returns the updated table of a language, and the translations whose texts no longer exist.
 fn written(all: &All, language: &str, table: &Table) -> (String, BTreeMap<String, String>) {
     let (mut left, mut threads) = (table.translations.clone(), table.threads.clone());
     let mut out = table.head.join("\n") + "\n" + &listed(&all.page, &mut left);
@@ -155,7 +155,7 @@ fn written(all: &All, language: &str, table: &Table) -> (String, BTreeMap<String
     (out, left)
 }
 
-/// Groups as a table has them; their translations are taken out of `left`.
+/// Formats groups for a table; moves their translations out of `left`.
 fn listed(groups: &[Group], left: &mut BTreeMap<String, String>) -> String {
     let mut out = String::new();
     for group in groups {
@@ -170,7 +170,7 @@ fn listed(groups: &[Group], left: &mut BTreeMap<String, String>) -> String {
     out
 }
 
-/// Texts of a table without a translation.
+/// Counts the texts of a table without translation.
 fn untranslated(text: &str) -> usize {
     let texts = text.lines().filter(|line| !line.is_empty() && !line.starts_with(['@', '#']));
     let (own, english): (Vec<_>, Vec<_>) = texts.partition(|line| line.starts_with("= "));
@@ -185,7 +185,7 @@ mod tests {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
     }
 
-    /// Names in braces, in order of the alphabet.
+    /// Names in braces, sorted.
     fn names(text: &str) -> Vec<&str> {
         let mut names: Vec<_> = text.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0)).collect();
         names.sort_unstable();
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_hold_what_the_sources_say() {
+    fn tables_contain_exactly_the_texts_of_the_sources() {
         let all = All::of(&root()).unwrap();
         let texts = |groups: &[Group]| groups.iter().map(|group| group.texts.len()).sum::<usize>();
         assert!(texts(&all.page) > 300 && texts(&all.threads) > 300);
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_would_be_taken_for_another_line_of_its_table() {
+    fn texts_are_not_mistaken_for_table_syntax() {
         let All { page, threads } = All::of(&root()).unwrap();
         for text in page.into_iter().chain(threads).flat_map(|group| group.texts) {
             assert!(!text.contains('\n') && !text.starts_with(['@', '#', '=']), "{text:?}");
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_languages_are_whole() {
+    fn complete_languages_have_no_untranslated_text() {
         for language in COMPLETE {
             let text = fs::read_to_string(root().join("www").join("text").join(format!("{language}.txt"))).unwrap();
             assert_eq!(untranslated(&text), 0, "{language}: a text that stays as it is has itself below it");

@@ -1,6 +1,5 @@
-//! What a training costs: its ledger, with every bound and every assumption.
-//!
-//! `cargo run -p hushgrad-accounting --example account_a_run [-- NOISE_MULTIPLIER LOT EXAMPLES STEPS]`
+//! The price of a training, with every bound and assumption: `cargo run -p hushgrad-accounting
+//! --example account_a_run [-- NOISE_MULTIPLIER LOT EXAMPLES STEPS]`.
 
 use std::{error::Error, str::FromStr};
 
@@ -19,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (sigma, lot, examples) = (argument(1, 1.1)?, argument(2, 256.0)?, argument(3, 60_000.0)?);
     let steps: u64 = argument(4, 3515)?;
 
-    // DP-SGD: each gradient clipped to norm 1, so that σ is the noise multiplier.
+    // DP-SGD: gradients are clipped to norm 1, so σ is the noise multiplier.
     let sampling = Sampling::Poisson { rate: lot / examples };
     let step = Release::new(sampling, Sensitivity::L2 { norm: 1.0 }, Some(NoiseSpec::Gaussian { sigma }));
     let mut ledger = Ledger::new();
@@ -34,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for delta in [1e-3, DELTA, 1e-7] {
         println!("  {:>8}  {delta:.1e}", upper(books.tight(delta)?.value, 3));
     }
-    // The whole curve bounds an attacker better than one point of it.
+    // The whole curve bounds an attacker better than one of its points.
     let epsilon = books.tight(DELTA)?.value;
     let curve = PrivacyCurve::new(books.curve_about(epsilon, DELTA)?)?;
     let found = upper_percent(curve.best_true_positive_rate(0.01), 1);
@@ -42,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The argument at `place`, or `default` where there is none.
+/// Parses the argument at `place`, or returns `default`.
 fn argument<T: FromStr>(place: usize, default: T) -> Result<T, T::Err> {
     std::env::args().nth(place).map_or(Ok(default), |text| text.parse())
 }

@@ -1,4 +1,4 @@
-//! From a budget to a noise: the least scale of every family that keeps ε, and which of them errs least.
+//! From a privacy budget to noise: each family's least scale that keeps ε, and the least error.
 //!
 //! `cargo run -p hushgrad-accounting --example calibrate [-- EPSILON]`
 
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("At σ = 2: {} steps at most,", calibrate::steps(&doubled, &target(Method::Tight))?.value);
     println!("or the rate {:.5} at most.\n", calibrate::rate(&doubled, STEPS, &target(Method::Tight))?.value);
 
-    // Where one coordinate carries most, shapes differ.
+    // If one coordinate dominates, the noise's shape matters.
     let psi: Vec<f64> = (1..=20).map(|i| 0.9 / f64::from(i * i)).collect();
     let profile = EnvelopeProfile::from_vectors_f64([psi.as_slice()])?;
     let step = Release::new(sampling, Sensitivity::Envelope { profile }, None);

@@ -1,6 +1,6 @@
-//! Noise of one's own: a density by formula or by table, priced under an envelope beside Gaussian noise of the same variance.
+//! Noise by formula or table, priced under an envelope against Gaussian noise of equal variance.
 //!
-//! `cargo run -p hushgrad-accounting --example custom_noise [-- FORMULA]`, a symmetric unimodal density in x, normalised or not
+//! `cargo run -p hushgrad-accounting --example custom_noise [-- FORMULA]` (symmetric, unimodal)
 
 use hushgrad_accounting::{
     PrivacyError,
@@ -17,7 +17,7 @@ const DELTA: f64 = 1e-5;
 const STEPS: u64 = 300;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // Thirty coordinates, of which the i-th largest is at most 0.8/i.
+    // Thirty coordinates; the i-th largest is at most 0.8/i.
     let psi: Vec<f64> = (1..=30).map(|i| 0.8 / f64::from(i)).collect();
     let profile = EnvelopeProfile::from_vectors_f64([psi.as_slice()])?;
     println!("An envelope of norm {:.3}; {STEPS} steps at rate 0.02; δ = {DELTA:e}.\n", profile.norm());

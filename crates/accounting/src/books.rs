@@ -1,15 +1,15 @@
-//! The one road from what was released to ε: a ledger whose releases are priced.
+//! A ledger with the price of each release: the only way from what was released to ε.
 //!
-//! A training records its steps in [`Books`] as it goes; whoever has a finished ledger makes books of it. Both get the same numbers, to the
-//! last bit, because both ask here.
+//! A run records its steps in [`Books`] as it goes; [`Books::of`] prices a finished ledger. Both
+//! give the same numbers, to the last bit.
 //!
-//! | question | method | how |
+//! | result | method | how |
 //! | --- | --- | --- |
-//! | ε at δ, Rényi | [`Books::renyi`] | Lemmas 4 and 5, Theorem 1, classic and improved conversion |
+//! | ε at δ, Rényi | [`Books::renyi`] | Lemmas 4 and 5, Theorem 1, both conversions |
 //! | ε at δ, tight | [`Books::tight`] | privacy loss distributions |
 //! | the curve ε ↦ δ(ε) | [`Books::curve_about`] | the same |
 //! | μ of Gaussian differential privacy | [`Books::gaussian`] | the same |
-//! | all that can be said, with what it assumes | [`Books::account`], [`account`] | all of these |
+//! | all bounds, with their assumptions | [`Books::account`], [`account`] | all of these |
 
 use std::sync::OnceLock;
 
@@ -18,12 +18,12 @@ use super::{
     gdp::GaussianFit,
     ledger::{Event, Ledger, Release, ReleaseId},
     pld::{MOST_KINDS, Pld, Tight},
-    rdp::{Accountant, CurveId, Epsilon, RdpCurve},
+    rdp::{CurveId, Epsilon, RdpAccountant, RdpCurve},
     report::{Account, assumptions},
     sampling::Sampling,
 };
 
-/// A ledger with the price of each of its releases. What was priced once is not priced again: a question costs what its answer costs.
+/// A ledger with the price of each of its releases. Each kind of release is priced once.
 ///
 /// ```
 /// use hushgrad_accounting::{
@@ -51,55 +51,55 @@ use super::{
 #[derive(Clone, Debug, Default)]
 pub struct Books {
     ledger: Ledger,
-    /// Of the ledger's releases, in its order. `None`: the release did not happen, and may have no price.
+    /// Each release's curve, in order. `None`: it did not happen, and may have no price.
     curves: Vec<Option<(CurveId, RdpCurve)>>,
-    accountant: Accountant,
-    /// Privacy loss distributions of what happened, once they were asked for.
+    accountant: RdpAccountant,
+    /// Privacy loss distributions of the current ledger, once computed.
     tight: OnceLock<Result<Pld, PrivacyError>>,
-    /// Those of an earlier state of the ledger: the distributions of its releases are used again.
+    /// Those of an earlier state of the ledger, whose distributions are reused.
     earlier: Option<Pld>,
 }
 
 impl Books {
-    /// The books of a ledger.
+    /// Makes the books of a ledger.
     ///
     /// # Errors
-    /// As [`super::rdp::epsilon_of`], but for δ.
+    /// As [`super::rdp::epsilon_of`], except for δ.
     pub fn of(ledger: Ledger) -> Result<Self, PrivacyError> {
         Self::of_priced(ledger, &[])
     }
 
-    /// The same, where the curves of some releases are `known`.
+    /// As [`Books::of`], with the `known` curves of some releases.
     ///
     /// # Errors
     /// As [`Books::of`].
     pub fn of_priced(ledger: Ledger, known: &[(&Release, &RdpCurve)]) -> Result<Self, PrivacyError> {
         ledger.validate()?;
         let mut books = Self { ledger, ..Self::default() };
-        books.accountant = Accountant::of_priced(&books.ledger, &mut books.curves, |release| {
+        books.accountant = RdpAccountant::of_priced(&books.ledger, &mut books.curves, |release| {
             known.iter().find(|(other, _)| *other == release).map(|(_, curve)| (*curve).clone())
         })?;
         Ok(books)
     }
 
-    /// Books of the same releases of which other events happened. What was priced before is not priced again.
+    /// Books of the same releases with other events. Prices are reused.
     ///
     /// # Errors
-    /// Events that no ledger of these releases can have ([`Ledger::validate`]); as [`Books::of`] for releases that had not happened before.
+    /// Invalid events ([`Ledger::validate`]); as [`Books::of`] for releases that had not happened.
     pub fn with_events(&self, events: Vec<Event>) -> Result<Self, PrivacyError> {
         let ledger = self.ledger.with_events(events)?;
         let mut curves = Vec::new();
-        let accountant = Accountant::of_priced(&ledger, &mut curves, |release| {
+        let accountant = RdpAccountant::of_priced(&ledger, &mut curves, |release| {
             let place = self.ledger.releases().iter().position(|other| other == release)?;
             self.curves.get(place)?.as_ref().map(|(_, curve)| curve.clone())
         })?;
         Ok(Self { ledger, curves, accountant, tight: OnceLock::new(), earlier: self.distributions() })
     }
 
-    /// The books as they were after the first `count` releases.
+    /// Books as of the first `count` releases.
     ///
     /// # Errors
-    /// As [`Books::with_events`]; a beginning of events that happened has none of them.
+    /// As [`Books::with_events`]; none if the events of `self` are priced.
     pub fn after(&self, count: u64) -> Result<Self, PrivacyError> {
         let mut left = count;
         let events = self.ledger.events().iter().map(|event| {
@@ -110,10 +110,10 @@ impl Books {
         self.with_events(events.filter(|event| event.count > 0).collect())
     }
 
-    /// Enters a kind of release with its price, so that it can be recorded.
+    /// Adds a kind of release with its price, so that it can be recorded.
     ///
     /// # Errors
-    /// What [`Release::validate`] and [`Accountant::add_curve`] refuse.
+    /// As [`Release::validate`] and [`RdpAccountant::add_curve`].
     pub fn register(&mut self, release: Release, curve: &RdpCurve) -> Result<ReleaseId, PrivacyError> {
         let id = self.ledger.register(release)?;
         let place = id.place();
@@ -126,35 +126,35 @@ impl Books {
         Ok(id)
     }
 
-    /// `count` more of a release that [`Books::register`] has named.
+    /// Records `count` releases of a kind that [`Books::register`] returned.
     pub fn record(&mut self, release: ReleaseId, count: u64) {
         self.ledger.record_many(release, count);
         if let Some(Some((curve, _))) = self.curves.get(release.place()) {
             self.accountant.compose(*curve, count);
         }
-        // Every step of a run comes here: nothing is copied.
+        // Runs at every step of a run, so it copies nothing.
         if let Some(Ok(tight)) = self.tight.take() {
             self.earlier = Some(tight);
         }
     }
 
-    /// As [`Ledger::give_up_epoch`].
-    pub fn give_up_epoch(&mut self, sampling: Sampling) {
+    /// As [`Ledger::charge_open_epoch`].
+    pub fn charge_open_epoch(&mut self, sampling: Sampling) {
         if let Some((last, left)) = self.ledger.open_epoch(sampling) {
             self.record(last, left);
         }
     }
 
-    /// What happened.
+    /// The ledger.
     #[must_use]
     pub const fn ledger(&self) -> &Ledger {
         &self.ledger
     }
 
-    /// ε at `delta` by Rényi accounting, by both conversions.
+    /// ε at `delta` by Rényi accounting, with both conversions.
     ///
     /// # Errors
-    /// As [`Accountant::epsilon`].
+    /// As [`RdpAccountant::epsilon`].
     pub fn renyi(&self, delta: f64) -> Result<Epsilon, PrivacyError> {
         self.accountant.epsilon(delta)
     }
@@ -167,7 +167,7 @@ impl Books {
         self.losses()?.epsilon(delta)
     }
 
-    /// The privacy curve about the tight `epsilon` at `delta`, for [`super::risk::PrivacyCurve`]: as [`Pld::curve_about`].
+    /// Points of the privacy curve about the tight `epsilon` at `delta`: see [`Pld::curve_about`].
     ///
     /// # Errors
     /// As [`Books::tight`].
@@ -175,10 +175,11 @@ impl Books {
         Ok(self.losses()?.curve_about(epsilon, delta))
     }
 
-    /// All that can be said at `delta`, with what it assumes.
+    /// All bounds at `delta`, with their assumptions. Without releases, ε is 0.
     ///
     /// # Errors
-    /// As [`Books::renyi`]; a ledger without releases gives ε = 0. What tight accounting refuses is told among the assumptions.
+    /// As [`Books::renyi`]. Where tight accounting has no price, `tight` is `None`; too many kinds
+    /// of release or too much work are also stated among the assumptions.
     pub fn account(&self, delta: f64) -> Result<Account, PrivacyError> {
         let Epsilon { classic, improved } = self.renyi(delta)?;
         let rounding = self.accountant.rounding(delta)?;
@@ -201,7 +202,8 @@ impl Books {
         Ok(Account { delta, classic, improved, tight, rounding, steps: self.ledger.steps(), assumptions })
     }
 
-    /// μ of Gaussian differential privacy and its regret, for tests of at least `cut_off` of false alarms; `None` where nothing is protected.
+    /// μ of Gaussian differential privacy and its regret, for tests with a false-positive rate of
+    /// at least `cut_off`; `None` if μ is infinite.
     ///
     /// # Errors
     /// As [`Pld::of`]; a cut-off outside (0, 0.5).
@@ -209,7 +211,7 @@ impl Books {
         Ok(Some(GaussianFit::of_losses(&self.losses()?, cut_off)?).filter(|fit| fit.mu.is_finite()))
     }
 
-    /// The Rényi divergence of all of it at an order, if it is known there.
+    /// Total Rényi divergence at `order`, if known there.
     pub(crate) fn divergence(&self, order: f64) -> Option<f64> {
         self.accountant.rdp(order)
     }
@@ -218,7 +220,7 @@ impl Books {
         self.tight.get_or_init(|| Pld::of_priced(&self.ledger, self.earlier.as_ref())).clone()
     }
 
-    /// The privacy loss distributions that are known, of this state of the ledger or of an earlier one.
+    /// The known privacy loss distributions, of this or an earlier state of the ledger.
     fn distributions(&self) -> Option<Pld> {
         match self.tight.get() {
             Some(Ok(tight)) => Some(tight.clone()),
@@ -227,7 +229,7 @@ impl Books {
     }
 }
 
-/// Accounts for a ledger in one call: [`Books::of`] and [`Books::account`].
+/// Accounts for a ledger in one call: [`Books::of`], [`Books::account`] and [`of_one_example`].
 ///
 /// # Errors
 /// As [`super::rdp::epsilon_of`]; a ledger without releases gives ε = 0.
@@ -237,7 +239,7 @@ pub fn account(ledger: &Ledger, delta: f64) -> Result<Account, PrivacyError> {
     Ok(account)
 }
 
-/// What a ledger that protects users or micro-batches as a whole costs one example of theirs, as a phrase; `None` where it protects examples.
+/// The ε of one example of a ledger that protects users or micro-batches, as a phrase; else `None`.
 #[must_use]
 pub fn of_one_example(ledger: &Ledger, delta: f64) -> Option<String> {
     let example = ledger.per_example();
@@ -272,9 +274,9 @@ mod tests {
         ]
     }
 
-    /// However the books come to their state, they say what a ledger of that state costs: to the last bit.
+    /// Books that reach a state in any way give the ε of its ledger, to the last bit.
     #[test]
-    fn every_way_to_a_state_gives_the_same_numbers() {
+    fn every_way_to_a_state_gives_equal_bounds() {
         let mut recorded = Books::default();
         let mut whole = Ledger::new();
         let curves: Vec<RdpCurve> = kinds().iter().map(|release| RdpCurve::of(release).unwrap()).collect();
@@ -323,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_ledger_can_say_is_refused() {
+    fn impossible_events_are_refused() {
         let mut ledger = Ledger::new();
         ledger.register(release(Sampling::Poisson { rate: 0.1 }, 1.0)).unwrap();
         let books = Books::of(ledger).unwrap();
@@ -334,7 +336,7 @@ mod tests {
         let noiseless = Release { noise: None, ..release(Sampling::Poisson { rate: 0.1 }, 1.0) };
         let mut ledger = Ledger::new();
         let id = ledger.register(noiseless).unwrap();
-        // What did not happen costs nothing, and may have no price.
+        // A release that did not happen costs nothing, and needs no price.
         let books = Books::of(ledger).unwrap();
         assert_eq!(books.with_events(vec![Event { release: 0, count: 1 }]).unwrap_err(), PrivacyError::NoNoise);
         assert_eq!(id.place(), 0);

@@ -1,14 +1,14 @@
-//! Calibration: from a target (ε, δ) to the least noise scale, the most steps or the largest Poisson rate that keeps it.
+//! Calibration: the smallest noise scale, or most steps or largest rate, for a target (ε, δ).
 //!
-//! Each function ends at the safe side of its search: the value that it returns was priced by itself and costs at most the target.
-//! Where no value does, the error says what the best one costs and what would cost less.
+//! Each function returns the safe end of its search: a value that was itself priced within the
+//! target. If there is none, the error gives the best value's ε and what would cost less.
 //!
 //! | function | finds | keeps fixed |
 //! | --- | --- | --- |
-//! | [`noise_scale`] | the least scale of `release.noise` | sampling, steps |
+//! | [`noise_scale`] | the smallest scale of `release.noise` | sampling, steps |
 //! | [`steps`] | the most steps | the release |
-//! | [`rate`] | the largest rate of Poisson sampling | noise, steps |
-//! | [`least_scale`] | the least scale of anything that has a price by scale | what its closure says |
+//! | [`rate`] | the largest Poisson sampling rate | noise, steps |
+//! | [`least_scale`] | the smallest scale of any mechanism | what its closure fixes |
 
 use serde::{Deserialize, Serialize};
 
@@ -21,11 +21,11 @@ use super::{
         Pld,
         work::{CALIBRATION, Work},
     },
-    rdp::{Accountant, Orders, RdpCurve},
+    rdp::{Orders, RdpAccountant, RdpCurve},
     sampling::Sampling,
 };
 
-/// Which accountant and conversion answers.
+/// The accountant and conversion to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
@@ -34,41 +34,41 @@ pub enum Method {
     /// Rényi, improved conversion.
     #[default]
     Improved,
-    /// Privacy loss distributions ([`super::pld`]); the orders do not matter.
+    /// Privacy loss distributions ([`super::pld`]); `orders` is ignored.
     Tight,
 }
 
-/// What to reach: ε ≤ `epsilon` at `delta`.
+/// The goal: ε ≤ `epsilon` at `delta`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Target<'a> {
-    /// ε to keep, in nats: above 0, below 1e6.
+    /// Upper limit of ε, in nats: above 0, below 1e6.
     pub epsilon: f64,
-    /// The δ at which ε is kept, in (0, 1).
+    /// δ, in (0, 1).
     pub delta: f64,
-    /// The accountant that must keep it. The tight one needs least noise.
+    /// The accountant that must confirm it. Tight accounting needs the least noise.
     pub method: Method,
-    /// Orders of a Rényi accountant; [`Orders::All`] unless results of other software are compared.
+    /// Orders for Rényi accounting; use [`Orders::All`] except to compare with other software.
     pub orders: Orders<'a>,
 }
 
-/// A parameter that reaches a target, and what it costs: `epsilon` is at most the target.
+/// A parameter within a target, and its ε.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibrated<T> {
     /// The scale, rate or number of steps.
     pub value: T,
-    /// What it costs at the target's δ, by the target's method.
+    /// Its ε at the target's δ, by the target's method; at most the target.
     pub epsilon: f64,
 }
 
-/// How close to the boundary a calibrated real number is, relative.
+/// Relative distance of a calibrated real number from the boundary.
 const PRECISION: f64 = 1e-8;
-/// The same for tight accounting, whose answers are not smooth below its own tolerance.
+/// The same for tight accounting, whose ε is not smooth below its own tolerance.
 const TIGHT_PRECISION: f64 = 2e-5;
 
-/// Values that are tried where the one that was found misses the target, each twice as far from the last.
+/// Values tried if the one found misses the target, each step twice the last.
 const KEPT_TRIES: u32 = 8;
 
-/// One release, priced once for one method: trials of other numbers of steps compose it and price nothing again.
+/// One release priced for one method; trials with other step counts reuse it.
 enum PricedStep {
     /// ε(α), for both conversions.
     Renyi(RdpCurve),
@@ -89,7 +89,7 @@ impl Target<'_> {
         })
     }
 
-    /// ε of `steps` releases of one kind; +∞ where there is no finite bound.
+    /// ε of `steps` equal releases; +∞ without a finite bound.
     fn epsilon_of(&self, release: &Release, steps: u64, work: &Work) -> Result<f64, PrivacyError> {
         self.epsilon_at(&self.price(release, work)?, steps, work)
     }
@@ -105,7 +105,7 @@ impl Target<'_> {
             PricedStep::Tight(pld) => return Ok(pld.compose(steps).epsilon_within(self.delta, work)?.value),
             PricedStep::Renyi(curve) => curve,
         };
-        match Accountant::of_steps(curve, steps).epsilon_at(self.delta, self.orders) {
+        match RdpAccountant::of_steps(curve, steps).epsilon_at(self.delta, self.orders) {
             Ok(epsilon) if self.method == Method::Classic => Ok(epsilon.classic.epsilon),
             Ok(epsilon) => Ok(epsilon.improved.epsilon),
             Err(PrivacyError::Infinite | PrivacyError::Inexact) => Ok(f64::INFINITY),
@@ -113,9 +113,9 @@ impl Target<'_> {
         }
     }
 
-    /// `value`, or the next one that keeps the target, priced by itself as whoever uses it prices it: a search compares logarithms, may share what it has
-    /// computed between trials, and ε by numbers is not monotone to the last digit. `further` goes to the safe side by a share; at the end of
-    /// patience `safe` is the answer, which was found before.
+    /// Returns `value`, or the next value within the target, priced afresh: the search compares
+    /// logarithms and may share work between trials, and ε is not monotone to the last digit.
+    /// `further` takes a relative step to the safe side; after [`KEPT_TRIES`], returns `safe`.
     fn kept<E>(
         &self,
         mut value: f64,
@@ -137,18 +137,19 @@ impl Target<'_> {
         if self.method == Method::Tight { TIGHT_PRECISION } else { PRECISION }
     }
 
-    /// > 0 where the target is missed; its sign is ε's, its size suits interpolation.
+    /// Above 0 if the target is missed; scaled for interpolation.
     fn excess(&self, epsilon: f64) -> f64 {
         (epsilon.max(1e-300) / self.epsilon).ln().min(1e3)
     }
 }
 
-/// The smallest noise scale (σ, s, b, …) at which `steps` such releases cost at most the target. `release.noise` names the family and
-/// its shape; its scale is not used.
+/// The smallest noise scale (σ, s, b, …) at which `steps` releases cost at most the target.
+/// `release.noise` gives the family and its shape; its scale is ignored.
 ///
 /// # Errors
-/// [`PrivacyError::NoNoise`] and [`PrivacyError::NoBound`] where the release has no family or no bound; [`PrivacyError::Parameter`] for a
-/// target out of range; [`PrivacyError::Calibration`] where no scale reaches it, with the reason; what pricing the release refuses.
+/// [`PrivacyError::NoNoise`] or [`PrivacyError::NoBound`] if the release lacks noise or a bound;
+/// [`PrivacyError::Parameter`] for a target out of range; [`PrivacyError::Calibration`], with the
+/// reason, if no scale suffices; errors of pricing the release.
 ///
 /// ```
 /// # use hushgrad_accounting::{calibrate::{Method, Target, noise_scale}, ledger::{Release, Sensitivity}, noise::NoiseSpec, rdp::Orders, sampling::Sampling};
@@ -194,20 +195,20 @@ pub fn noise_scale(release: &Release, steps: u64, target: &Target<'_>) -> Result
     )))
 }
 
-/// The range of noise scales that [`least_scale`] searches, in the unit of [`NoiseSpec`](crate::noise::NoiseSpec)'s scale. The bracket is
-/// `first` times powers of four.
+/// The scales that [`least_scale`] searches, in the unit of the noise: `first` times powers of
+/// four.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scales {
-    /// The scale that is tried first; above 0.
+    /// First scale tried; above 0.
     pub first: f64,
-    /// The search ends here where even next to no noise is enough.
+    /// Lower end: the search stops here if even less noise suffices.
     pub least: f64,
-    /// The search gives up beyond this.
+    /// Upper end of the search.
     pub most: f64,
 }
 
 impl Scales {
-    /// The widest that is tried.
+    /// The largest scale tried.
     #[must_use]
     pub fn widest(&self) -> f64 {
         let mut widest = self.first;
@@ -218,14 +219,14 @@ impl Scales {
     }
 }
 
-/// The smallest noise scale at which ε is at most the target's, for any mechanism whose ε falls as its noise grows.
+/// The smallest noise scale with ε at most the target's; ε must fall as the noise grows.
 ///
-/// `at` prices a scale. The bracket is widened by powers of four from `scales.first`; then a root search in logarithms narrows it to a
-/// relative 1e-8 ([`Method::Tight`]: 2e-5). The answer is the safe end, priced by `at` itself once more. `None`: not even
-/// [`Scales::widest`] keeps the target.
+/// `at` prices a scale. The bracket grows from `scales.first` by powers of four; a root search in
+/// logarithms narrows it to a relative 1e-8 ([`Method::Tight`]: 2e-5). Returns the safe end, priced
+/// again by `at`, or `None` if even [`Scales::widest`] misses the target.
 ///
 /// # Errors
-/// A target out of range, and what `at` fails with.
+/// A target out of range, and errors of `at`.
 pub fn least_scale<E: From<PrivacyError>>(
     target: &Target<'_>,
     scales: Scales,
@@ -247,7 +248,7 @@ pub fn least_scale<E: From<PrivacyError>>(
         (high, at_high) = (low, at_low);
         low /= 4.0;
         if low < scales.least {
-            // Next to no noise is enough (rate or steps 0, or a huge target).
+            // Almost no noise suffices (rate or steps 0, or a huge target).
             return Ok(Some(Calibrated { value: high, epsilon: at_high }));
         }
         at_low = at(low)?;
@@ -258,10 +259,10 @@ pub fn least_scale<E: From<PrivacyError>>(
     target.kept(value, safe, |scale, step| scale * (1.0 + step), at).map(Some)
 }
 
-/// The largest number of such releases that cost at most the target; 2^53 at most.
+/// The largest number of releases, up to 2^53, that costs at most the target.
 ///
 /// # Errors
-/// [`PrivacyError::Calibration`] where a single one costs more; what pricing the release refuses.
+/// [`PrivacyError::Calibration`] if a single release costs more; errors of pricing the release.
 pub fn steps(release: &Release, target: &Target<'_>) -> Result<Calibrated<u64>, PrivacyError> {
     target.validate()?;
     let work = Work::new(CALIBRATION);
@@ -287,11 +288,11 @@ pub fn steps(release: &Release, target: &Target<'_>) -> Result<Calibrated<u64>, 
     Ok(Calibrated { value: low, epsilon: at(low)? })
 }
 
-/// The largest Poisson rate at which `steps` such releases cost at most the target; 1 if even that does.
+/// The largest Poisson rate, up to 1, at which `steps` releases cost at most the target.
 ///
 /// # Errors
-/// [`PrivacyError::Calibration`] for another sampling policy, and for a target that no rate above 1e-12 reaches; what pricing the release
-/// refuses.
+/// [`PrivacyError::Calibration`] for other sampling, or if no rate above 1e-12 suffices; errors of
+/// pricing the release.
 pub fn rate(release: &Release, steps: u64, target: &Target<'_>) -> Result<Calibrated<f64>, PrivacyError> {
     target.validate()?;
     let Sampling::Poisson { .. } = release.sampling else {
@@ -338,9 +339,9 @@ mod tests {
         rdp::epsilon_of,
     };
 
-    /// What was found costs at most the target by the books of a run with it: not by a last digit more.
+    /// The returned value costs at most the target by the ledger's accountant, to the last digit.
     #[test]
-    fn what_is_found_keeps_the_target_by_the_books() {
+    fn calibrated_values_keep_the_target_when_priced_afresh() {
         let rate = 0.004;
         let flat: Vec<f64> = (1..=400).map(|i| 0.1 / f64::from(i).sqrt()).collect();
         let profile = EnvelopeProfile::from_vectors_f64([flat.as_slice()]).unwrap();
@@ -364,7 +365,7 @@ mod tests {
         };
         for (i, release) in kinds.iter().enumerate() {
             for method in [Method::Classic, Method::Improved, Method::Tight] {
-                // Tight accounting has no price for the second; and it takes its time.
+                // Tight accounting has no price for the second release, and is slow.
                 let tight = method == Method::Tight;
                 if tight && i == 1 {
                     continue;

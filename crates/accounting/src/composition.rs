@@ -1,42 +1,46 @@
-//! Several runs on the same examples as one: what they released together, and what all of it costs.
+//! Composition of several runs on the same examples.
 //!
-//! Runs on one training set are one mechanism that releases the releases of all of them, each of which may depend on what came before: *adaptive
-//! composition*. Losses add up order by order (Mironov 2017, Proposition 1; Theorem 1 of the paper), so the price of the runs together is
-//! that of one ledger with the events of all ([`Ledger::compose`]). It is smaller than the sum of the runs' ε, and never smaller than any of them.
+//! Runs on one training set form one mechanism, each release of which may depend on earlier ones:
+//! *adaptive composition*. Losses add up order by order (Mironov 2017, Proposition 1; Theorem 1 of
+//! the paper), so the runs cost as much as one ledger with the events of all ([`Ledger::compose`]):
+//! usually less than the sum of their ε, never less than any of them.
 //!
-//! Assumed: all runs are in the list; they are on the *same* examples; what is protected is the same. Whether and how to run again may depend on
-//! what was seen, and ε is that of what was released in the end; a promise made beforehand needs a budget set beforehand.
+//! Assumed: the list is complete; the runs share their examples and privacy unit. Running again may
+//! depend on results: ε covers what was released. A promise needs a budget set beforehand.
+
+use std::fmt;
 
 use super::{
     books::Books,
     error::PrivacyError,
     ledger::{Event, Ledger, Release},
+    pld::Rigor,
     rdp::epsilon_of,
     sampling::NeighbouringRelation,
 };
 
 impl Ledger {
-    /// What happened here and then in `next`, a run by itself: its sampler is a new one, so shuffled epochs that are open here are given up first
-    /// ([`Ledger::give_up_epoch`]). The order of runs does not matter to ε. Runs with different neighbours can be written into one ledger
-    /// and not be priced as one; [`total`] prices them.
+    /// This ledger followed by `next`, a separate run with a new sampler: epochs left open here are
+    /// first given up ([`Ledger::charge_open_epoch`]). ε does not depend on the order of runs. A ledger
+    /// may hold runs with different neighbouring relations, but only [`total`] prices them.
     ///
     /// # Errors
-    /// When either ledger, or both together, cannot have happened.
+    /// If either ledger, or both together, cannot have happened.
     pub fn compose(&self, next: &Self) -> Result<Self, PrivacyError> {
         next.validate()?;
         let mut both = self.clone();
         for release in self.releases() {
-            both.give_up_epoch(release.sampling);
+            both.charge_open_epoch(release.sampling);
         }
         append(&mut both, next.events().iter().map(|event| (&next.releases()[event.release as usize], event.count)))?;
         both.validate()?;
         Ok(both)
     }
 
-    /// What happened here after all that happened in `earlier`, which this ledger begins with; `None` where it does not begin with it.
+    /// The events after those of `earlier`; `None` if this ledger does not begin with `earlier`.
     ///
-    /// That one ledger begins with another does not say that one run continues the other: two runs with equal settings look so, too. Only
-    /// whoever knows that it does may leave out what is in both.
+    /// Runs with equal settings have equal ledgers, so a common beginning does not show that this
+    /// ledger continues the same run. The caller must know this before leaving it out.
     #[must_use]
     pub fn after(&self, earlier: &Self) -> Option<Self> {
         let mut own = self.events().iter().copied();
@@ -61,7 +65,7 @@ impl Ledger {
     }
 }
 
-/// What `runs` cost one example together, whatever each of them protects as a whole ([`Ledger::per_example`]): what may be said of runs whose units nobody names.
+/// The cost of `runs` to one example, whatever units they protect ([`Ledger::per_example`]).
 ///
 /// # Errors
 /// As [`total`].
@@ -78,30 +82,51 @@ fn append<'a>(to: &mut Ledger, events: impl Iterator<Item = (&'a Release, u64)>)
     Ok(())
 }
 
-/// What runs cost together.
+/// The joint cost of several runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Total {
-    /// Upper bound: by tight accounting where every release has a price there, else by Rényi accounting.
+    /// Upper bound: the smaller of tight (where it has a price) and improved Rényi accounting.
     pub epsilon: f64,
-    /// The δ at which `epsilon` holds. It is the δ that was asked for.
+    /// The δ at which `epsilon` holds, as requested.
     pub delta: f64,
     /// The neighbouring relation for which it holds.
     pub neighbours: NeighbouringRelation,
+    /// The accounting that gave `epsilon`.
+    pub accounting: Accounting,
 }
 
-/// What `runs` cost together at `delta`, whoever sees all that they released.
+/// The accounting that gives the smaller bound.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Accounting {
+    /// Privacy loss distributions; proven or not.
+    Tight(Rigor),
+    /// Rényi divergence at the order that gives the smallest ε, or at several for two relations.
+    Renyi,
+}
+
+impl fmt::Display for Accounting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tight(rigor) => write!(f, "privacy loss distributions, {rigor}"),
+            Self::Renyi => f.write_str("Rényi accounting"),
+        }
+    }
+}
+
+/// The joint cost of `runs` at `delta`, to an attacker who sees all their releases.
 ///
-/// Runs with one neighbouring relation are priced as one ledger. Where some are priced for replace-one and some for add-or-remove-one, the total
-/// is for replace-one: to exchange an example is to take one out and to put one in, and P(D₁) ≤ e^ε·P(D₂) + δ ≤ e^ε·(e^ε·P(D₃) + δ) + δ makes of an (ε, δ)
-/// for the second relation (2ε, (1 + e^ε)·δ) for the first. The two groups add up, also where their runs alternate and depend on one another
-/// (concurrent composition: Lyu 2022; Vadhan & Zhang 2023).
+/// Runs with one neighbouring relation are priced as one ledger. With both relations, the total is
+/// for replace-one: replacing is removing and adding, so by
+/// P(D₁) ≤ e^ε·P(D₂) + δ ≤ e^ε·(e^ε·P(D₃) + δ) + δ, an (ε, δ) for add-or-remove-one gives (2ε,
+/// (1 + e^ε)·δ) for replace-one. The two groups add up even if their runs alternate and depend on
+/// one another (concurrent composition: Lyu 2022; Vadhan & Zhang 2023).
 ///
-/// Where some runs protect an example and others a micro-batch or a user, the total is of one example in all of them ([`Ledger::per_example`]).
+/// If runs protect different units, the total is for one example in all ([`Ledger::per_example`]).
 ///
 /// # Errors
-/// As [`epsilon_of`]: no guarantee in any run, too many kinds of release, no finite bound.
+/// As [`epsilon_of`]: a run without a guarantee, too many kinds of release, no finite bound.
 pub fn total(runs: &[&Ledger], delta: f64) -> Result<Total, PrivacyError> {
-    // An example is one wherever it stands.
+    // `None` (one example) is the same unit in every run.
     let mut kinds = runs.iter().flat_map(|run| run.releases()).map(Release::protects);
     let first = kinds.next();
     if first.is_some_and(|first| kinds.any(|kind| kind != first)) {
@@ -122,31 +147,40 @@ pub fn total(runs: &[&Ledger], delta: f64) -> Result<Total, PrivacyError> {
         (true, false) => NeighbouringRelation::ReplaceOne,
         (false, false) => {
             let (doubled, spent) = as_replace_one(&added, 0.5 * delta)?;
-            // What was not spent of half of δ is left to the others.
+            // The unspent part of this half of δ goes to the other group.
             let epsilon = doubled + epsilon_of(&replaced, delta - spent)?.improved.epsilon;
-            return finite(Total { epsilon: epsilon.next_up(), delta, neighbours: NeighbouringRelation::ReplaceOne });
+            return finite(Total {
+                epsilon: epsilon.next_up(),
+                delta,
+                neighbours: NeighbouringRelation::ReplaceOne,
+                accounting: Accounting::Renyi,
+            });
         }
     };
     let all = if neighbours == NeighbouringRelation::AddOrRemoveOne { &added } else { &replaced };
     let account = Books::of(all.clone())?.account(delta)?;
-    let epsilon = account.tight.map_or(f64::INFINITY, |tight| tight.value).min(account.improved.epsilon);
-    finite(Total { epsilon, delta, neighbours })
+    let renyi = account.improved.epsilon;
+    let (epsilon, accounting) = match account.tight {
+        Some(tight) if tight.value <= renyi => (tight.value, Accounting::Tight(tight.rigor)),
+        _ => (renyi, Accounting::Renyi),
+    };
+    finite(Total { epsilon, delta, neighbours, accounting })
 }
 
 fn finite(total: Total) -> Result<Total, PrivacyError> {
     if total.epsilon.is_finite() { Ok(total) } else { Err(PrivacyError::Infinite) }
 }
 
-/// ε for replace-one of a ledger that is priced for add-or-remove-one, at some δ of at most `most`, and that δ.
+/// ε for replace-one of an add-or-remove-one ledger, with its δ, at most `most`.
 fn as_replace_one(ledger: &Ledger, most: f64) -> Result<(f64, f64), PrivacyError> {
     const TRIES: usize = 64;
-    /// Room for ε that grows while δ falls, so that the search ends.
+    /// Margin for ε to grow while δ falls, so that the search ends.
     const SLACK: f64 = 0.75;
-    let accountant = super::rdp::Accountant::of(ledger)?;
+    let accountant = super::rdp::RdpAccountant::of(ledger)?;
     let mut delta = 0.5 * most;
     for _ in 0..TRIES {
         let epsilon = accountant.epsilon(delta)?.improved.epsilon;
-        // Rounded up: three operations, and an exponential that is off by a unit in its last place.
+        // Rounded up: three operations, and an exponential within a unit in its last place.
         let spent = delta * (1.0 + epsilon.exp()) * (1.0 + 8.0 * f64::EPSILON);
         if spent <= most {
             return Ok((2.0 * epsilon, spent));
@@ -192,7 +226,7 @@ mod tests {
         total(runs, DELTA).unwrap().epsilon
     }
 
-    /// Poisson sampling, and shuffled and allocated epochs of three and five batches.
+    /// Poisson sampling, and shuffled and random-allocation epochs of three and five batches.
     fn added() -> impl Strategy<Value = Ledger> {
         let sampling = prop_oneof![
             prop::sample::select(vec![0.01, 0.1, 1.0]).prop_map(|rate| Sampling::Poisson { rate }),
@@ -207,7 +241,7 @@ mod tests {
         })
     }
 
-    /// By Rényi accounting, whose sums are exact.
+    /// Rényi ε, whose sums are exact.
     fn renyi(ledger: &Ledger, delta: f64) -> f64 {
         epsilon_of(ledger, delta).unwrap().improved.epsilon
     }
@@ -226,7 +260,7 @@ mod tests {
             for part in each {
                 prop_assert!(sum >= part * (1.0 - 1e-12), "{} {}", sum, part);
             }
-            // Basic composition, at thrice the δ.
+            // Basic composition, at three times δ.
             let thrice = renyi(&all, 3.0 * DELTA);
             prop_assert!(thrice <= each.iter().sum::<f64>() * (1.0 + 1e-9), "{} {:?}", thrice, each);
             for order in [compose(&a, [&c, &b]), compose(&b, [&a, &c]), compose(&b, [&c, &a]), compose(&c, [&a, &b]), compose(&c, [&b, &a])] {
@@ -242,7 +276,7 @@ mod tests {
             for part in each {
                 prop_assert!(sum >= part * (1.0 - TOLERANCE), "{} {}", sum, part);
             }
-            // Basic composition, at thrice the δ.
+            // Basic composition, at three times δ.
             let thrice = total(&[&a, &b, &c], 3.0 * DELTA).unwrap().epsilon;
             prop_assert!(thrice <= each.iter().sum::<f64>() * (1.0 + TOLERANCE), "{} {:?}", thrice, each);
         }
@@ -258,7 +292,7 @@ mod tests {
             prop_assert!((epsilon(&nested) - sum).abs() <= 1e-9 * sum);
         }
 
-        /// Nothing is forgotten, and nothing is added, where no epoch is open.
+        /// Without open epochs, composing neither loses nor adds events.
         #[test]
         fn a_sum_is_the_ledger_with_the_events_of_all(
             counts in prop::collection::vec((prop::sample::select(vec![0.01, 0.2]), 1.0..9.0f64, 1u64..50), 2..6),
@@ -273,7 +307,7 @@ mod tests {
             let (first, second) = (ledger(&events[..cut]), ledger(&events[cut..]));
             prop_assert_eq!(first.compose(&second).unwrap(), whole.clone());
             prop_assert_eq!(of(&[&first, &second]), epsilon(&whole));
-            // And back.
+            // `after` inverts `compose`.
             let rest = whole.after(&first).unwrap();
             prop_assert_eq!(rest.steps(), second.steps());
             prop_assert_eq!(first.compose(&rest).unwrap(), whole);
@@ -290,12 +324,12 @@ mod tests {
     }
 
     #[test]
-    fn a_ledger_begins_with_another_or_it_does_not() {
+    fn after_detects_a_common_beginning() {
         let (a, b) = (release(Sampling::Poisson { rate: 0.1 }, 2.0), release(Sampling::Poisson { rate: 0.1 }, 3.0));
         let whole = ledger(&[(a.clone(), 5), (b.clone(), 4), (a.clone(), 1)]);
         assert_eq!(whole.after(&Ledger::new()), Some(whole.clone()));
         assert_eq!(whole.after(&whole), Some(Ledger::new()));
-        // The same releases, called by other numbers.
+        // The same releases under other ids.
         let mut renamed = Ledger::new();
         renamed.register(b.clone()).unwrap();
         let id = renamed.register(a.clone()).unwrap();
@@ -306,7 +340,7 @@ mod tests {
         }
     }
 
-    /// Against the parts by themselves.
+    /// Compared with the two groups priced separately.
     #[test]
     fn different_neighbours_add_up_to_a_guarantee_for_an_exchange() {
         let poisson = ledger(&[(release(Sampling::Poisson { rate: 0.01 }, 2.0), 100)]);
@@ -320,24 +354,24 @@ mod tests {
         let (doubled, spent) = as_replace_one(&poisson, 0.5 * DELTA).unwrap();
         assert!(spent <= 0.5 * DELTA && doubled >= 2.0 * at(&poisson, 0.25 * DELTA));
         assert_eq!(total(&[&fixed, &fixed], DELTA).unwrap().neighbours, NeighbouringRelation::ReplaceOne);
-        // Two relations in one run are no run of this program.
+        // One run never mixes both relations.
         assert!(matches!(total(&[&poisson.compose(&fixed).unwrap()], DELTA), Err(PrivacyError::MixedNeighbours)));
     }
 
     #[test]
-    fn what_has_no_guarantee_makes_the_sum_without() {
+    fn a_run_without_guarantee_makes_the_total_fail() {
         let fine = ledger(&[(release(Sampling::Poisson { rate: 0.01 }, 2.0), 100)]);
         let noiseless = Release { noise: None, ..release(Sampling::Poisson { rate: 0.01 }, 1.0) };
         assert_eq!(total(&[&fine, &ledger(&[(noiseless, 1)])], DELTA), Err(PrivacyError::NoNoise));
         let batch =
             Release { unit: PrivacyUnit::MicroBatch, ..release(Sampling::FixedSize { population: 9, size: 1 }, 2.0) };
-        // Of different units: what each costs one example.
+        // Different units are priced per example.
         let batch = ledger(&[(batch, 1)]);
         let both = total(&[&fine, &batch], DELTA).unwrap();
         assert_eq!(both, total(&[&fine, &batch.per_example()], DELTA).unwrap());
         assert!(both.epsilon > total(&[&batch], DELTA).unwrap().epsilon);
         assert_eq!(total_per_example(&[&batch], DELTA), total(&[&batch.per_example()], DELTA));
-        // Too dear for any number: no bound, and no endless search.
+        // Too costly for a finite bound: an error, not an endless search.
         let dear = ledger(&[(release(Sampling::Poisson { rate: 1.0 }, 0.01), 1000)]);
         let fixed = ledger(&[(release(Sampling::FixedSize { population: 9, size: 1 }, 2.0), 1)]);
         assert!(total(&[&dear, &fixed], DELTA).is_err());

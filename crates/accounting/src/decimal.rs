@@ -1,52 +1,53 @@
-//! Decimals of bounds, rounded to the safe side: read as a real number, what is written of an upper bound is never below it.
+//! Decimal bounds rounded to the safe side: the decimal of an upper bound is never below it.
 //!
-//! A binary fraction has finitely many decimals, and all of them are looked at: m·2^−k = m·5^k / 10^k. No power of ten is rounded on the way, as it
-//! would be in `(x * 1e6).ceil() / 1e6`.
+//! A binary fraction has finitely many decimals, and all are used: m·2^−k = m·5^k / 10^k. No power
+//! of ten is rounded, unlike in `(x * 1e6).ceil() / 1e6`.
 
-/// Numbers from here on are written as a power of ten.
+pub use super::numeric::six_digits_up;
+
+/// Decimal exponent from which numbers are written as a power of ten.
 const LARGE: i32 = 15;
 
-/// Which side is safe.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Above,
     Below,
 }
 
-/// The upper bound `x` with `decimals` decimals, rounded up: `0.5671` with two is `0.57`. A number too small to keep two digits, or of 10^15 and more,
-/// is written as a power of ten with as many decimals. NaN is no bound and gives `∞`.
+/// Writes the upper bound `x` with `decimals` decimals, rounded up: `0.5671` with two is `0.57`. If
+/// two digits do not fit, or from 10^15 on, as a power of ten with as many decimals. NaN gives `∞`.
 #[must_use]
 pub fn upper(x: f64, decimals: usize) -> String {
     placed(x, decimals, Side::Above)
 }
 
-/// The lower bound `x` as [`upper`] writes an upper one, rounded down. NaN is no bound and gives `−∞`.
+/// As [`upper`], for a lower bound, rounded down. NaN gives `−∞`.
 #[must_use]
 pub fn lower(x: f64, decimals: usize) -> String {
     placed(x, decimals, Side::Below)
 }
 
-/// An upper bound as a power of ten, never below `x`, with at most so many decimals: `3.21e-7`.
+/// Writes an upper bound as a power of ten, rounded up, with up to `decimals` decimals: `3.21e-7`.
 #[must_use]
 pub fn upper_power(x: f64, decimals: usize) -> String {
     power(x, decimals, Side::Above)
 }
 
-/// The upper bound `share`, in [0, 1], in percent with `decimals` decimals, rounded up, without the sign: 0.1234 with one is `12.4`. A share above 0
-/// is at least a unit of the last decimal.
+/// Writes the upper bound `share`, in [0, 1], in percent, rounded up, without the sign: 0.1234 with
+/// one decimal is `12.4`. A positive share is at least a unit of the last decimal.
 #[must_use]
 pub fn upper_percent(share: f64, decimals: usize) -> String {
     fixed(share, 2, decimals, Side::Above)
 }
 
-/// A number that is quoted back, to all its digits: as a power of ten where it would be mostly zeros.
+/// Writes a number with all its digits, as a power of ten where it would be mostly zeros.
 #[must_use]
 pub fn quoted(x: f64) -> String {
     if x == 0.0 || (1e-4..1e15).contains(&x.abs()) { x.to_string() } else { format!("{x:e}") }
 }
 
 fn placed(x: f64, decimals: usize, side: Side) -> String {
-    // Nothing at all has no decimals.
+    // Zero is written without decimals.
     if x == 0.0 {
         return "0".to_owned();
     }
@@ -89,11 +90,11 @@ struct Digits {
 }
 
 impl Digits {
-    /// Of a finite number.
+    /// The digits of a finite number.
     fn of(x: f64) -> Self {
         let bits = x.to_bits();
         let (exponent, fraction) = (((bits >> 52) & 0x7ff) as i32, bits & ((1 << 52) - 1));
-        // Below the least normal number there is no hidden bit.
+        // Subnormal numbers have no hidden bit.
         let mut number = if exponent == 0 { fraction } else { fraction | (1 << 52) };
         let (zeros, mut digits) = (number.trailing_zeros() % 64, vec![]);
         number >>= zeros;
@@ -117,9 +118,9 @@ impl Digits {
         Self { point: digits.len() as i32 + two.min(0), digits }
     }
 
-    /// Leaves the first `count` digits; where something is left out and `away` from 0 is the safe side, a unit of the last of them is added.
+    /// Keeps the first `count` digits; rounds up if digits are cut and `away` from 0 is safe.
     fn keep(&mut self, count: i32, away: bool) {
-        // Where the last place that is kept is above the first digit, none is.
+        // If the last place kept is above the first digit, no digit is kept.
         self.point -= count.min(0);
         let count = count.max(0) as usize;
         let left_out = self.digits.iter().skip(count).any(|digit| *digit > 0);
@@ -133,24 +134,24 @@ impl Digits {
                 return;
             }
         }
-        // All of them were nines, or there were none.
+        // All nines, or no digit.
         self.digits.clear();
         self.digits.push(1);
         self.point += 1;
     }
 
-    /// A place's digit in ASCII.
+    /// The digit at a place, in ASCII.
     fn at(&self, place: i32) -> u8 {
         b'0' + usize::try_from(place).ok().and_then(|place| self.digits.get(place)).copied().unwrap_or(0)
     }
 
-    /// With the sign of `x`, unless it is 0, the point after `whole` digits, and so many decimals.
+    /// Writes the sign of `x` (unless 0), `whole` digits, the point and `decimals` decimals.
     fn written(&self, x: f64, whole: i32, decimals: i32) -> String {
         let mut out = String::new();
         if x < 0.0 && self.digits.iter().any(|digit| *digit > 0) {
             out.push('-');
         }
-        // Before the first digit there are zeros, and one of them is written.
+        // Zeros before the first digit; at least one is written.
         ((whole - 1).min(0)..whole).for_each(|place| out.push(char::from(self.at(place))));
         if decimals > 0 {
             out.push('.');
@@ -160,7 +161,7 @@ impl Digits {
     }
 }
 
-/// Appends the decimal digits of a number, the last first.
+/// Appends the decimal digits of a number, last digit first.
 fn push(digits: &mut Vec<u8>, mut number: u64) {
     while number > 0 {
         digits.push((number % 10) as u8);
@@ -177,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_quoted_is_not_mostly_zeros() {
+    fn quoted_numbers_are_not_mostly_zeros() {
         for (x, text) in
             [(1e-300, "1e-300"), (-2.5e20, "-2.5e20"), (0.0, "0"), (0.05, "0.05"), (1e-4, "0.0001"), (-1.0, "-1")]
         {
@@ -188,7 +189,7 @@ mod tests {
         assert!(refused.to_string().contains("is 1e-300;"), "{refused}");
     }
 
-    /// Sign, digits and power of ten of a decimal, as it is read by hand.
+    /// Sign, digits and power of ten of a decimal, parsed by hand.
     fn read(text: &str) -> (bool, String, i32) {
         let (number, power) = text.split_once('e').unwrap_or((text, "0"));
         let (negative, number) = number.strip_prefix('-').map_or((false, number), |number| (true, number));
@@ -197,7 +198,7 @@ mod tests {
         (negative, digits, power.parse::<i32>().unwrap() - rest.len() as i32)
     }
 
-    /// Compares two decimals as real numbers, by their digits.
+    /// Compares two decimals digit by digit, as real numbers.
     fn compare(a: &str, b: &str) -> Ordering {
         let ((a_negative, mut a, a_power), (b_negative, mut b, b_power)) = (read(a), read(b));
         let zero = |digits: &str| digits.bytes().all(|digit| digit == b'0');
@@ -214,12 +215,12 @@ mod tests {
         if a_negative && b_negative { order.reverse() } else { order }
     }
 
-    /// All decimals of a number: the standard library writes as many as it is asked for, exactly.
+    /// All decimals of a number; the standard library writes them exactly.
     fn all(x: f64) -> String {
         format!("{x:.1100}")
     }
 
-    /// What both sides must be of any number, with any decimals.
+    /// Checks both bounds of a number with `decimals` decimals.
     fn check(x: f64, decimals: usize) {
         for (low, high) in [
             (lower(x, decimals), upper(x, decimals)),
@@ -228,7 +229,7 @@ mod tests {
         ] {
             assert!(compare(&high, &all(x)).is_ge(), "{x:e} is shown as at most {high}");
             assert!(compare(&low, &all(x)).is_le(), "{x:e} is shown as at least {low}");
-            // They are neighbours, or the number itself: no decimal of as many places lies between.
+            // The bounds are neighbours or equal: no decimal of as many places lies between.
             let (low_value, high_value): (f64, f64) = (low.parse().unwrap(), high.parse().unwrap());
             let (_, _, step) = read(&high);
             let unit = format!("1e{step}").parse::<f64>().unwrap();
@@ -247,21 +248,21 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
         #[test]
-        fn any_number_lies_between_what_is_written(bits: u64, decimals in 0usize..9) {
+        fn any_number_lies_between_its_bounds(bits: u64, decimals in 0usize..9) {
             let x = f64::from_bits(bits);
             prop_assume!(x.is_finite());
             check(x, decimals);
         }
 
         #[test]
-        fn usual_numbers_do_too(x in 1e-12..1e6f64, decimals in 0usize..9) {
+        fn usual_numbers_lie_between_their_bounds(x in 1e-12..1e6f64, decimals in 0usize..9) {
             check(x, decimals);
             check(-x, decimals);
         }
 
-        /// Where a product by a power of ten would be rounded to the decimal below.
+        /// Numbers for which a product by a power of ten would round to the decimal below.
         #[test]
-        fn so_do_the_neighbours_of_round_decimals(units in 1u64..1_000_000, decimals in 0usize..7) {
+        fn neighbours_of_round_decimals_lie_between_their_bounds(units in 1u64..1_000_000, decimals in 0usize..7) {
             let round: f64 = format!("{units}e-{decimals}").parse().unwrap();
             for x in [round.next_down(), round, round.next_up()] {
                 check(x, decimals);

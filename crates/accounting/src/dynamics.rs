@@ -1,31 +1,31 @@
-//! Privacy of noisy gradient descent whose intermediate models stay hidden.
+//! Privacy of noisy gradient descent with hidden intermediate models.
 //!
-//! Chourasia, Ye & Shokri 2021, "Differential privacy dynamics of Langevin diffusion and noisy gradient descent".
-//! Full batch, loss λ-strongly convex and β-smooth in θ, step size η ≤ 1/β, K updates
-//! θ ← Π(θ − (η/n)·Σ∇ℓ + √(2ησ²)·N(0, I)), with S the L2 sensitivity of the *sum* of gradients (replace-one), and the
-//! start θ₀ ~ Π(N(0, 2σ²/λ·I)). Only θ_K is released. Its Rényi divergence converges in K; composition, which
-//! pays for every intermediate model, grows without end but is the smaller for few steps.
+//! Chourasia, Ye & Shokri 2021, "Differential privacy dynamics of Langevin diffusion and noisy
+//! gradient descent". Full batch, loss λ-strongly convex and β-smooth in θ, step size η ≤ 1/β, K
+//! updates θ ← Π(θ − (η/n)·Σ∇ℓ + √(2ησ²)·N(0, I)), S the L2 sensitivity of the *sum* of gradients
+//! (replace-one), θ₀ ~ Π(N(0, 2σ²/λ·I)). Only θ_K is released. Its Rényi divergence converges in K;
+//! composition, which pays for each intermediate model, grows linearly but is smaller for small K.
 
 use thiserror::Error;
 
 /// z > 0 with 1 − e^{−z} = z/2: the hidden-state bound meets composition at K = 2z/(λη).
 const CROSSOVER: f64 = 1.593_624_260_040_04;
 
-/// A training that the hidden-state theorem does not cover.
+/// A setting that the hidden-state theorem does not cover.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum DynamicsError {
-    /// A quantity at or below 0, or not finite. Give a positive one.
+    /// A quantity that is not positive and finite.
     #[error("{name} must be positive and finite, not {value}")]
     NotPositive {
-        /// Which quantity.
+        /// Name of the quantity.
         name: &'static str,
-        /// What it was.
+        /// Its value.
         value: f64,
     },
-    /// α ≤ 1 or not finite: the divergence has no such order.
+    /// α ≤ 1 or not finite.
     #[error("the Rényi order must be above 1 and finite, not {0}")]
     Order(f64),
-    /// η > 1/β: a step might move models apart, and the theorem does not hold. Take a smaller step.
+    /// η > 1/β: a step may move models apart, so the theorem does not hold. Use a smaller step.
     #[error("the step size {step_size} exceeds 1/smoothness = {limit}; take a smaller step")]
     StepTooLarge {
         /// η.
@@ -33,7 +33,7 @@ pub enum DynamicsError {
         /// 1/β.
         limit: f64,
     },
-    /// λ > β: no loss is so. One of the two constants is wrong.
+    /// λ > β, which no loss satisfies. One of the two constants is wrong.
     #[error("strong convexity {strong_convexity} cannot exceed smoothness {smoothness}")]
     Convexity {
         /// λ.
@@ -46,14 +46,14 @@ pub enum DynamicsError {
     NoExamples,
 }
 
-/// The quantities of the theorem, before [`Setting::checked`]. All are positive and finite.
+/// The quantities of the theorem, not yet [checked](Setting::checked). All are positive and finite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setting {
     /// η: step size, at most 1/β.
     pub step_size: f64,
     /// σ: each update adds N(0, 2ησ²) to every coordinate.
     pub noise: f64,
-    /// S: how far, in L2, the sum of gradients moves when one example is replaced (2L for L-Lipschitz losses).
+    /// S: L2 distance of the gradient sums if one example is replaced (2L for L-Lipschitz losses).
     pub sensitivity: f64,
     /// λ: every example's loss is λ-strongly convex in θ.
     pub strong_convexity: f64,
@@ -63,32 +63,32 @@ pub struct Setting {
     pub examples: u64,
 }
 
-/// A setting to which the theorems apply.
+/// A setting that the theorems cover.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NoisyGradientDescent(Setting);
 
-/// Which argument gives the smaller bound.
+/// The argument that gives the smaller bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Argument {
-    /// The intermediate models are hidden: the loss converges.
+    /// Intermediate models are hidden: the loss converges.
     HiddenState,
-    /// Every intermediate model might have been seen (Gaussian mechanism, K times).
+    /// All intermediate models are seen (Gaussian mechanism, K times).
     Composition,
 }
 
-/// The Rényi divergence of order α of K steps, in nats, by every argument.
+/// Rényi divergence of order α of K steps, in nats, by each argument.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RenyiBounds {
     /// If only the last model is seen: αS²/(λσ²n²)·(1 − e^{−ληK/2}).
     pub hidden_state: f64,
     /// If every model is seen: αS²ηK/(4σ²n²), the Gaussian mechanism K times.
     pub composition: f64,
-    /// The smaller of the two, which is what may be reported.
+    /// The smaller of the two, for reporting.
     pub upper: f64,
-    /// Which argument gave it.
+    /// The argument that gives `upper`.
     pub argument: Argument,
-    /// The paper's lower bound: some 1-strongly convex and 1-smooth loss leaks as much, so no upper bound for that class can be smaller.
-    /// For λ ≠ 1 it is the same formula without a proof.
+    /// The paper's lower bound: a 1-strongly convex, 1-smooth loss leaks as much, so no upper bound
+    /// for that class is smaller. For λ ≠ 1 it is the same formula, unproven.
     pub lower: f64,
 }
 
@@ -117,7 +117,7 @@ impl Setting {
             let Self { strong_convexity, smoothness, .. } = self;
             return Err(DynamicsError::Convexity { strong_convexity, smoothness });
         }
-        // A step of exactly 1/β, computed as such, must pass in spite of rounding.
+        // Tolerates the rounding of a step of exactly 1/β.
         if self.step_size * self.smoothness > 1.0 + 4.0 * f64::EPSILON {
             return Err(DynamicsError::StepTooLarge { step_size: self.step_size, limit: 1.0 / self.smoothness });
         }
@@ -126,19 +126,19 @@ impl Setting {
 }
 
 impl NoisyGradientDescent {
-    /// The quantities, all of which were checked.
+    /// The checked quantities.
     #[must_use]
     pub const fn setting(&self) -> &Setting {
         &self.0
     }
 
-    /// S²/(σ²n²), the scale of everything below.
+    /// S²/(σ²n²), the common factor of the bounds.
     fn signal(&self) -> f64 {
         let ratio = self.0.sensitivity / (self.0.noise * self.0.examples as f64);
         ratio * ratio
     }
 
-    /// All bounds after `steps` updates, at Rényi order `alpha` > 1.
+    /// All bounds after `steps` updates at Rényi order `alpha` > 1.
     ///
     /// # Errors
     /// [`DynamicsError::Order`].
@@ -148,7 +148,7 @@ impl NoisyGradientDescent {
         }
         let k = steps as f64;
         let contraction = self.0.strong_convexity * self.0.step_size;
-        // expm1: for few steps 1 − e^{−x} is x, not 0.
+        // expm1: 1 − e^{−x} is accurate for few steps.
         let hidden_state = self.limit(alpha) * -(-0.5 * contraction * k).exp_m1();
         let composition = alpha * self.signal() / 4.0 * self.0.step_size * k;
         let lower = alpha * self.signal() / 4.0 * -(-self.0.step_size * k).exp_m1();
@@ -156,22 +156,22 @@ impl NoisyGradientDescent {
         Ok(RenyiBounds { hidden_state, composition, upper: hidden_state.min(composition), argument, lower })
     }
 
-    /// What the hidden-state bound converges to: α·S²/(λσ²n²).
+    /// Limit of the hidden-state bound: α·S²/(λσ²n²).
     #[must_use]
     pub fn limit(&self, alpha: f64) -> f64 {
         alpha * self.signal() / self.0.strong_convexity
     }
 
-    /// K* = 3.187…/(λη): from here on the hidden-state bound is the smaller. The same at every order.
+    /// K* = 3.187…/(λη): from here on the hidden-state bound is smaller, at every order.
     #[must_use]
     pub fn crossover(&self) -> f64 {
         2.0 * CROSSOVER / (self.0.strong_convexity * self.0.step_size)
     }
 
-    /// An upper bound on E[L(θ_K) − L(θ*)] in `dimension` coordinates, from E‖θ₀ − θ*‖² ≤ `start_distance_squared`.
+    /// Upper bound on E[L(θ_K) − L(θ*)] in `dimension` coordinates, given a bound on E‖θ₀ − θ*‖².
     ///
-    /// A step with η ≤ 1/β brings θ closer to θ* by the factor 1 − ηλ and adds noise of 2ησ²d; the projection does not
-    /// push them apart; smoothness turns distance into risk (β/2). θ* inside the feasible set.
+    /// For η ≤ 1/β a step shrinks the distance to θ* by 1 − ηλ and adds noise of 2ησ²d; projection
+    /// does not increase it; smoothness turns it into risk (β/2). θ* must be in the feasible set.
     #[must_use]
     pub fn excess_risk(&self, dimension: u64, start_distance_squared: f64, steps: u64) -> f64 {
         let Setting { step_size, noise, strong_convexity, smoothness, .. } = self.0;
@@ -183,14 +183,14 @@ impl NoisyGradientDescent {
     }
 }
 
-/// How to train under a Rényi budget: the noise, the step, when to stop, and what it is worth (see the paper on utility).
+/// Training under a Rényi budget: noise, step size, steps and risk (see the paper on utility).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OptimalTraining {
-    /// Noise and step size with which to train.
+    /// Noise and step size.
     pub setting: NoisyGradientDescent,
-    /// K* = (2β²/λ²)·ln(n²ε/(αd)): then the start is forgotten down to the noise. At least 1.
+    /// K* = (2β²/λ²)·ln(n²ε/(αd)), at least 1: the start is forgotten up to the noise.
     pub steps: u64,
-    /// (α/ε)·βdL²/(λ²n²), the order of the excess empirical risk that is reached (constant left out, as there).
+    /// (α/ε)·βdL²/(λ²n²): order of the excess empirical risk, without its constant, as there.
     pub excess_risk_order: f64,
 }
 
@@ -213,7 +213,7 @@ impl Problem {
     /// Spends the Rényi budget (`alpha` > 1, `epsilon` > 0 in nats): η = λ/(2β²), σ² = 4αL²/(λεn²).
     ///
     /// # Errors
-    /// An order or a budget out of range, and what [`Setting::checked`] refuses.
+    /// An order or budget out of range; as [`Setting::checked`].
     pub fn optimal(&self, alpha: f64, epsilon: f64) -> Result<OptimalTraining, DynamicsError> {
         if !(alpha > 1.0 && alpha.is_finite()) {
             return Err(DynamicsError::Order(alpha));
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_paper_s_figure() {
+    fn bounds_match_the_paper_s_figure() {
         let descent = setting().checked().unwrap();
         let few = descent.renyi(30.0, 10).unwrap();
         assert!((few.hidden_state / 0.004_567_803_934_273_941 - 1.0).abs() < 1e-12);
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_theorem_does_not_cover_is_refused() {
+    fn uncovered_settings_are_refused() {
         let too_large = Setting { step_size: 0.3, ..setting() };
         assert_eq!(too_large.checked(), Err(DynamicsError::StepTooLarge { step_size: 0.3, limit: 0.25 }));
         assert!(Setting { step_size: 0.25, ..setting() }.checked().is_ok());
@@ -316,13 +316,13 @@ mod tests {
         assert!(plan.setting.renyi(10.0, plan.steps).unwrap().upper <= 0.3);
         assert!(plan.setting.renyi(10.0, plan.steps).unwrap().argument == Argument::HiddenState);
         assert!(problem.optimal(10.0, 0.0).is_err() && problem.optimal(0.5, 1.0).is_err());
-        // By K* the start is forgotten: the risk is within the theorem's order, times a small constant.
+        // By K* the start is forgotten: the risk is within a small factor of the theorem's order.
         let start = (2.0 * problem.lipschitz / problem.strong_convexity).powi(2);
         let risk = plan.setting.excess_risk(problem.dimension, start, plan.steps);
         assert!(risk <= 6.0 * plan.excess_risk_order, "{risk} against {}", plan.excess_risk_order);
     }
 
-    /// On ℓ = λ‖θ − x‖²/2 everything is Gaussian, so the true divergence and risk are known in closed form.
+    /// On ℓ = λ‖θ − x‖²/2 everything is Gaussian, with known divergence and risk.
     #[test]
     fn bounds_hold_on_the_quadratic() {
         let (lambda, eta, sigma, n, shift) = (1.0_f64, 0.1_f64, 0.5_f64, 20_u64, 3.0_f64);

@@ -1,9 +1,11 @@
-//! Gaussian differential privacy (Dong, Roth & Su 2022) fitted to a privacy curve: the least μ whose trade-off no test beats, and how much that gives away.
-//! Kulynych, Gomez, Kaissis, Hayes, Balle, Calmon & Raisaro 2024 and Gomez et al. 2025 (*(ε, δ) considered harmful*) report it beside ε, because two
-//! mechanisms of one (ε, δ) may protect unlike.
+//! Gaussian differential privacy (Dong, Roth & Su 2022) fitted to a privacy curve: the smallest μ
+//! whose trade-off no test beats, and how pessimistic it is. Kulynych, Gomez, Kaissis, Hayes,
+//! Balle, Calmon & Raisaro 2024 and Gomez et al. 2025 (*(ε, δ) considered harmful*) report it with
+//! ε, since mechanisms of equal (ε, δ) may protect differently.
 //!
-//! A sampled mechanism has no useful μ for *all* rates of false alarms: one of q = 0.004 is an unsampled one with that probability, so far out in its tail
-//! that is what an attacker meets. So μ is said down to a rate, the *cut-off*, and it belongs beside μ whenever that is said.
+//! A sampled mechanism has no useful μ for *all* false-positive rates: at q = 0.004 it is an
+//! unsampled one with that probability, which far in the tail is what an attacker meets. So μ holds
+//! down to a false-positive rate, the *cut-off*, and must be reported with it.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,21 +19,21 @@ use super::{
 
 pub use super::pld::CUT_OFF;
 
-/// What of a curve is Gaussian.
+/// A Gaussian trade-off that bounds a privacy curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct GaussianFit {
-    /// No test with at least `cut_off` of false alarms does better than telling N(0, 1) from N(μ, 1). From above.
+    /// Upper bound: no test with a false-positive rate ≥ `cut_off` beats N(0, 1) against N(μ, 1).
     pub mu: f64,
-    /// In (0, 0.5).
+    /// The smallest false-positive rate that μ holds for, in (0, 0.5).
     pub cut_off: f64,
-    /// The least Δ with which f(x + Δ) − Δ ≤ f_μ(x) everywhere, f being the trade-off that the curve allows and f_μ that of μ: how far error rates may lie from
-    /// those that μ allows. Near 0, μ says all that the curve does.
+    /// The smallest Δ with f(x + Δ) − Δ ≤ f_μ(x) everywhere, for the trade-offs f of the curve and
+    /// f_μ of μ: by how much μ makes error rates too small. Near 0, μ describes the whole curve.
     pub regret: f64,
 }
 
 impl GaussianFit {
-    /// Of everything that was released, with the whole curve that tight accounting has of it. [`GaussianFit::mu`] is infinite where nothing is protected.
+    /// Fits the whole curve of tight accounting. `mu` is infinite if nothing is protected.
     ///
     /// # Errors
     /// A cut-off outside (0, 0.5).
@@ -44,7 +46,8 @@ impl GaussianFit {
         Ok(Self::of_lines(points, cut_off))
     }
 
-    /// Of a privacy curve, which is taken to hold for neighbours in both orders, as all curves of this crate do. With few points μ and the regret are larger.
+    /// Fits a privacy curve that holds for both orders of neighbours, as all curves of this crate
+    /// do. Few points give a larger μ and regret.
     ///
     /// # Errors
     /// A cut-off outside (0, 0.5).
@@ -53,7 +56,7 @@ impl GaussianFit {
         Ok(Self::of_lines(curve.points().collect(), cut_off))
     }
 
-    /// What μ holds for, with so many decimals of the regret.
+    /// States what μ holds for, with `decimals` decimals of the regret.
     #[must_use]
     pub fn in_words(&self, decimals: usize) -> String {
         let Self { cut_off, regret, .. } = self;
@@ -76,11 +79,11 @@ fn in_range(cut_off: f64) -> Result<(), PrivacyError> {
     require(cut_off > 0.0 && cut_off < 0.5, "cut-off", cut_off, "above 0 and below 0.5")
 }
 
-/// The best true-positive rates that a curve allows where a test says less "member" than not: the least of its lines δ + e^ε·α.
+/// Largest true-positive rates for α ≤ 1 − TPR: the least of the curve's lines δ + e^ε·α.
 struct Hull {
-    /// Corners (false alarms, true-positive rate), α falling from the point where both errors are alike.
+    /// Corners (α, TPR), α falling from the point where α = 1 − TPR.
     corners: Vec<(f64, f64)>,
-    /// The line that is steepest, (ε, δ): it holds from the last corner on.
+    /// The steepest line (ε, δ), which holds from the last corner on.
     last: (f64, f64),
 }
 
@@ -91,12 +94,12 @@ impl Hull {
         lines.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
         lines.dedup_by(|b, a| a.0 == b.0);
         let meet = |(e, d): (f64, f64), (f, g): (f64, f64)| (d - g) / (f.exp() - e.exp());
-        // Lines in order of slope: one that lies above the meeting of its neighbours is nowhere the least.
+        // Lines in order of slope; one above the intersection of its neighbours is never the least.
         let mut least: Vec<(f64, f64)> = vec![];
         for line in lines {
             while let Some(&top) = least.last() {
                 let hidden = match least.len().checked_sub(2) {
-                    // A steeper line is less for small α only.
+                    // A steeper line is lower only for small α.
                     Some(below) => meet(top, line) >= meet(least[below], top),
                     None => line.1 >= top.1 && top.0 == line.0,
                 };
@@ -110,7 +113,7 @@ impl Hull {
             }
         }
         let last = least.last().copied().unwrap_or((0.0, 1.0));
-        // Where the first line, of the least slope, has 1 − TPR = α.
+        // Where the flattest line has 1 − TPR = α.
         let (epsilon, delta) = least.first().copied().unwrap_or((0.0, 1.0));
         let even = (1.0 - delta) / (epsilon.exp() + 1.0);
         let mut corners = vec![(even, delta + epsilon.exp() * even)];
@@ -127,7 +130,7 @@ impl Hull {
         Self { corners, last }
     }
 
-    /// TPR at α ≤ the even point.
+    /// TPR at α, at most the even point's α.
     fn rate(&self, alpha: f64) -> f64 {
         let after = self.corners.partition_point(|corner| corner.0 > alpha);
         match (after.checked_sub(1).map(|at| self.corners[at]), self.corners.get(after)) {
@@ -137,7 +140,7 @@ impl Hull {
         }
     }
 
-    /// A line lies below a Gaussian's concave rates between two points if it does at both, so corners are enough, and the cut-off.
+    /// A line is below a Gaussian's concave rates if its ends are: check corners and the cut-off.
     fn least_mu(&self, cut_off: f64) -> f64 {
         let of = |(alpha, rate): (f64, f64)| {
             if rate >= 1.0 {
@@ -147,11 +150,11 @@ impl Hull {
         };
         let corners = self.corners.iter().copied().filter(|corner| corner.0 >= cut_off);
         let mu = corners.chain([(cut_off, self.rate(cut_off))]).map(of).fold(0.0, f64::max);
-        // A few roundings of quantiles, and of where lines meet.
+        // Margin for rounding of quantiles and intersections.
         mu * (1.0 + 1e-9)
     }
 
-    /// α + β where α − β is `u` ≤ 0. Along u, which a step of both by Δ leaves, the trade-off is convex as it is along α.
+    /// α + β at α − β = `u` ≤ 0. Moving both by Δ keeps u; the trade-off is convex in u, as in α.
     fn sum(&self, u: f64) -> f64 {
         // α − β grows with α.
         let after = self.corners.partition_point(|&(alpha, rate)| alpha + rate - 1.0 > u);
@@ -161,7 +164,7 @@ impl Hull {
                 let share = if high > low { (u - low) / (high - low) } else { 0.0 };
                 1.0 + (b - r) + share * ((a - t) - (b - r))
             }
-            // On the last line, α = (u + 1 − δ)/(1 + e^ε), or without false alarms.
+            // On the last line, α = (u + 1 − δ)/(1 + e^ε), or α = 0.
             (_, None) => {
                 let alpha = ((u + 1.0 - self.last.1) / (1.0 + self.last.0.exp())).max(0.0);
                 2.0 * alpha - u
@@ -170,14 +173,15 @@ impl Hull {
         }
     }
 
-    /// Δ is half of how far f lies above f_μ in direction (1, 1), and the larger half of both curves mirrors the other. Between two places on f_μ, f is below its chord,
-    /// and f_μ above its tangents at both: the gap is largest at an end, or where they meet.
+    /// Δ is half of f's largest excess over f_μ along (1, 1); by symmetry one half of the curves
+    /// suffices. Between two points of f_μ, f is below its chord and f_μ above its tangents, so the
+    /// gap is largest at an end or where the tangents meet.
     fn regret(&self, mu: f64) -> f64 {
         if mu == f64::INFINITY {
             return self.corners[0].0;
         }
         const STEPS: u32 = 2000;
-        // Of thresholds from the middle to where neither curve has false alarms.
+        // Thresholds from the middle to where neither curve has false positives.
         let places = (0..=STEPS).map(|i| 0.5 * mu + 9.0 * f64::from(i) / f64::from(STEPS));
         let place = |threshold: f64| {
             let (alpha, beta) = (normal::survival(threshold), normal::cdf(threshold - mu));
@@ -201,16 +205,16 @@ impl Hull {
     }
 }
 
-/// A place on a Gaussian's trade-off.
+/// A point of a Gaussian's trade-off.
 #[derive(Clone, Copy)]
 struct Place {
     /// α − β.
     u: f64,
-    /// α + β of the curve there …
+    /// α + β of the curve at u.
     above: f64,
-    /// … and of the Gaussian …
+    /// α + β of the Gaussian at u.
     below: f64,
-    /// … and how the latter changes with u.
+    /// Derivative of `below` in u.
     slope: f64,
 }
 
@@ -225,7 +229,7 @@ mod tests {
         sampling::Sampling,
     };
 
-    /// The curve of μ itself has that μ, for any cut-off, and nothing to regret.
+    /// The curve of μ fits that μ at any cut-off, with no regret.
     #[test]
     fn a_gaussian_curve_gives_its_own_mu() {
         for mu in [0.1, 0.5, 1.0, 3.0] {
@@ -245,7 +249,7 @@ mod tests {
     fn curves_without_a_mu_have_none() {
         let none = PrivacyCurve::new([(0.0, 1.0)]).unwrap();
         assert_eq!(GaussianFit::of(&none, 1e-10).unwrap().mu, f64::INFINITY);
-        // A failure of probability δ is more than any μ allows down to a cut-off below it.
+        // A failure probability δ needs a larger μ at a cut-off below it.
         let failing = PrivacyCurve::new([(1.0, 1e-5)]).unwrap();
         let [coarse, fine] = [1e-4, 1e-10].map(|cut_off| GaussianFit::of(&failing, cut_off).unwrap().mu);
         assert!(coarse < fine && fine.is_finite(), "{coarse} {fine}");
@@ -271,9 +275,9 @@ mod tests {
         assert!(fit.mu >= 0.5 && fit.mu < 0.5 + 1e-12 && fit.regret == 0.0, "{fit:?}");
     }
 
-    /// The whole curve at once is what single questions say, where sampling helps, where "add" is the worse direction, and where epochs hide.
+    /// The whole curve agrees with single ε: with sampling, where "add" is worse, and in epochs.
     #[test]
-    fn the_whole_curve_is_what_single_questions_say() {
+    fn the_whole_curve_agrees_with_single_epsilons() {
         let one = EnvelopeProfile::from_vectors_f64([[1.0].as_slice()]).unwrap();
         let gaussian = |sigma| NoiseSpec::Gaussian { sigma };
         let cases = [
@@ -293,12 +297,12 @@ mod tests {
                 let single = losses.delta(*epsilon).unwrap().value;
                 assert!(*delta < single * 1.01 && single < delta * 1.01, "{epsilon}: {delta} {single}");
             }
-            // It reaches as far as the cut-off asks: there δ is what few false alarms leave.
+            // It reaches the cut-off: δ is small there.
             assert!(points[points.len() - 1].1 < 1e-7, "{:?}", points[points.len() - 1]);
-            // Fewer false alarms cost no less.
+            // A smaller cut-off gives no smaller μ.
             let [fine, coarse] = [1e-10, 1e-6].map(|cut_off| GaussianFit::of_losses(&losses, cut_off).unwrap());
             assert!(fine.mu >= coarse.mu * (1.0 - 1e-4), "{fine:?} {coarse:?}");
-            // μ covers ε at a δ that its cut-off tells of.
+            // μ covers ε at a δ above its cut-off.
             let covered = GaussianPrivacy::new(fine.mu).unwrap().epsilon(1e-5);
             assert!(covered >= losses.epsilon(1e-5).unwrap().value * (1.0 - 1e-4), "{covered}");
         }

@@ -1,12 +1,13 @@
-//! Vector groups: layers or metrics that share a sample, each with its own clip and its own noise.
+//! Vector groups: layers or metrics of one sample, each with its own clip and noise.
 //!
-//! McMahan, Andrew, Erlingsson, Chien, Mironov, Papernot & Kairouz 2018, "A general approach to adding differential privacy to iterative
-//! training procedures". An example contributes one vector to each of G groups; group g is clipped to norm C_g and gets Gaussian noise of
-//! standard deviation σ_g. Divided by σ_g, the concatenation moves by at most √(ΣC_g²/σ_g²) in L2 and has unit noise: one Gaussian query with
-//! noise multiplier z = (Σ C_g²/σ_g²)^{−1/2}. That is exact, not a composition bound.
+//! McMahan, Andrew, Erlingsson, Chien, Mironov, Papernot & Kairouz 2018, "A general approach to
+//! adding differential privacy to iterative training procedures". An example adds one vector to
+//! each of G groups; group g is clipped to norm C_g and gets Gaussian noise of standard deviation
+//! σ_g. Divided by σ_g, the concatenation moves by at most √(ΣC_g²/σ_g²) in L2 and has unit noise:
+//! exactly one Gaussian query with noise multiplier z = (Σ C_g²/σ_g²)^{−1/2}.
 //!
-//! A metric that is a sum over the sample (the number of right answers, a count for each class) is one more group: it is released with the
-//! step, on training data, and paid for.
+//! A metric that is a sum over the sample (correct predictions, class counts) is one more group,
+//! released with the step, on training data, and paid for.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,50 +18,49 @@ use super::{
     sampling::Sampling,
 };
 
-/// One group of a sample's vector.
+/// One group of an example's coordinates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
-    /// For messages.
+    /// Name, for messages.
     pub name: String,
     /// d_g: number of coordinates.
     pub dimension: u64,
-    /// C_g: bound on the L2 norm of one example's part.
+    /// C_g: bound on the L2 norm of one example's vector.
     pub clip: f64,
 }
 
-/// A group with the noise that it gets.
+/// A group with its noise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NoisyGroup {
-    /// Its dimension and its clip.
+    /// The group.
     pub group: Group,
     /// σ_g: standard deviation of the noise on each coordinate of the sum.
     pub noise: f64,
 }
 
-/// How one noise multiplier is shared out over groups.
+/// How a noise multiplier is divided among groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoiseStrategy {
     /// σ_g = z·C_g·√G: every group spends the same privacy.
     #[default]
     Proportional,
-    /// σ_g ∝ C_g/√d_g: groups of many coordinates, whose noise has the norm σ_g·√d_g, get less on each. Every group's noise then has
-    /// the same norm relative to its clip.
+    /// σ_g ∝ C_g/√d_g: every group's noise, of norm σ_g·√d_g, is equally large relative to C_g.
     DimensionAdjusted,
 }
 
-/// How a joint clip treats the groups.
+/// How the groups are clipped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clipping {
     /// Each group to its own C_g.
     #[default]
     Separate,
-    /// Each vector divided by α_g = C_g, the concatenation clipped to norm 1, and scaled back.
+    /// Each vector divided by C_g, the concatenation clipped to norm 1, and scaled back.
     Joint,
 }
 
-/// The groups of one release, with noise.
+/// The noisy groups of one release.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Groups {
     groups: Vec<NoisyGroup>,
@@ -68,19 +68,19 @@ pub struct Groups {
 }
 
 impl Group {
-    /// A group of `dimension` ≥ 1 coordinates, clipped to L2 norm `clip` > 0 ([`Groups::new`] checks both).
+    /// `dimension` ≥ 1 coordinates, clipped to L2 norm `clip` > 0; [`Groups::new`] checks both.
     pub fn new(name: impl Into<String>, dimension: u64, clip: f64) -> Self {
         Self { name: name.into(), dimension, clip }
     }
 
-    /// The number of right answers in the sample: one coordinate, to which an example adds 0 or 1. Released with noise, it gives a private
-    /// estimate of the accuracy on *training* data.
+    /// The number of correct predictions in the sample: one coordinate, 0 or 1 per example. With
+    /// noise, a private estimate of the *training* accuracy.
     #[must_use]
     pub fn correct_answers() -> Self {
         Self::new("correct answers", 1, 1.0)
     }
 
-    /// How many examples of each class are in the sample: an example adds one unit vector.
+    /// The number of examples of each class in the sample: an example adds one unit vector.
     #[must_use]
     pub fn class_counts(classes: u64) -> Self {
         Self::new("class counts", classes, 1.0)
@@ -93,10 +93,10 @@ impl Group {
 }
 
 impl Groups {
-    /// Groups with noise as given.
+    /// Groups with the given noise.
     ///
     /// # Errors
-    /// No group; a dimension of 0; a clip or a noise that is not positive and finite.
+    /// No group; a dimension of 0; a clip or noise that is not positive and finite.
     pub fn new(groups: Vec<NoisyGroup>, clipping: Clipping) -> Result<Self, PrivacyError> {
         require(!groups.is_empty(), "groups", 0.0, "at least one group")?;
         for NoisyGroup { group, noise } in &groups {
@@ -106,10 +106,10 @@ impl Groups {
         Ok(Self { groups, clipping })
     }
 
-    /// Noise for `groups` such that together they cost as much as one query with this noise multiplier.
+    /// Gives `groups` noise such that together they cost one query with `noise_multiplier`.
     ///
     /// # Errors
-    /// As [`Groups::new`], and for a noise multiplier that is not positive and finite.
+    /// As [`Groups::new`]; a noise multiplier that is not positive and finite.
     pub fn with_multiplier(
         groups: Vec<Group>,
         noise_multiplier: f64,
@@ -127,7 +127,7 @@ impl Groups {
             .into_iter()
             .map(|group| {
                 let noise = match (strategy, clipping) {
-                    // The scaled vectors share the norm 1, so C_g²/σ_g² must not add up but reach its largest value once.
+                    // The scaled vectors share norm 1: the largest C_g²/σ_g² counts, not the sum.
                     (NoiseStrategy::Proportional, Clipping::Joint) => noise_multiplier * group.clip,
                     (NoiseStrategy::Proportional, Clipping::Separate) => noise_multiplier * group.clip * count.sqrt(),
                     // Σ C_g²/σ_g² = Σ d_g/κ² with σ_g = κ·C_g/√d_g: κ = z·√(Σ d_g).
@@ -148,8 +148,8 @@ impl Groups {
         Ok(result)
     }
 
-    /// z of the one Gaussian query that this release equals: (Σ C_g²/σ_g²)^{−1/2} for separate clips. With a joint clip the example's part of
-    /// norm C_g·u_g has Σu_g² ≤ 1, so the worst is all of it in one group: min σ_g/C_g.
+    /// z of the equivalent Gaussian query: (Σ C_g²/σ_g²)^{−1/2} for separate clips. With a joint
+    /// clip, group g has norm C_g·u_g with Σu_g² ≤ 1; the worst case is one group: min σ_g/C_g.
     #[must_use]
     pub fn noise_multiplier(&self) -> f64 {
         let ratios = self.groups.iter().map(|NoisyGroup { group, noise }| group.clip / noise);
@@ -159,20 +159,20 @@ impl Groups {
         }
     }
 
-    /// The one Gaussian query that this release equals, for a ledger: norm 1, noise of standard deviation [`Groups::noise_multiplier`].
+    /// The equivalent Gaussian query, for a ledger: norm 1, noise [`Groups::noise_multiplier`].
     #[must_use]
     pub fn release(&self, sampling: Sampling) -> Release {
         let noise = NoiseSpec::Gaussian { sigma: self.noise_multiplier() };
         Release::new(sampling, Sensitivity::L2 { norm: 1.0 }, Some(noise))
     }
 
-    /// The groups, in the order in which they were given.
+    /// The groups, in the given order.
     #[must_use]
     pub fn groups(&self) -> &[NoisyGroup] {
         &self.groups
     }
 
-    /// One more group on this release; what was there keeps its noise, so the whole costs more.
+    /// Adds a group to this release. The others keep their noise, so the whole costs more.
     ///
     /// # Errors
     /// As [`Groups::new`].
@@ -181,10 +181,10 @@ impl Groups {
         Self::new(self.groups, self.clipping)
     }
 
-    /// Clips one example's parts, in the order of the groups, in place. Parts that are not finite become zero.
+    /// Clips one example's vectors in place, in the groups' order. Non-finite vectors become zero.
     ///
     /// # Errors
-    /// Another number of parts, or a part of another length, than the groups have.
+    /// A wrong number of vectors, or a vector of the wrong length.
     pub fn clip(&self, parts: &mut [&mut [f32]]) -> Result<(), PrivacyError> {
         let expected = self.groups.len() as f64;
         require(parts.len() == self.groups.len(), "parts", parts.len() as f64, "as many as there are groups")?;
@@ -206,7 +206,7 @@ impl Groups {
             if !norm.is_finite() {
                 part.fill(0.0);
             } else if norm > 1.0 - CLIP_MARGIN {
-                // Rounding each coordinate to f32 may not lead out of the ball.
+                // Rounding each coordinate to f32 must not leave the ball.
                 let factor = ((1.0 - CLIP_MARGIN) / norm) as f32;
                 part.iter_mut().for_each(|x| *x *= factor);
             }
@@ -215,8 +215,8 @@ impl Groups {
     }
 }
 
-/// Clipping aims at this share below its bound: more than the relative error of any engine's norm, factor and products in f32. A squared
-/// norm whose terms pass through at most 1,000 roundings leaves half of it.
+/// Clipping aims below its bound by this fraction: more than any engine's relative f32 error of
+/// norm, factor and products. A squared norm of terms with up to 1,000 roundings leaves half of it.
 pub const CLIP_MARGIN: f64 = 1.0 / 16_384.0;
 
 #[cfg(test)]
@@ -267,7 +267,7 @@ mod tests {
         assert!(Groups::new(Vec::new(), Clipping::Joint).is_err());
     }
 
-    /// What a ledger is told: two groups cost what their composition, unsampled, costs exactly.
+    /// Two groups cost exactly what their unsampled composition costs.
     #[test]
     fn groups_are_accounted_for_as_one_query() {
         let noisy = |group, noise| NoisyGroup { group, noise };
@@ -281,9 +281,9 @@ mod tests {
         assert!((found / exact - 1.0).abs() < 1e-9, "{found} {exact}");
     }
 
-    /// A ledger made by hand may name a scale above what its parts come to, by as much as readers forgive: the parts are priced.
+    /// A ledger may state a scale slightly above that of its parts; the parts are priced.
     #[test]
-    fn a_scale_above_what_the_parts_come_to_is_not_priced() {
+    fn a_scale_above_that_of_the_parts_is_not_priced() {
         let parts = [1.2, 20.0].map(|noise| Part { holds: Held::Gradient, clip: 1.0, noise });
         let spent = parts.iter().map(|part| (part.clip / part.noise).powi(2)).sum::<f64>().sqrt();
         let of = |sigma: f64| {
@@ -301,7 +301,7 @@ mod tests {
     }
 
     proptest! {
-        /// However one example's parts point, divided by the noise they move no further than 1/z.
+        /// Clipped vectors, divided by the noise, move by at most 1/z.
         #[test]
         fn clipped_parts_stay_within_the_equivalent_query(
             parts in prop::collection::vec(prop::collection::vec(-1e3_f32..1e3, 4), 3),
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_parts_add_nothing() {
+    fn non_finite_parts_become_zero() {
         let groups = vec![NoisyGroup { group: Group::new("g", 2, 1.0), noise: 1.0 }];
         let groups = Groups::new(groups, Clipping::Separate).unwrap();
         let mut broken = [f32::NAN, 1.0];

@@ -1,4 +1,4 @@
-//! What happened in a run: data that accountants read. Nothing here computes ε.
+//! What a run released, as data for the accountants. Nothing here computes ε.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use super::{
     sampling::{Epoch, EpochKind, NeighbouringRelation, Sampling},
 };
 
-/// What bounds one example's contribution to the noisy sum.
+/// Bound on one example's contribution to the noisy sum.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Sensitivity {
@@ -21,17 +21,17 @@ pub enum Sensitivity {
         /// The clip C, 1e-100 to 1e100.
         norm: f64,
     },
-    /// Coordinates inside some arrangement of one of the envelope's vectors; the profile says which.
+    /// Coordinates within some arrangement of one of the envelope's vectors.
     Envelope {
-        /// What of Ψ ε depends on.
+        /// The part of Ψ that ε depends on.
         profile: EnvelopeProfile,
     },
-    /// Nothing bounds it: no guarantee.
+    /// No bound, so no guarantee.
     Unbounded,
 }
 
 impl Sensitivity {
-    /// The largest L2 norm; `None` where nothing bounds it.
+    /// Largest L2 norm of a contribution; `None` if unbounded.
     pub(super) fn norm(&self) -> Option<f64> {
         match self {
             Self::L2 { norm } => Some(*norm),
@@ -41,7 +41,7 @@ impl Sensitivity {
     }
 }
 
-/// What a clipped or encoded gradient belongs to. `Display` says it in words.
+/// The privacy unit: whose data one clipped or encoded gradient holds. `Display` names it in words.
 ///
 /// ```
 /// # use hushgrad_accounting::ledger::PrivacyUnit;
@@ -50,22 +50,24 @@ impl Sensitivity {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PrivacyUnit {
-    /// One example, encoded by itself.
+    /// One example, encoded alone.
     #[default]
     Example,
-    /// One example of a micro-batch that is averaged, then encoded: taking it out turns one encoded gradient into another,
-    /// up to twice the bound away. The grouping must be fixed beforehand, so that no other micro-batch changes.
+    /// One example of a micro-batch whose mean gradient is encoded: removing it replaces one
+    /// encoded gradient by another, up to twice the bound away. Its grouping must not depend on the
+    /// data.
     ExampleInMicroBatch,
-    /// The whole micro-batch is what is protected (and what is sampled): its examples are not protected from one another.
+    /// A whole micro-batch, which is also what is sampled; its examples are not protected singly.
     MicroBatch,
-    /// One user with all their examples, who are sampled together and add one bounded vector. One example of theirs is another unit:
-    /// [`PrivacyUnit::within`].
+    /// One user, whose examples are sampled together and add one bounded vector. For one example of
+    /// a user, see [`PrivacyUnit::within`].
     User,
 }
 
 impl PrivacyUnit {
-    /// What one example is to the same release. Taken out of a micro-batch or from a user it turns one bounded vector into another, which may be *further* away than
-    /// no vector at all: so the number of the whole is none of one example, and that of one example may be the larger.
+    /// The unit of one example under the same release. Removing an example from a micro-batch or
+    /// user replaces one bounded vector by another, which may be *further* away than zero. So the ε
+    /// of the whole does not hold for one example, whose ε may be larger.
     #[must_use]
     pub const fn within(self) -> Self {
         match self {
@@ -86,17 +88,17 @@ impl fmt::Display for PrivacyUnit {
     }
 }
 
-/// What two neighbouring data sets differ in. Losses add up to one guarantee only where it is the same.
+/// What neighbouring data sets differ in. Losses compose only if all releases agree on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Protected {
     neighbours: NeighbouringRelation,
-    /// A whole micro-batch, or a user, and not one example; an example is one wherever it stands.
+    /// The micro-batch or user protected as a whole; `None`: one example, wherever it is.
     whole: Option<PrivacyUnit>,
 }
 
 impl Protected {
     /// # Errors
-    /// [`PrivacyError::MixedNeighbours`] and [`PrivacyError::MixedUnits`] where two guarantees speak of different things.
+    /// [`PrivacyError::MixedNeighbours`] or [`PrivacyError::MixedUnits`] if the guarantees differ.
     pub fn same(self, other: Self) -> Result<(), PrivacyError> {
         if self.neighbours != other.neighbours {
             return Err(PrivacyError::MixedNeighbours);
@@ -105,76 +107,76 @@ impl Protected {
     }
 }
 
-/// One of several vectors of each example in a release: [`groups`](super::groups).
+/// One of several vectors that each example adds to a release; see [`groups`](super::groups).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Part {
-    /// What it is.
+    /// What the vector holds.
     pub holds: Held,
-    /// C_g: bound on its L2 norm. A gradient's is 1: it is in units of its clip, which may be another at each step.
+    /// C_g: bound on its L2 norm. 1 for a gradient, which is in units of its current clip.
     pub clip: f64,
-    /// σ_g: standard deviation of the Gaussian noise on each coordinate of its sum, in the same units.
+    /// σ_g: standard deviation of the Gaussian noise on each coordinate of the sum, in those units.
     pub noise: f64,
 }
 
-/// What a vector of an example holds.
+/// Contents of one of an example's vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Held {
     /// The clipped gradient.
     Gradient,
-    /// Whether the gradient is within the clip: ±½.
+    /// Whether the gradient's norm is within the clip: ±½.
     NormWithinClip,
-    /// Whether the model reads the example right (±½), and which class it is (1 in its place).
+    /// Whether the model classifies the example correctly (±½), and its class (one-hot).
     AnswerAndClass,
 }
 
-/// One noisy sum over a sample: sampled, summed within its sensitivity, noised.
+/// One noisy sum over a sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Release {
-    /// How the examples of the sum were chosen.
+    /// How the examples of the sum are chosen.
     pub sampling: Sampling,
-    /// What bounds one example's part in the sum.
+    /// Bound on one example's contribution.
     pub sensitivity: Sensitivity,
-    /// The noise on each coordinate of the sum. `None`: no noise was added, and the whole ledger has no guarantee.
+    /// Noise on each coordinate of the sum. `None`: no noise, so the whole ledger has no guarantee.
     pub noise: Option<NoiseSpec>,
-    /// What one example, micro-batch or user is to the guarantee. JSON always names it, and a ledger without it is refused: ε depends on it.
+    /// What is protected. Required in JSON, since ε depends on it.
     pub unit: PrivacyUnit,
-    /// The grid that sums and noise were rounded to: ε then includes what the inexact noise reveals. `None`: sums are floating-point numbers, and ε
-    /// is that of the mechanism in real numbers.
+    /// The grid that sums and noise are rounded to; ε then includes the cost of inexact noise.
+    /// `None`: floating-point sums, and the ε of the real-valued mechanism.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grid: Option<Grid>,
-    /// Where an example adds several vectors: what they are. Sensitivity and noise are then those of all together, as of one query. Empty: it adds one.
+    /// The vectors, if an example adds several; `sensitivity` and `noise` are the joint query's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
 }
 
 impl Release {
-    /// A release whose protected unit is one example, encoded by itself.
+    /// A release that protects one example, encoded alone.
     #[must_use]
     pub fn new(sampling: Sampling, sensitivity: Sensitivity, noise: Option<NoiseSpec>) -> Self {
         Self { sampling, sensitivity, noise, unit: PrivacyUnit::Example, grid: None, parts: Vec::new() }
     }
 
-    /// Checks every part.
+    /// Checks every field.
     ///
     /// # Errors
-    /// The field, its value and its range.
+    /// The invalid field, its value and its range.
     pub fn validate(&self) -> Result<(), PrivacyError> {
         self.sampling.validate()?;
         match &self.sensitivity {
             Sensitivity::L2 { norm } => {
                 require((1e-100..=1e100).contains(norm), "sensitivity.norm", *norm, "finite and above 0")?;
             }
-            // A profile is checked where it is made or read.
+            // A profile is checked when it is made or read.
             Sensitivity::Envelope { .. } | Sensitivity::Unbounded => {}
         }
         if let Some(noise) = &self.noise {
             noise.build()?;
         }
         if matches!(self.sampling, Sampling::CyclicPoisson { .. }) {
-            // What was released may be correlated: only Gaussian noise looks alike in all directions, which is what carries the proof for steps that depend on one another.
+            // Correlated steps are proven private for rotation-invariant (Gaussian) noise only.
             if !matches!(self.noise, Some(NoiseSpec::Gaussian { .. }) | None) {
                 return Err(PrivacyError::Unpriced(
                     "cyclic sampling, and with it correlated noise, that is not Gaussian",
@@ -195,7 +197,7 @@ impl Release {
         Ok(())
     }
 
-    /// Whether the parts come to what the release says of them together.
+    /// Checks that the parts agree with the release's noise multiplier.
     fn check_parts(&self) -> Result<(), PrivacyError> {
         if self.parts.is_empty() {
             return Ok(());
@@ -215,12 +217,12 @@ impl Release {
         require((together - 1.0).abs() < 1e-9, "parts", together, "as much together as the release says, 1")
     }
 
-    /// √(Σ (Cᵢ/σᵢ)²) of the parts: 1 over the noise multiplier that they come to.
+    /// √(Σ (Cᵢ/σᵢ)²) over the parts: the inverse of their joint noise multiplier.
     fn spent_by_parts(&self) -> f64 {
         self.parts.iter().map(|Part { clip, noise, .. }| (clip / noise).powi(2)).sum::<f64>().sqrt()
     }
 
-    /// The noise that is priced: of several vectors no more than they come to, whatever the release says of all together.
+    /// The noise to price: the release's, or the parts' joint noise if that is smaller.
     ///
     /// # Errors
     /// [`PrivacyError::NoNoise`].
@@ -236,13 +238,13 @@ impl Release {
         Protected { neighbours: self.sampling.neighbours(), whole: self.protects() }
     }
 
-    /// The micro-batch or user that it protects as a whole; `None`: an example.
+    /// The micro-batch or user protected as a whole; `None`: an example.
     pub(super) fn protects(&self) -> Option<PrivacyUnit> {
         (self.unit.within() != self.unit).then_some(self.unit)
     }
 
-    /// How much further apart two neighbouring sums may be than one encoded gradient is from zero: 2 where one gradient turns into
-    /// another (replace-one neighbours, or an example inside a micro-batch).
+    /// Distance of neighbouring sums, in bounds of an encoded gradient: 2 if one gradient replaces
+    /// another (replace-one neighbours, or an example inside a micro-batch), else 1.
     #[must_use]
     pub fn sensitivity_factor(&self) -> f64 {
         let replaced = self.sampling.neighbours() == NeighbouringRelation::ReplaceOne
@@ -253,16 +255,16 @@ impl Release {
 
 const FORMAT: &str = "hushgrad-ledger";
 const VERSION: u32 = 1;
-/// More steps than any run takes, and few enough that every count is exact in f64.
+/// More steps than any run takes; counts up to this are exact in f64.
 const MOST_STEPS: u64 = 1 << 53;
 
-/// A run's releases, in order. JSON by [`Ledger::to_json`] and [`Ledger::from_json`]; a run of equal steps is one event.
+/// A run's releases, in order. Equal releases in a row are one event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Ledger {
     format: String,
     version: u32,
-    /// The distinct releases that events refer to.
+    /// The distinct releases, which events refer to.
     releases: Vec<Release>,
     events: Vec<Event>,
 }
@@ -273,12 +275,12 @@ pub struct Ledger {
 pub struct Event {
     /// Index into [`Ledger::releases`].
     pub release: u32,
-    /// How many, at least 1.
+    /// Number of releases, at least 1.
     pub count: u64,
 }
 
 impl Event {
-    /// `events`, and then the first `more` releases of `then`; all of them where there are fewer.
+    /// Returns `events`, followed by the first `more` releases of `then` (or all, if fewer).
     #[must_use]
     pub fn followed(events: &[Self], then: &[Self], more: u64) -> Vec<Self> {
         let mut all = events.to_vec();
@@ -291,7 +293,7 @@ impl Event {
         all
     }
 
-    /// One more event, which a last one of its kind takes in.
+    /// Appends an event, merged into the last one if that has the same release.
     fn push(events: &mut Vec<Self>, more: Self) {
         match events.last_mut() {
             _ if more.count == 0 => {}
@@ -301,7 +303,7 @@ impl Event {
     }
 }
 
-/// Names a release of one ledger.
+/// Identifies a release of one ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReleaseId(u32);
 
@@ -320,16 +322,16 @@ impl Default for Ledger {
 }
 
 impl Ledger {
-    /// Nothing released yet.
+    /// An empty ledger.
     #[must_use]
     pub fn new() -> Self {
         Self { format: FORMAT.to_owned(), version: VERSION, releases: Vec::new(), events: Vec::new() }
     }
 
-    /// Enters a kind of release (an equal one is found again).
+    /// Adds a kind of release, or finds an equal one.
     ///
     /// # Errors
-    /// When the release is impossible: [`Release::validate`].
+    /// As [`Release::validate`].
     pub fn register(&mut self, release: Release) -> Result<ReleaseId, PrivacyError> {
         release.validate()?;
         let index = self.releases.iter().position(|r| *r == release).unwrap_or_else(|| {
@@ -339,27 +341,28 @@ impl Ledger {
         Ok(ReleaseId(index as u32))
     }
 
-    /// One release happened. Batches of a partition are recorded as its one [`Sampler`](super::sampling::Sampler) draws them;
-    /// before a second one does, [`Ledger::give_up_epoch`].
+    /// Records one release. For batches of a partition, call [`Ledger::charge_open_epoch`] before
+    /// another [`Sampler`](super::sampling::Sampler) draws them.
     pub fn record(&mut self, release: ReleaseId) {
         self.record_many(release, 1);
     }
 
-    /// `count` releases happened.
+    /// Records `count` releases.
     pub fn record_many(&mut self, release: ReleaseId, count: u64) {
         debug_assert!((release.0 as usize) < self.releases.len(), "a release of another ledger");
         Event::push(&mut self.events, Event { release: release.0, count });
     }
 
-    /// A sampler of `sampling` is given up: if it is one of partitions with an epoch open, or of groups with an open cycle, the batches that are left count as released,
-    /// like the last one before them. The epoch was to be paid for in full anyhow; what another sampler draws falls into the next. With the sampler ends a sequence of correlated noise.
-    pub fn give_up_epoch(&mut self, sampling: Sampling) {
+    /// Records that a sampler of `sampling` is discarded: the rest of its open epoch or cycle
+    /// counts as released, like the last batch before. (An open epoch is paid in full anyway.)
+    /// Batches of another sampler fall into the next one. A sequence of correlated noise ends too.
+    pub fn charge_open_epoch(&mut self, sampling: Sampling) {
         if let Some((last, left)) = self.open_epoch(sampling) {
             self.record_many(last, left);
         }
     }
 
-    /// The batches or steps that are left of an open epoch of `sampling`, and the last release before them.
+    /// The last release of an open epoch or cycle of `sampling`, and how many batches are left.
     pub(super) fn open_epoch(&self, sampling: Sampling) -> Option<(ReleaseId, u64)> {
         let Epoch { batches, kind } = sampling.epoch()?;
         let own = |event: &&Event| {
@@ -370,7 +373,7 @@ impl Ledger {
         let drawn = |drawn: u64, event: &Event| (drawn + event.count % batches) % batches;
         let drawn = match kind {
             EpochKind::Shuffled | EpochKind::Allocated => mine.fold(0, drawn),
-            // A cycle is of equal releases.
+            // A cycle consists of equal releases.
             EpochKind::Cyclic { .. } => mine.take_while(|event| event.release == last).fold(0, drawn),
         };
         (drawn > 0).then_some((ReleaseId(last), batches - drawn))
@@ -382,20 +385,20 @@ impl Ledger {
         &self.releases
     }
 
-    /// What the same releases are to one example ([`PrivacyUnit::within`]).
+    /// The same releases, priced for one example ([`PrivacyUnit::within`]).
     #[must_use]
     pub fn per_example(&self) -> Self {
         let one = |release: &Release| Release { unit: release.unit.within(), ..release.clone() };
         Self { releases: self.releases.iter().map(one).collect(), ..self.clone() }
     }
 
-    /// What happened, in order.
+    /// The events, in order.
     #[must_use]
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
-    /// The same releases, of which these events happened.
+    /// The same releases with other events.
     ///
     /// # Errors
     /// As [`Ledger::validate`].
@@ -405,13 +408,13 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// How often `release` happened, where nothing else did.
+    /// The number of steps if all are `release`, else `None`.
     #[must_use]
     pub fn count_alone(&self, release: ReleaseId) -> Option<u64> {
         self.events.iter().all(|event| event.release == release.0).then(|| self.steps())
     }
 
-    /// How many releases happened.
+    /// Total number of releases.
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.events.iter().fold(0, |sum, e| sum.saturating_add(e.count))
@@ -426,12 +429,12 @@ impl Ledger {
         serde_json::to_string_pretty(self).expect("a ledger has a JSON form")
     }
 
-    /// Reads a ledger and checks it.
+    /// Parses and checks a ledger.
     ///
     /// # Errors
-    /// Text that is not a ledger, another version, or a ledger that cannot have happened; the place is named.
+    /// Not a ledger, another version, or a ledger that cannot have happened; names the place.
     pub fn from_json(text: &str) -> Result<Self, PrivacyError> {
-        // As bytes, as run files are read: a program that reads both has one reader.
+        // Parsed as bytes, like run files, so that a program that reads both contains one parser.
         let ledger: Self = serde_json::from_slice(text.as_bytes()).map_err(|e| PrivacyError::Ledger {
             place: format!("line {}, column {}", e.line(), e.column()),
             problem: e.to_string(),
@@ -443,7 +446,7 @@ impl Ledger {
     /// Checks that the ledger can have happened.
     ///
     /// # Errors
-    /// The first release or event that cannot, and why.
+    /// The first impossible release or event, and the reason.
     pub fn validate(&self) -> Result<(), PrivacyError> {
         let fail = |place: String, problem: String| Err(PrivacyError::Ledger { place, problem });
         if self.format != FORMAT {

@@ -1,44 +1,58 @@
-//! Differential privacy accounting of noisy sums over sampled examples, in plain f64: DP-SGD, and its generalisation to noise of *any*
-//! symmetric unimodal shape. No tensor, no clock, no network; it compiles for wasm32.
+//! Differential privacy accounting for noisy sums over sampled examples, in plain f64: DP-SGD, and
+//! noise of *any* symmetric unimodal shape. No tensors, clock or network; compiles for wasm32.
 //!
-//! It is for whoever trains privately and wants to say what that costs, for researchers who compare noise, and for programs that show an ε
-//! while a model learns. It answers four kinds of question; every answer is an upper bound, rounded up.
+//! For those who train privately, for researchers who compare noise, and for programs that show ε
+//! during training. It answers four kinds of question. Every answer is an upper bound, rounded up.
 //!
-//! # What does a training cost?
+//! # What does a training run cost?
 //!
-//! A [`Ledger`](ledger::Ledger) records what was released; [`Books`](books::Books) are a ledger with its prices. DP-SGD on MNIST: noise
-//! multiplier 1.1, lots of about 256 of 60,000 examples, 15 epochs.
+//! DP-SGD on MNIST: noise multiplier 1.1, batches of about 256 of 60,000 examples, 15 epochs.
 //!
 //! ```
-//! use hushgrad_accounting::{
-//!     books::Books,
-//!     ledger::{Ledger, Release, Sensitivity},
-//!     noise::NoiseSpec,
-//!     sampling::Sampling,
-//! };
+//! use hushgrad_accounting::dp_sgd;
 //!
-//! let step = Release::new(
-//!     Sampling::Poisson { rate: 256.0 / 60_000.0 },
-//!     Sensitivity::L2 { norm: 1.0 },
-//!     Some(NoiseSpec::Gaussian { sigma: 1.1 }),
-//! );
+//! let epsilon = dp_sgd::epsilon(1.1, 256.0 / 60_000.0, 3515, 1e-5)?;
+//! assert_eq!(format!("{epsilon:.3}"), "1.134");
+//! # Ok::<(), hushgrad_accounting::PrivacyError>(())
+//! ```
+//!
+//! [`Accountant`] composes releases of any kind, of one run or of several on the same examples, and
+//! says which accounting gave the bound.
+//!
+//! ```
+//! use hushgrad_accounting::{Accountant, composition::Accounting, dp_sgd, pld::Rigor};
+//!
+//! let (first, second) = (dp_sgd::step(1.1, 256.0 / 60_000.0), dp_sgd::step(2.0, 0.01));
+//! let both = Accountant::new().compose(first, 3515)?.compose(second, 1000)?.epsilon(1e-5)?;
+//! assert_eq!(format!("{:.3}", both.epsilon), "1.316");
+//! assert_eq!(both.accounting, Accounting::Tight(Rigor::Proven));
+//! # Ok::<(), hushgrad_accounting::PrivacyError>(())
+//! ```
+//!
+//! For a run in progress, a [`Ledger`](ledger::Ledger) records what is released, and
+//! [`Books`](books::Books) keep its price, with every assumption in words:
+//!
+//! ```
+//! use hushgrad_accounting::{books::Books, dp_sgd, ledger::Ledger};
+//!
 //! let mut ledger = Ledger::new();
-//! let step = ledger.register(step)?;
+//! let step = ledger.register(dp_sgd::step(1.1, 256.0 / 60_000.0))?;
 //! ledger.record_many(step, 3515);
 //!
 //! let account = Books::of(ledger)?.account(1e-5)?;
 //! // The conversions of Mironov 2017 and of Canonne, Kamath & Steinke 2020.
 //! assert_eq!(format!("{:.3}", account.classic.epsilon), "1.593");
 //! assert_eq!(format!("{:.3}", account.improved.epsilon), "1.281");
-//! println!("{account}"); // with every assumption, a line each
+//! println!("{account}");
 //! # Ok::<(), hushgrad_accounting::PrivacyError>(())
 //! ```
 //!
-//! # What does another noise cost?
+//! # What does other noise cost?
 //!
-//! A clip bounds a gradient's length; an *envelope* Ψ bounds, rank by rank, its coordinates, which makes any symmetric unimodal noise
-//! accountable (Nasr, Shokri & Houmansadr 2020). An [`EnvelopeProfile`](envelope::EnvelopeProfile) is what of Ψ the price depends on. The noise
-//! may be one of the [families](noise::NoiseSpec), or a density of your own.
+//! A clip bounds a gradient's norm; an *envelope* Ψ bounds its coordinates rank by rank, so that
+//! any symmetric unimodal noise can be accounted for (Nasr, Shokri & Houmansadr 2020). An
+//! [`EnvelopeProfile`](envelope::EnvelopeProfile) holds what the price depends on. The noise is one
+//! of the [families](noise::NoiseSpec), or a density of your own.
 //!
 //! ```
 //! use hushgrad_accounting::{
@@ -70,11 +84,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # How tight can it be said?
+//! # How tight can the bound be?
 //!
-//! Rényi accounting loses some of ε in its conversion. [`Pld`](pld::Pld) composes the privacy losses themselves, by FFT and from above, for
-//! Gaussian noise and for any noise under an envelope; it is asked by itself or by [`Books::tight`](books::Books::tight). The answer says how
-//! it was found and whether it is proven: see [`Rigor`](pld::Rigor).
+//! Conversion from Rényi accounting loses some of ε. [`Pld`](pld::Pld) composes the privacy losses
+//! themselves, by FFT and from above, for Gaussian noise and for any noise under an envelope. Use
+//! it directly or through [`Books::tight`](books::Books::tight). The answer names its method and
+//! says whether it is proven: see [`Rigor`](pld::Rigor).
 //!
 //! ```
 //! use hushgrad_accounting::pld::{Method, Pld, Rigor};
@@ -86,79 +101,88 @@
 //! # Ok::<(), hushgrad_accounting::PrivacyError>(())
 //! ```
 //!
-//! # How much noise does a budget ask for?
+//! # How much noise does a budget need?
 //!
-//! [`calibrate`] finds the least noise scale, the most steps or the largest rate that keeps a target, at the safe end of its search.
+//! [`calibrate`] finds the smallest noise scale, the most steps or the largest rate within a target
+//! ε; [`dp_sgd::noise_multiplier`] is the short form.
 //!
 //! ```
-//! use hushgrad_accounting::{
-//!     calibrate::{Method, Target, noise_scale},
-//!     ledger::{Release, Sensitivity},
-//!     noise::NoiseSpec,
-//!     rdp::Orders,
-//!     sampling::Sampling,
-//! };
+//! use hushgrad_accounting::dp_sgd;
 //!
-//! let family = NoiseSpec::Gaussian { sigma: 1.0 }; // the scale is what is sought
-//! let sampling = Sampling::Poisson { rate: 256.0 / 60_000.0 };
-//! let step = Release::new(sampling, Sensitivity::L2 { norm: 1.0 }, Some(family));
-//! let target = Target { epsilon: 1.0, delta: 1e-5, method: Method::Tight, orders: Orders::All };
-//! let found = noise_scale(&step, 3515, &target)?;
-//! assert!(found.epsilon <= 1.0);
-//! assert_eq!(format!("{:.2}", found.value), "1.19");
+//! let noise_multiplier = dp_sgd::noise_multiplier(1.0, 256.0 / 60_000.0, 3515, 1e-5)?;
+//! assert_eq!(format!("{noise_multiplier:.2}"), "1.19");
 //! # Ok::<(), hushgrad_accounting::PrivacyError>(())
+//! ```
+//!
+//! # What does an attack show?
+//!
+//! [`audit`] turns an attack's results into lower bounds on ε. Of 1000 canaries, each included by a
+//! fair coin, the attack guessed the 100 it was surest of, 85 of them right:
+//!
+//! ```
+//! use hushgrad_accounting::audit::Guesses;
+//!
+//! let at_least = Guesses::new(1000, 100, 85)?.epsilon(0.05, 1e-5)?;
+//! assert_eq!(format!("{at_least:.2}"), "1.25");
+//! # Ok::<(), hushgrad_accounting::audit::AuditError>(())
 //! ```
 //!
 //! # Modules
 //!
-//! | module | what it is |
+//! | module | contents |
 //! | --- | --- |
-//! | [`noise`] | families of noise, one a file: density, distribution, sampler, ln I_k |
-//! | [`envelope`] | Ψ as the sums that accountants need |
-//! | [`sampling`] | Poisson, fixed size, shuffled partition, random allocation: the sampler and its price from one value |
+//! | [`Accountant`], [`dp_sgd`] | the short way to ε |
+//! | [`noise`] | noise families, one per file: density, distribution, sampler, ln I_k |
+//! | [`envelope`] | Ψ as the sums that the accountants need |
+//! | [`sampling`] | sampling policies: the sampler and the price come from one value |
 //! | [`ledger`] | what a run released; JSON |
-//! | [`books`] | a ledger with its prices: the one road to ε |
-//! | [`composition`] | several runs on the same examples as one |
-//! | [`selection`] | the best of several runs, where it alone is released |
+//! | [`books`] | a ledger with its prices, kept up to date |
+//! | [`composition`] | several runs on the same examples, priced as one |
+//! | [`selection`] | the best of several runs, if only that one is released |
 //! | [`rdp`] | Rényi accounting: Lemma 4, Lemma 5, Theorem 1 of Nasr et al., and the conversions |
 //! | [`pld`] | tight accounting: privacy loss distributions by FFT |
-//! | [`gdp`] | μ of Gaussian differential privacy: the whole curve in one number, and what that leaves out |
+//! | [`gdp`] | μ of Gaussian differential privacy: the whole curve in one number, and its error |
 //! | [`calibrate`] | target ε → noise scale, steps or rate |
-//! | [`search`] | which family errs least at a target ε |
+//! | [`search`] | the noise family with the smallest error at a target ε |
 //! | [`report`] | a ledger's cost in words, with its assumptions |
-//! | [`risk`] | what (ε, δ) means to an attacker |
-//! | [`groups`] | clips and noise by layer, metrics as groups: the one Gaussian query that they equal |
-//! | [`rounding`] | releases on a power-of-two grid, and what inexact noise costs |
+//! | [`risk`] | what (ε, δ) leaves to an attacker |
+//! | [`audit`] | lower bounds on ε, from canaries |
+//! | [`groups`] | clips and noise by layer, and metrics, as one equivalent Gaussian query |
+//! | [`rounding`] | releases on a power-of-two grid, and the cost of inexact noise |
 //! | [`dynamics`] | hidden-state bound of noisy gradient descent |
 //! | [`decimal`] | bounds in decimals, rounded to the safe side |
-//! | [`normal`], [`numeric`] | the normal distribution; sums in log space, safe bisection |
+//! | [`normal`] | the normal distribution |
 //!
 //! # What is assumed
 //!
-//! - Whoever is guarded against sees every release, knows the settings, and knows all examples but one. The number of examples is public where
-//!   neighbours differ by adding or removing one.
-//! - Sampling and noise come from an unpredictable source. Nothing here makes randomness; [`sampling::Sampler`] and [`noise::Noise::sample`]
-//!   take a generator.
-//! - The bound on each example's contribution really holds for the sums that ran. A ledger is its author's word.
-//! - Noise is as of real numbers, unless the release names a [`rounding::Grid`].
-//! - Elementary and distribution functions are as accurate as their libraries say; truncation and discretisation are bounded and added. Rényi
-//!   accounting of Student-t, variance gamma and generalised Gaussian noise, of envelopes of more than 96 entries, and of other noise than Gaussian under a
-//!   clip (but of a table) adds an *estimate* of what quadrature and series leave out.
+//! - The attacker sees every release, and knows the settings and all examples but one. The number
+//!   of examples is public if neighbours differ by adding or removing one.
+//! - Sampling and noise come from an unpredictable source. This crate has no generator of its own;
+//!   [`sampling::Sampler`] and [`noise::Noise::sample`] take one.
+//! - The ledger is true: its bounds on each example's contribution hold for the sums that ran.
+//! - Noise is treated as real-valued, unless the release names a [`rounding::Grid`].
+//! - Elementary and distribution functions are as accurate as their libraries claim; truncation and
+//!   discretisation errors are bounded and added. Rényi accounting adds an *estimate* of what
+//!   quadrature and series leave out for Student-t, variance gamma and generalised Gaussian noise,
+//!   for envelopes of over 96 entries, and under a clip (except for Gaussian noise and tables).
 //!
 //! # What is refused
 //!
-//! A question without a safe answer is a [`PrivacyError`], never a smaller number: a release without noise or without a bound, noise that is
-//! not symmetric and unimodal, ledgers that mix neighbouring relations or privacy units, a pair that no theorem here covers with that
-//! accountant ([`PrivacyError::Unpriced`]), and work that would take too long. A shuffled partition is priced without amplification; the same
-//! draw with it is [`RandomAllocation`](sampling::Sampling::RandomAllocation).
+//! A question without a safe answer is a [`PrivacyError`], never a smaller number: a release
+//! without noise or bound, noise that is not symmetric and unimodal, ledgers that mix neighbouring
+//! relations or privacy units, a case that the accountant has no theorem for
+//! ([`PrivacyError::Unpriced`]), and work that would take too long. A shuffled partition is priced
+//! without amplification; [`RandomAllocation`](sampling::Sampling::RandomAllocation) with it.
 
 #![warn(missing_docs)]
 
+mod accountant;
 pub mod audit;
 pub mod books;
 pub mod calibrate;
 pub mod composition;
 pub mod decimal;
+pub mod dp_sgd;
 pub mod dynamics;
 pub mod envelope;
 pub mod error;
@@ -167,7 +191,7 @@ pub mod groups;
 pub mod ledger;
 pub mod noise;
 pub mod normal;
-pub mod numeric;
+mod numeric;
 mod parallel;
 pub mod pld;
 pub mod rdp;
@@ -179,4 +203,5 @@ pub mod search;
 pub mod selection;
 mod sequence;
 
+pub use accountant::Accountant;
 pub use error::PrivacyError;

@@ -1,4 +1,4 @@
-//! The standard normal distribution to full relative precision in both tails.
+//! The standard normal distribution, to full relative precision in both tails.
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
@@ -11,27 +11,27 @@ pub fn cdf(x: f64) -> f64 {
     0.5 * libm::erfc(-x * FRAC_1_SQRT_2)
 }
 
-/// P(N > x); relatively precise where it is tiny, unlike `1 − cdf(x)`.
+/// P(N > x), relatively precise where it is tiny, unlike `1 − cdf(x)`.
 #[must_use]
 pub fn survival(x: f64) -> f64 {
     0.5 * libm::erfc(x * FRAC_1_SQRT_2)
 }
 
-/// Mills' ratio P(N > x)/φ(x), for x ≥ −5 (below, it is e^{x²/2} and more).
+/// Mills' ratio P(N > x)/φ(x), for x ≥ −5; below, it grows as e^{x²/2}.
 #[must_use]
 pub fn mills(x: f64) -> f64 {
     if x < FRACTION_FROM {
         return survival(x) * (2.0 * PI).sqrt() * (0.5 * x * x).exp();
     }
-    // Continued fraction of Laplace, 1/(x + 1/(x + 2/(x + …))), from its tail.
+    // Laplace's continued fraction 1/(x + 1/(x + 2/(x + …))), evaluated from its tail.
     let tail = (1..=terms(x)).rev().fold(x, |below, k| x + f64::from(k) / below);
     1.0 / tail
 }
 
-/// Where [`mills`] becomes a continued fraction.
+/// From here on [`mills`] uses a continued fraction.
 const FRACTION_FROM: f64 = 2.0;
 
-/// Of n terms e^{−2x√(2n)} is left out, about.
+/// Terms of the fraction; n terms leave out about e^{−2x√(2n)}.
 fn terms(x: f64) -> u32 {
     (40.0 + 600.0 / x) as u32
 }
@@ -40,15 +40,14 @@ fn terms(x: f64) -> u32 {
 #[must_use]
 pub fn ln_survival(x: f64) -> f64 {
     if x < 6.0 {
-        // Below 0 the survival is near 1, and ln_1p of the other tail keeps its digits.
+        // Below 0, ln_1p of the other tail keeps its digits.
         if x < 0.0 { (-cdf(x)).ln_1p() } else { survival(x).ln() }
     } else {
         -0.5 * x * x - LN_SQRT_2PI + mills(x).ln()
     }
 }
 
-/// The x with P(N > x) = p, for p in [0, 1]. Starts from statrs and ends with Newton steps on ln P, so the tail keeps
-/// its digits.
+/// The x with P(N > x) = p, for p in [0, 1]. Newton steps on ln P keep the tail's digits.
 #[must_use]
 pub fn survival_quantile(p: f64) -> f64 {
     if p.is_nan() {
@@ -74,7 +73,7 @@ pub fn quantile(p: f64) -> f64 {
 
 fn survival_quantile_upper(p: f64) -> f64 {
     let goal = p.ln();
-    // Leading behaviour of the tail; Newton's steps on the concave ln P(N > x) do the rest.
+    // Starts from the tail's leading term; Newton steps on the concave ln P(N > x) refine it.
     let mut x = if p > 0.02 { (0.5 - p) * 2.5 } else { (-2.0 * goal - (2.0 * PI * -2.0 * goal).ln()).max(1.0).sqrt() };
     for _ in 0..60 {
         // d/dx ln P(N > x) = −1/mills(x).
@@ -87,8 +86,8 @@ fn survival_quantile_upper(p: f64) -> f64 {
     x
 }
 
-/// δ(ε) of the Gaussian mechanism with sensitivity/σ = `mu`: Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ), as
-/// ln δ, so that nothing underflows. Balle & Wang 2018, Theorem 8; composition: μ² adds up (Dong, Roth & Su 2022).
+/// ln δ(ε) of the Gaussian mechanism, `mu` = sensitivity/σ: δ = Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ).
+/// Balle & Wang 2018, Theorem 8. Under composition μ² adds up (Dong, Roth & Su 2022).
 #[must_use]
 pub fn ln_delta_gaussian(mu: f64, epsilon: f64) -> f64 {
     if mu == 0.0 {
@@ -99,20 +98,20 @@ pub fn ln_delta_gaussian(mu: f64, epsilon: f64) -> f64 {
     }
     let near = epsilon / mu - 0.5 * mu;
     if near < -4.0 {
-        // δ is near 1: the complement is the small number.
+        // δ is near 1; its complement is small.
         let far = epsilon / mu + 0.5 * mu;
         let complement = cdf(near) + (epsilon + ln_survival(far)).exp();
         return (-complement).ln_1p();
     }
-    // With φ(far)·e^ε = φ(near) both terms share a factor, and the difference of Mills' ratios is an integral of
-    // −mills′(x) = 1 − x·mills(x) > 0 when it would cancel.
+    // As φ(far)·e^ε = φ(near), both terms share a factor; where the difference of Mills' ratios
+    // would cancel, it is the integral of −mills′(x) = 1 − x·mills(x) > 0.
     let difference =
         if mu < 0.25 * (1.0 + near.abs()) { integrate_mills_slope(near, mu) } else { mills(near) - mills(near + mu) };
     -0.5 * near * near - LN_SQRT_2PI + difference.ln()
 }
 
-/// What rounding may have taken from [`ln_delta_gaussian`], and more than twice that: the exponent's parts are off by units in their last place, which
-/// where δ is near 1 shows in the complement alone; Mills' ratios and their difference are off by 1e-13.
+/// More than twice the rounding error of [`ln_delta_gaussian`]: units in the last place of the
+/// exponent's parts (near δ = 1, of the complement's), and 1e-13 for Mills' ratios and differences.
 fn ln_delta_rounding(mu: f64, epsilon: f64) -> f64 {
     let (near, far) = (epsilon / mu - 0.5 * mu, epsilon / mu + 0.5 * mu);
     let exponent = 4.0 * f64::EPSILON * (near.abs() * (far + mu) + near * near);
@@ -123,24 +122,24 @@ fn ln_delta_rounding(mu: f64, epsilon: f64) -> f64 {
     exponent + 1e-12
 }
 
-/// An upper bound on δ(ε), in [0, 1], of the Gaussian mechanism with sensitivity/σ = `mu`, rounding included. It is 0 only where `mu` is 0 or
-/// `epsilon` is infinite.
+/// Upper bound on δ(ε), in [0, 1], of the Gaussian mechanism with `mu` = sensitivity/σ, including
+/// rounding. 0 only if `mu` is 0 or `epsilon` is infinite.
 #[must_use]
 pub fn delta_gaussian(mu: f64, epsilon: f64) -> f64 {
     if mu == 0.0 || epsilon == f64::INFINITY {
         return 0.0;
     }
-    // δ(ε) ≤ P(N > near): far out its logarithm is beyond all numbers.
+    // δ(ε) ≤ P(N > near), here below all positive f64.
     if epsilon / mu - 0.5 * mu - 4.0 * f64::EPSILON * (epsilon / mu + mu) > 100.0 {
         return f64::MIN_POSITIVE;
     }
     let above = ln_delta_gaussian(mu, epsilon) + ln_delta_rounding(mu, epsilon);
-    // What is no number is not known. Below all normal numbers exp has few digits.
+    // NaN is unknown and gives 1. In the subnormal range exp has few digits.
     if above < 0.0 { above.exp() * (1.0 + 4.0 * f64::EPSILON) + f64::MIN_POSITIVE } else { 1.0 }
 }
 
-/// ∫_near^{near+width} (1 − x·mills(x)) dx by Gauss–Legendre (5 points on 8 panels; the integrand is entire and
-/// changes on the scale of `near`).
+/// ∫_near^{near+width} (1 − x·mills(x)) dx by Gauss–Legendre (5 points on 8 panels; the integrand
+/// is entire and varies on the scale of `near`).
 fn integrate_mills_slope(near: f64, width: f64) -> f64 {
     const NODES: [(f64, f64); 3] = [
         (0.0, 0.568_888_888_888_888_9),
@@ -167,14 +166,14 @@ fn mills_slope(x: f64) -> f64 {
     if x < FRACTION_FROM {
         return 1.0 - x * mills(x);
     }
-    // 1 − x/(x + r) = r/(x + r) with r = 1/(x + 2/(x + …)) of the continued fraction: no cancellation.
+    // 1 − x/(x + r) = r/(x + r), r = 1/(x + 2/(x + …)) of the continued fraction: no cancellation.
     let below = (2..=terms(x)).rev().fold(x, |below, k| x + f64::from(k) / below);
     let r = 1.0 / below;
     r / (x + r)
 }
 
-/// The smallest ε ≥ 0 with δ(ε) ≤ `delta` for the Gaussian mechanism with parameter `mu`, from above: bisection that ends on the
-/// safe side, for a δ(ε) that is taken as much too large as rounding may have made it too small.
+/// Upper bound on the smallest ε ≥ 0 with δ(ε) ≤ `delta` for the Gaussian mechanism: bisection that
+/// returns the safe end, with the rounding error added to δ(ε).
 #[must_use]
 pub fn epsilon_gaussian(mu: f64, delta: f64) -> f64 {
     if delta >= 1.0 || mu == 0.0 {
@@ -183,7 +182,7 @@ pub fn epsilon_gaussian(mu: f64, delta: f64) -> f64 {
     if delta <= 0.0 || mu == f64::INFINITY {
         return f64::INFINITY;
     }
-    // In two units of the last place; next to 1 the complement has the digits.
+    // ln δ within two units in the last place; near 1 the complement has the digits.
     let goal = if delta > 0.5 { (-(1.0 - delta)).ln_1p() } else { delta.ln() } * (1.0 + 2.0 * f64::EPSILON);
     let missed = |epsilon: f64| {
         let above = ln_delta_gaussian(mu, epsilon) + ln_delta_rounding(mu, epsilon);
@@ -222,8 +221,8 @@ mod tests {
         close(ln_survival(100.0), -5_005.524_208_694_205, 1e-14);
         close(ln_survival(-10.0), -7.619_853_024_160_526e-24, 1e-13);
         close(mills(0.0), 1.253_314_137_315_500_3, 1e-14);
-        // Both sides of the switch to the continued fraction.
-        close(mills(6.0 - 1e-9), mills(6.0 + 1e-9), 1e-9);
+        // Mills' ratio and its slope are continuous.
+        close(mills(FRACTION_FROM - 1e-9), mills(FRACTION_FROM + 1e-9), 1e-9);
         close(mills_slope(6.0 - 1e-9), mills_slope(6.0 + 1e-9), 1e-8);
     }
 
@@ -255,7 +254,7 @@ mod tests {
         close(ln_delta_gaussian(mu, epsilon).exp(), direct, 1e-13);
     }
 
-    /// (μ, δ, ε): δ(ε) = δ to 25 digits, ε rounded down; 0 where δ(0) is at most δ. 80-digit arithmetic.
+    /// (μ, δ, ε): δ(ε) = δ to 25 digits, ε rounded down; 0 where δ(0) ≤ δ. 80-digit arithmetic.
     #[rustfmt::skip]
     const KNOWN: &[(f64, f64, f64)] = &[
         (0.00045230217028754456, 1.799679419187246e-13, 0.0026461891989576357),
@@ -321,19 +320,19 @@ mod tests {
         for &(mu, delta, want) in KNOWN {
             let got = epsilon_gaussian(mu, delta);
             assert!(got >= want, "μ {mu:e}, δ {delta:e}: {got:e} below {want:e}");
-            // Where ε is small against the loss its own digits are few, and where δ is near 1 those of ln δ.
+            // A small ε has few digits relative to the loss, as has ln δ near δ = 1.
             let slack = 1e-8 * want + 1e-11 * mu / (1.0 - delta);
             assert!(got <= want + slack, "μ {mu:e}, δ {delta:e}: {got:e} far above {want:e}");
-            // And back.
+            // The inverse.
             let back = delta_gaussian(mu, want);
             let close = back >= delta && back <= delta * (1.0 + 1e-6) + 1e-300;
             assert!(close || want <= 0.0, "μ {mu:e}, ε {want:e}: {back:e} {delta:e}");
         }
     }
 
-    /// Equality is what is said, not what is computed.
+    /// A tiny loss must not round to a claim of perfect privacy.
     #[test]
-    fn a_loss_below_all_numbers_is_no_equality() {
+    fn losses_below_the_smallest_f64_stay_positive() {
         assert!(epsilon_gaussian(1e-300, 1e-310) > 0.0);
         assert!(delta_gaussian(1e-200, 1.0) > 0.0 && delta_gaussian(5e-324, 0.0) > 0.0);
         assert_eq!((epsilon_gaussian(0.0, 1e-310), delta_gaussian(0.0, 0.0)), (0.0, 0.0));

@@ -1,4 +1,4 @@
-//! Sums in log space, cancellation-free elementary functions, bisection that returns the safe end.
+//! Sums in log space, cancellation-free elementary functions, and a root search with a safe result.
 
 /// ln Σ exp(values); −∞ for an empty slice.
 #[must_use]
@@ -7,11 +7,11 @@ pub fn log_sum_exp(values: &[f64]) -> f64 {
     if !top.is_finite() {
         return top;
     }
-    // Below e^−50 of the largest, all terms together are beyond the last digit.
+    // Terms below e^−50 of the largest are together beyond the last digit.
     top + values.iter().map(|v| v - top).filter(|v| *v > -50.0).map(f64::exp).sum::<f64>().ln()
 }
 
-/// The larger, as bounds have it: what is not a number is not known, and counts as infinite. (`f64::max` would drop it.)
+/// The larger of two bounds; NaN, an unknown bound, counts as +∞. (`f64::max` would drop it.)
 #[must_use]
 pub fn max_or_infinite(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() { f64::INFINITY } else { a.max(b) }
@@ -23,19 +23,19 @@ pub fn ln_expm1(x: f64) -> f64 {
     if x > 40.0 { x } else { x.exp_m1().ln() }
 }
 
-/// ln(1 + e^y) without overflow or loss.
+/// ln(1 + e^y), without overflow or loss of digits.
 #[must_use]
 pub fn ln_1p_exp(y: f64) -> f64 {
     if y > 0.0 { y + (-y).exp().ln_1p() } else { y.exp().ln_1p() }
 }
 
-/// e^x − 1 − x ≥ 0, to full relative accuracy also near 0.
+/// e^x − 1 − x ≥ 0, to full relative accuracy near 0 too.
 #[must_use]
 pub fn exp_minus_1_minus_x(x: f64) -> f64 {
     if x.abs() > 0.5 {
         return x.exp_m1() - x;
     }
-    // Taylor; at |x| ≤ 1/2 the 16th term is below 2^-60 of the first.
+    // Taylor series; for |x| ≤ 1/2 the 16th term is below 2^-60 of the first.
     let mut term = 0.5 * x * x;
     let mut sum = 0.0;
     for n in 3..20 {
@@ -45,13 +45,13 @@ pub fn exp_minus_1_minus_x(x: f64) -> f64 {
     sum
 }
 
-/// ln(1 + x) − x ≤ 0, to full relative accuracy also near 0.
+/// ln(1 + x) − x ≤ 0, to full relative accuracy near 0 too.
 #[must_use]
 pub fn ln_1p_minus(x: f64) -> f64 {
     if x.abs() > 0.1 {
         return x.ln_1p() - x;
     }
-    // Σ (−x)ⁿ/n; at |x| ≤ 0.1 the 17th term is below 2^-50 of the first.
+    // Σ (−x)ⁿ/n; for |x| ≤ 0.1 the 17th term is below 2^-50 of the first.
     let mut power = -x;
     let mut sum = 0.0;
     for n in 2..19 {
@@ -61,8 +61,8 @@ pub fn ln_1p_minus(x: f64) -> f64 {
     sum
 }
 
-/// e^{kρ} − 1 − k(e^ρ − 1) ≥ 0: the integrand of I_k − 1 where the likelihood ratio is e^ρ.
-/// Written so that nothing cancels for small ρ (the linear terms are gone before anything is subtracted).
+/// e^{kρ} − 1 − k(e^ρ − 1) ≥ 0: the integrand of I_k − 1 at likelihood ratio e^ρ. The linear terms
+/// are removed before subtraction, so nothing cancels for small ρ.
 #[must_use]
 pub fn ratio_excess(k: f64, rho: f64) -> f64 {
     max_or_infinite(exp_minus_1_minus_x(k * rho) - k * exp_minus_1_minus_x(rho), 0.0)
@@ -74,7 +74,7 @@ pub fn ln_gamma(x: f64) -> f64 {
     libm::lgamma(x)
 }
 
-/// ln Γ(a + ½) − ln Γ(a), a > 0, without the cancellation of two large logarithms.
+/// ln Γ(a + ½) − ln Γ(a), a > 0, without cancellation of two large logarithms.
 #[must_use]
 pub fn ln_gamma_half_step(a: f64) -> f64 {
     if a < 30.0 {
@@ -86,8 +86,8 @@ pub fn ln_gamma_half_step(a: f64) -> f64 {
     0.5 * a.ln() - i * (1.0 / 8.0 - i2 * (1.0 / 192.0 - i2 * (1.0 / 640.0 - i2 * 17.0 / 14336.0)))
 }
 
-/// x > 0 with `tail(x) = q` for a decreasing `tail` on (0, ∞), q in (0, ½]; about one part in 1e15.
-/// Bisection in ln x, so that it takes the same few hundred evaluations for every family and never diverges.
+/// The x > 0 with `tail(x) = q`, for a decreasing `tail` on (0, ∞) and q in (0, ½], to about 1e-15
+/// relative. Bisection: a few hundred evaluations for every family, and never divergent.
 #[must_use]
 pub fn invert_survival(q: f64, scale: f64, tail: impl Fn(f64) -> f64) -> f64 {
     let (mut lo, mut hi) = (0.0, scale);
@@ -109,19 +109,19 @@ pub fn invert_survival(q: f64, scale: f64, tail: impl Fn(f64) -> f64) -> f64 {
     hi
 }
 
-/// The safe end of a root search: x in [lo, hi] with `f(x) ≤ 0`, within `relative` of where a monotone f changes its sign.
-/// `f_lo` > 0 ≥ `f_hi` are known (lo may be above hi in meaning, never in order: pass `f` of the reversed problem). Works in ln x, by
-/// inverse quadratic interpolation with bisection where that does not shrink the bracket (Chandrupatla 1997).
+/// Searches for the root of a monotone f between two ends with `f_safe` ≤ 0 < `f_unsafe`; returns
+/// an x > 0 on the safe side (`f(x)` ≤ 0), within `relative` of the root. Works in ln x, by inverse
+/// quadratic interpolation, with bisection if the bracket does not shrink (Chandrupatla 1997).
 ///
 /// # Errors
-/// What `f` fails with.
+/// Errors of `f`.
 pub fn safe_root<E>(
     (safe, f_safe): (f64, f64),
     (unsafe_end, f_unsafe): (f64, f64),
     relative: f64,
     mut f: impl FnMut(f64) -> Result<f64, E>,
 ) -> Result<f64, E> {
-    // a: the newest point, b: the other end of the bracket, c: the point before.
+    // a: the newest point; b: the other end of the bracket; c: the point before.
     let (mut a, mut fa) = (unsafe_end.ln(), f_unsafe);
     let (mut b, mut fb) = (safe.ln(), f_safe);
     let mut fraction = 0.5;
@@ -153,21 +153,21 @@ pub fn safe_root<E>(
     Ok(if fa > 0.0 { b.exp() } else { a.exp() })
 }
 
-/// (w + ½)/2^64 of a 64-bit word w: u in (0, 1), never 0 or 1. Small u keep all digits; the largest words, which round to 1,
-/// give the number before it.
+/// u = (w + ½)/2^64 in (0, 1) for a 64-bit word w. Small u keep all digits; the largest words,
+/// which would round to 1, give the f64 before 1.
 #[must_use]
 pub fn unit_from_words(high: u32, low: u32) -> f64 {
     let u = ((f64::from(high) * 4_294_967_296.0 + f64::from(low)) + 0.5) * 2f64.powi(-64);
     u.min(1.0 - f64::EPSILON / 2.0)
 }
 
-/// −ln u of the same u, to full relative accuracy also next to u = 1: 1 − u belongs to the inverted word.
+/// −ln u of the same u, to full relative accuracy near 1 too, where 1 − u has the inverted word.
 #[must_use]
 pub fn negative_log_of_unit(high: u32, low: u32) -> f64 {
     if high >> 31 == 1 { -(-unit_from_words(!high, !low)).ln_1p() } else { -unit_from_words(high, low).ln() }
 }
 
-/// A number for people: six significant digits at most, no zeros at the end, powers of ten where there would be many zeros.
+/// Formats a number with at most six significant digits, without trailing zeros.
 #[must_use]
 pub fn six_digits(x: f64) -> String {
     if x == 0.0 || !x.is_finite() {
@@ -177,7 +177,7 @@ pub fn six_digits(x: f64) -> String {
     if (1e-6..1e9).contains(&rounded.abs()) { rounded.to_string() } else { format!("{rounded:e}") }
 }
 
-/// The least number of six significant digits, as [`six_digits`] shows them, that is at least `x`: for what only a larger value may stand for.
+/// Rounds `x` up to six significant digits, for upper bounds.
 #[must_use]
 pub fn six_digits_up(x: f64) -> f64 {
     let nearest = |x: f64| format!("{x:.5e}").parse().unwrap_or(x);
@@ -185,7 +185,7 @@ pub fn six_digits_up(x: f64) -> f64 {
     if rounded >= x || !x.is_finite() {
         return rounded;
     }
-    // The nearest one is below: half a unit of the sixth digit and a little more is nearer to the next.
+    // The nearest value is below: half a unit of the sixth digit, and a little, gives the next.
     nearest(x + 0.51 * 10f64.powf(x.abs().log10().floor() - 5.0))
 }
 

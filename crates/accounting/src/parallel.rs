@@ -1,6 +1,6 @@
-//! The same work on many items: on all cores natively, one after the other in a browser.
+//! Parallel map: on all cores natively, sequential in a browser.
 
-/// `work` on each item, results in order.
+/// Applies `work` to each item, in order.
 pub(crate) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync + Send) -> Vec<R> {
     #[cfg(not(target_arch = "wasm32"))]
     {

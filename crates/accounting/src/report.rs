@@ -1,4 +1,4 @@
-//! What a ledger costs in words, with every assumption beside the number; [`crate::books::account`] makes it.
+//! A ledger's cost in words, with every assumption; made by [`crate::books::account`].
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use super::{
     sampling::NeighbouringRelation,
 };
 
-/// An upper bound on what the releases of a ledger give away, and what it assumes.
+/// Upper bounds on the privacy loss of a ledger, with their assumptions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Account {
@@ -25,18 +25,18 @@ pub struct Account {
     pub classic: Bound,
     /// Rényi accounting, improved conversion.
     pub improved: Bound,
-    /// Tight accounting, where it has a price for these releases, and there are at most 64 kinds of them; never above the improved conversion.
+    /// Tight accounting, at most `improved`; `None` without a price, or above 64 kinds of release.
     pub tight: Option<Tight>,
-    /// The part of each ε and of δ that pays for inexact noise; `None` where no release was made on a grid.
+    /// The part of ε and δ due to inexact noise; `None` if no release is on a grid.
     pub rounding: Option<RoundingCost>,
-    /// Releases in all.
+    /// Total number of releases.
     pub steps: u64,
-    /// A phrase each.
+    /// The assumptions, one phrase each.
     pub assumptions: Vec<String>,
 }
 
-/// Everything that ε rests on, a phrase each: mechanism, sampling, neighbours and unit of each kind of release that happened, then
-/// what holds for all.
+/// All assumptions behind ε, one phrase each: mechanism, sampling, neighbours and unit of each kind
+/// of release that happened, then the general ones.
 #[must_use]
 pub fn assumptions(ledger: &Ledger) -> Vec<String> {
     let mut phrases = Vec::new();
@@ -74,7 +74,7 @@ pub fn assumptions(ledger: &Ledger) -> Vec<String> {
             );
         }
     }
-    // Two such neighbours differ in it, and rates, reports and files tell it.
+    // Add-or-remove-one neighbours differ in it, and rates, reports and files reveal it.
     let counted = |(release, steps): (&Release, u64)| {
         steps > 0 && release.sampling.neighbours() == NeighbouringRelation::AddOrRemoveOne
     };
@@ -82,7 +82,8 @@ pub fn assumptions(ledger: &Ledger) -> Vec<String> {
         phrases.push("the number of training examples is public: ε does not cover what it tells".to_owned());
     }
     phrases.push("every step that ran was released (Theorem 1 of Nasr et al. 2020)".to_owned());
-    // Of a stopping time that depends on the releases, (ε, δ) of the steps before it is no guarantee: fully adaptive composition costs more (Whitehouse et al. 2023).
+    // If the stopping time depends on releases, the (ε, δ) of the steps so far is no guarantee:
+    // fully adaptive composition costs more (Whitehouse et al. 2023).
     phrases.push(
         "when to stop, and what to change on the way, was decided before the first release: after a look at releases, only the ε of all planned steps holds"
             .to_owned(),
@@ -96,7 +97,6 @@ pub fn assumptions(ledger: &Ledger) -> Vec<String> {
     phrases
 }
 
-/// How often each of the ledger's releases happened.
 fn steps_by_kind(ledger: &Ledger) -> Vec<u64> {
     let mut steps = vec![0u64; ledger.releases().len()];
     for event in ledger.events() {
@@ -130,7 +130,7 @@ fn mechanism(release: &Release) -> String {
     }
 }
 
-/// A noise in words, with its parameters.
+/// Describes a noise and its parameters in words.
 #[must_use]
 pub fn describe(noise: &NoiseSpec) -> String {
     let scale = six_digits(noise.scale());

@@ -1,15 +1,15 @@
-//! What (ε, δ), or the whole privacy curve, leaves to an attacker.
+//! What (ε, δ), or a whole privacy curve, leaves to an attacker.
 //!
-//! The attacker must tell from the released model whether one person's example was trained on. Differential privacy
-//! is a statement about the best such test: at false-positive rate f its true-positive rate is at most
-//! min(1, e^ε·f + δ, 1 − e^{−ε}(1 − δ − f)) (Wasserman & Zhou 2010; Kairouz, Oh & Viswanath 2015). Every (ε, δ) of a
-//! curve gives such a line, and all of them hold at once (Dong, Roth & Su 2022).
+//! The attacker tests, from the released model, whether one person's example was trained on. At a
+//! false-positive rate f, the true-positive rate of any test is at most min(1, e^ε·f + δ,
+//! 1 − e^{−ε}(1 − δ − f)) (Wasserman & Zhou 2010; Kairouz, Oh & Viswanath 2015). The lines of all
+//! (ε, δ) of a curve hold at once (Dong, Roth & Su 2022).
 
 use thiserror::Error;
 
 use super::normal;
 
-/// A number that no guarantee has.
+/// Invalid parameters of a guarantee.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum RiskError {
     /// ε negative or NaN.
@@ -21,37 +21,36 @@ pub enum RiskError {
     /// μ negative or NaN.
     #[error("mu must be at least 0, not {0}")]
     Mu(f64),
-    /// A curve without points. Give one (ε, δ) at least.
+    /// A curve without points. Give at least one (ε, δ).
     #[error("a privacy curve needs at least one point")]
     NoPoints,
 }
 
-/// A bound on every test between neighbouring datasets: a lower bound on the trade-off function of Dong, Roth & Su 2022.
-///
-/// Rates outside [0, 1] are taken as the nearer end; NaN gives NaN.
+/// A bound on every test between neighbouring data sets: a lower bound on the trade-off function of
+/// Dong, Roth & Su 2022. Rates outside [0, 1] are clamped; NaN gives NaN.
 pub trait AttackBound {
-    /// A lower bound on any test's false-*negative* rate (1 − true-positive rate) at this false-positive rate, in [0, 1]. It keeps its
-    /// relative precision near 0; [`AttackBound::best_true_positive_rate`] keeps it where the true-positive rate is near 0.
+    /// A lower bound on any test's false-*negative* rate at this false-positive rate, in [0, 1].
+    /// Relatively precise near 0, as [`AttackBound::best_true_positive_rate`] is near its own 0.
     fn least_false_negative_rate(&self, false_positive_rate: f64) -> f64;
 
     /// An upper bound on any test's true-positive rate at this false-positive rate, in [0, 1].
     fn best_true_positive_rate(&self, false_positive_rate: f64) -> f64;
 
-    /// An upper bound on any test's true-positive rate minus its false-positive rate, in [0, 1]: the total variation distance.
+    /// An upper bound on any test's true- minus false-positive rate, in [0, 1]: total variation.
     fn advantage(&self) -> f64;
 
-    /// An upper bound on the posterior belief in membership, in [0, 1], of an attacker whose belief before was `prior`, after a best test at
-    /// `false_positive_rate` has said "member".
+    /// An upper bound, in [0, 1], on the posterior belief in membership of an attacker with this
+    /// `prior`, after a best test at `false_positive_rate` said "member".
     fn posterior_if_flagged(&self, prior: f64, false_positive_rate: f64) -> f64 {
         let hit = prior * self.best_true_positive_rate(false_positive_rate);
         let miss = (1.0 - prior) * false_positive_rate;
         if hit == 0.0 { prior.min(hit) } else { hit / (hit + miss) }
     }
 
-    /// The largest share of right answers of any attacker who knows that the prior is `prior`.
+    /// The largest accuracy of any attacker who knows the `prior`.
     ///
-    /// max over f of prior·TPR(f) + (1 − prior)(1 − f): concave in f, so a golden-section search finds it; guessing by
-    /// the prior alone is the floor.
+    /// Maximises prior·TPR(f) + (1 − prior)(1 − f), concave in f, by golden-section search;
+    /// guessing by the prior is the floor.
     fn best_accuracy(&self, prior: f64) -> f64 {
         let accuracy = |f: f64| prior * self.best_true_positive_rate(f) + (1.0 - prior) * (1.0 - f);
         let shrink = 0.5 * (5.0_f64.sqrt() - 1.0);
@@ -65,7 +64,7 @@ pub trait AttackBound {
 }
 
 fn rate(value: f64) -> f64 {
-    // `clamp` passes NaN on.
+    // `clamp` passes NaN through.
     value.clamp(0.0, 1.0)
 }
 
@@ -91,12 +90,13 @@ impl EpsilonDelta {
         Ok(Self { epsilon, delta })
     }
 
-    /// The posterior belief that an attacker with this `prior` never exceeds: posterior odds ≤ e^ε·prior odds, except
-    /// with probability `failure` over the training's randomness.
+    /// Upper bound on the posterior belief of an attacker with this `prior`: posterior odds ≤
+    /// e^{ε + t}·prior odds, except with probability `failure` over the training's randomness.
     ///
-    /// (ε, δ) alone does not bound the odds by e^ε outside an event of probability δ. For every t > 0 it gives
-    /// P(L > ε + t) ≤ δ/(1 − e^{−t}), since δ ≥ E[(1 − e^{ε−L})₊]; so t = −ln(1 − δ/failure). With δ = 0 the bound
-    /// is e^ε and never fails; with `failure` ≤ δ > 0 there is none, and the answer is 1.
+    /// (ε, δ) alone does not bound the odds by e^ε outside an event of probability δ. For every
+    /// t > 0 it gives P(L > ε + t) ≤ δ/(1 − e^{−t}), as δ ≥ E[(1 − e^{ε−L})₊]; so
+    /// t = −ln(1 − δ/failure), or 0 if δ = 0. With `failure` ≤ δ > 0 there is no bound, and the
+    /// result is 1.
     pub fn posterior(&self, prior: f64, failure: f64) -> f64 {
         let slack = if self.delta == 0.0 {
             0.0
@@ -109,7 +109,7 @@ impl EpsilonDelta {
     }
 }
 
-/// prior·e^x/(prior·e^x + 1 − prior), written so that nothing overflows.
+/// prior·e^x/(prior·e^x + 1 − prior), without overflow.
 fn posterior_from_log_odds(prior: f64, log_ratio: f64) -> f64 {
     let prior = rate(prior);
     if prior == 0.0 || prior == 1.0 {
@@ -130,7 +130,7 @@ impl AttackBound for EpsilonDelta {
     fn best_true_positive_rate(&self, false_positive_rate: f64) -> f64 {
         let f = rate(false_positive_rate);
         let scaled = if f == 0.0 { 0.0 } else { self.epsilon.exp() * f };
-        // 1 − e^{−ε}(1 − δ − f), without its cancellation near ε = 0.
+        // 1 − e^{−ε}(1 − δ − f), without cancellation near ε = 0.
         let other = -(-self.epsilon).exp_m1() + (-self.epsilon).exp() * (self.delta + f);
         (scaled + self.delta).min(other).clamp(0.0, 1.0)
     }
@@ -141,14 +141,14 @@ impl AttackBound for EpsilonDelta {
     }
 }
 
-/// Gaussian differential privacy: no test does better than telling N(0, 1) from N(μ, 1) (Dong, Roth & Su 2022).
+/// Gaussian differential privacy: no test beats N(0, 1) against N(μ, 1) (Dong, Roth & Su 2022).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GaussianPrivacy {
     mu: f64,
 }
 
 impl GaussianPrivacy {
-    /// `mu` ≥ 0, which may be infinite (no guarantee). Unsampled Gaussian releases have μ = √steps·sensitivity/σ.
+    /// `mu` ≥ 0, possibly infinite (no guarantee). Unsampled Gaussian: μ = √steps·sensitivity/σ.
     ///
     /// # Errors
     /// [`RiskError::Mu`].
@@ -172,7 +172,7 @@ impl AttackBound for GaussianPrivacy {
         if self.mu == f64::INFINITY {
             return 0.0;
         }
-        // The threshold c with P(N > c) = f; P(N + μ ≤ c).
+        // P(N + μ ≤ c) at the threshold c with P(N > c) = f.
         normal::cdf(normal::survival_quantile(rate(false_positive_rate)) - self.mu)
     }
 
@@ -181,7 +181,7 @@ impl AttackBound for GaussianPrivacy {
             return 1.0;
         }
         let f = rate(false_positive_rate);
-        // Φ(Φ⁻¹(f)): exactly f.
+        // For μ = 0 the rate is exactly f.
         if self.mu == 0.0 { f } else { normal::survival(normal::survival_quantile(f) - self.mu) }
     }
 
@@ -191,16 +191,15 @@ impl AttackBound for GaussianPrivacy {
     }
 }
 
-/// A privacy curve by points (ε, δ(ε)), all of which hold at once: the attacker is bounded by the least of their lines.
-///
-/// The points may come from any accountant; an upper bound on δ gives an upper bound on the attack.
+/// A privacy curve as points (ε, δ(ε)), all of which hold at once: the smallest of their bounds
+/// counts. Upper bounds on δ, from any accountant, give upper bounds on the attack.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PrivacyCurve {
     points: Vec<EpsilonDelta>,
 }
 
 impl PrivacyCurve {
-    /// A curve through `points` (ε, δ), in any order.
+    /// A curve through the points (ε, δ), in any order.
     ///
     /// # Errors
     /// No point, or one with ε below 0 or δ outside [0, 1].
@@ -210,12 +209,12 @@ impl PrivacyCurve {
         if points.is_empty() { Err(RiskError::NoPoints) } else { Ok(Self { points }) }
     }
 
-    /// The points (ε, δ), in the order in which they were given.
+    /// The points (ε, δ), in the given order.
     pub fn points(&self) -> impl Iterator<Item = (f64, f64)> {
         self.points.iter().map(|point| (point.epsilon, point.delta))
     }
 
-    /// As [`EpsilonDelta::posterior`], by the best of the points.
+    /// As [`EpsilonDelta::posterior`], at the best of the points.
     pub fn posterior(&self, prior: f64, failure: f64) -> f64 {
         self.points.iter().map(|point| point.posterior(prior, failure)).fold(1.0, f64::min)
     }
@@ -254,7 +253,7 @@ mod tests {
         assert_eq!(at(1e300, 0.0, 0.0), 0.0);
         assert_eq!(at(f64::INFINITY, 0.1, 0.0), 0.1);
         assert_eq!(at(f64::INFINITY, 0.0, 1e-300), 1.0);
-        // Near 1 the miss rate keeps the digits: e^{−20}(1 − 0.5).
+        // Near 1 the false-negative rate keeps its digits: e^{−20}(1 − 0.5).
         let sure = EpsilonDelta::new(20.0, 0.0).unwrap();
         close(sure.least_false_negative_rate(0.5), 0.5 * (-20.0_f64).exp(), 1e-14);
         close(EpsilonDelta::new(1.0, 0.0).unwrap().advantage(), 0.462_117_157_260_009_8, 1e-14);
@@ -287,9 +286,9 @@ mod tests {
         assert_eq!(EpsilonDelta::new(0.0, 0.0).unwrap().posterior_if_flagged(0.1, 0.0), 0.0);
     }
 
-    /// A fine curve of the Gaussian mechanism must give back the Gaussian trade-off, from above.
+    /// A fine Gaussian privacy curve gives the Gaussian trade-off, from above.
     #[test]
-    fn the_curve_s_envelope_is_the_trade_off() {
+    fn a_fine_curve_gives_the_gaussian_trade_off() {
         let truth = GaussianPrivacy::new(1.0).unwrap();
         let curve = PrivacyCurve::new((0..4000).map(|i| f64::from(i) * 0.002).map(|e| (e, truth.delta(e)))).unwrap();
         for f in [1e-8, 1e-3, 0.05, 0.3, 0.5, 0.9, 0.999] {
@@ -298,7 +297,7 @@ mod tests {
             assert!((1.0 - curve.least_false_negative_rate(f) - got).abs() < 1e-14);
         }
         close(curve.advantage(), truth.advantage(), 1e-12);
-        // Bayes' attacker with even prior is right (1 + advantage)/2 of the time.
+        // With an even prior, the best accuracy is (1 + advantage)/2.
         close(curve.best_accuracy(0.5), 0.5 * (1.0 + truth.advantage()), 1e-6);
         assert!(PrivacyCurve::new([]).is_err());
     }
@@ -317,7 +316,7 @@ mod tests {
             let gaussian = GaussianPrivacy::new(mu).unwrap();
             let sum = gaussian.best_true_positive_rate(f) + gaussian.least_false_negative_rate(f);
             prop_assert!((sum - 1.0).abs() < 1e-12);
-            // Any single statement of the Gaussian curve is weaker than the curve.
+            // Any single (ε, δ) of the Gaussian curve is weaker than the whole curve.
             let statement = EpsilonDelta::new(epsilon, gaussian.delta(epsilon)).unwrap();
             prop_assert!(gaussian.best_true_positive_rate(f) <= statement.best_true_positive_rate(f) + 1e-12);
         }

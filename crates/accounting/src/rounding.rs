@@ -1,30 +1,36 @@
-//! Releases on a power-of-two grid, so that the low bits of floating-point numbers say nothing about the data.
+//! Releases on a power-of-two grid, so that low floating-point bits reveal nothing about the data.
 //!
-//! *The leak.* Floating-point numbers are unevenly spaced, so fl(s + z) can often be reached from one sum s and not from its neighbour:
-//! the last bits of one released number can break the guarantee (Mironov 2012, "On significance of the least significant bits for differential
-//! privacy"; for Gaussian samplers Jin, McMurtry, Rubinstein & Ohrimenko 2022, "Are we there yet?").
+//! *The leak.* Floating-point numbers are unevenly spaced, so fl(s + z) is often reachable from one
+//! sum s and not from its neighbour: the last bits of one release can break the guarantee (Mironov
+//! 2012, "On significance of the least significant bits for differential privacy"; for Gaussian
+//! samplers Jin, McMurtry, Rubinstein & Ohrimenko 2022, "Are we there yet?").
 //!
 //! *The remedy.* Everything that depends on data is an integer number of grid steps g = 2^e:
-//! 1. Each example's encoded coordinate is brought to the grid *before* the sum. Towards zero it stays inside its clip or envelope, so the sensitivity
-//!    does not grow. To the nearest (unbiased) it can move out by g/2 a coordinate, g·√P/2 in L2, and the
-//!    noise must grow by 1 + g·√P/(2·norm) to keep the noise multiplier. Integer sums are exact in any order.
-//! 2. The noise is rounded to the grid by itself. For s on the grid, round(s + Z) = s + round(Z) exactly, so the release is post-processing of
-//!    s + Z: rounding costs nothing, and the analysis for continuous Z holds.
-//! 3. What remains is that the computed noise ẑ is not quite Z. It does not depend on data, so only its rounded distribution p̂ against p counts.
-//!    - *Bits.* Replace a sampler's real uniform numbers, one after the other, by words of b bits. With the others fixed, a grid cell is what one or two
-//!      intervals of this number give (|z|, the radius and the cosine's halves are monotone), and an interval holds as many words as its length tells, but
-//!      for one: each cell's probability changes by 2^−b an interval.
-//!    - *Arithmetic.* If |ẑ − z| ≤ η for the same words, a cell gains or loses at most what lies within η of its two ends: p(k)·(1 ± ρ) with
-//!      ρ = (2η/g)·max z(x)/z(x + g + 2η) ≤ (2η/g)·e^{S(g + 2η)}, S the steepest slope of ln z up to the end of the cutoff's cell.
-//!    - *Tails.* Where |z|, or the polar method's radius, exceeds its cutoff, nothing is said.
+//! 1. Each encoded coordinate is rounded to the grid *before* the sum. Towards zero it stays in its
+//!    clip or envelope, so the sensitivity does not grow. To the nearest (unbiased) it can move out
+//!    by g/2 per coordinate, g·√P/2 in L2, and the noise must grow by 1 + g·√P/(2·norm) to keep the
+//!    noise multiplier. Integer sums are exact in any order.
+//! 2. The noise is rounded to the grid separately. For s on the grid, round(s + Z) = s + round(Z)
+//!    exactly, so the release post-processes s + Z, and the analysis for continuous Z holds.
+//! 3. The computed noise ẑ is not quite Z. It does not depend on data, so only its rounded
+//!    distribution p̂ against p counts.
+//!    - *Bits.* Replace a sampler's real uniform numbers, one by one, by b-bit words. With the
+//!      rest fixed, a grid cell is one or two intervals of this number (|z|, the radius and the
+//!      cosine's halves are monotone), and an interval's count of words matches its length within
+//!      one: each cell's probability changes by 2^−b per interval.
+//!    - *Arithmetic.* If |ẑ − z| ≤ η for the same words, a cell gains or loses at most the mass
+//!      within η of its ends: p(k)·(1 ± ρ) with ρ = (2η/g)·max z(x)/z(x + g + 2η)
+//!      ≤ (2η/g)·e^{S(g + 2η)}, S the steepest slope of ln z up to the end of the cutoff's cell.
+//!    - *Tails.* Nothing is claimed where |z|, or the polar method's radius, exceeds its cutoff.
 //!
-//!    So p̂ is within a total variation distance τ of some p̃ with p̃(k) = p(k)·(1 ± ρ), a draw at a time. Over all draws ε grows by
-//!    ln((1+ρ)/(1−ρ)) a draw; with that sum A, δ becomes e^A·δ + (1 + e^{ε + A})·τ.
+//!    So, per draw, p̂ is within a total variation distance τ of some p̃ with p̃(k) = p(k)·(1 ± ρ).
+//!    ε grows by ln((1+ρ)/(1−ρ)) per draw, A in all; δ becomes e^A·δ + (1 + e^{ε + A})·τ.
 //!
-//! η is relative to |z| in the tails, and must stay around 1e-12·g for a whole training. So the noise has to be made in f64; and heavy tails, whose cutoff
-//! is far out, are refused: Cauchy's for all but a few draws. The claim holds up to the accuracy that is assumed of logarithm, exponential, cosine
-//! and tangent, two units in the last place. A family whose sampler inverts its distribution function numerically (generalised Gaussian, custom), or takes
-//! a logarithm of a number of 32 bits (variance gamma), has no bound, and no cost is given.
+//! η is relative to |z| in the tails and must stay near 1e-12·g over a whole training run. So noise
+//! is made in f64, and heavy tails with far cutoffs are refused (Cauchy: all but a few draws).
+//! Logarithm, exponential, cosine and tangent are assumed accurate to two units in the last place.
+//! A sampler that inverts its distribution function numerically (generalised Gaussian, custom), or
+//! takes the logarithm of a 32-bit number (variance gamma), has no bound, and no cost is given.
 
 use serde::{Deserialize, Serialize};
 
@@ -41,18 +47,19 @@ pub struct GridRounding {
     exponent: i32,
 }
 
-/// How a release was made of numbers on a grid: contributions towards zero, an exact sum, [`Noise::draw`] to the nearest.
+/// The grid of a release: contributions are rounded towards zero, summed exactly, and
+/// [`Noise::draw`] is rounded to the nearest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Grid {
-    /// Its spacing is 2^exponent.
+    /// The spacing is 2^exponent.
     pub exponent: i32,
-    /// Numbers in a release, each with noise of its own.
+    /// Numbers in a release, each with independent noise.
     pub coordinates: u64,
 }
 
 impl Grid {
-    /// Checks both numbers.
+    /// Checks both fields.
     ///
     /// # Errors
     /// An exponent outside −300 to 300; no coordinates, or more than 2^32.
@@ -63,7 +70,7 @@ impl Grid {
     }
 }
 
-/// Noise that is rounded to a grid, with all that its price needs.
+/// Noise on a grid, as needed to price it.
 #[derive(Debug)]
 pub(super) struct OnGrid {
     noise: Box<dyn Noise>,
@@ -72,10 +79,10 @@ pub(super) struct OnGrid {
 }
 
 impl OnGrid {
-    /// Noise of `noise` on `grid`.
+    /// Builds `noise` on `grid`.
     ///
     /// # Errors
-    /// As [`Grid::validate`], and [`PrivacyError::Unpriced`] for a family whose sampler has no known error bound.
+    /// As [`Grid::validate`]; [`PrivacyError::Unpriced`] if the sampler has no known error bound.
     pub fn new(grid: Grid, noise: &NoiseSpec) -> Result<Self, PrivacyError> {
         grid.validate()?;
         let (noise, rounding) = (noise.build()?, GridRounding::new(grid.exponent)?);
@@ -84,11 +91,11 @@ impl OnGrid {
     }
 }
 
-/// What inexact noise costs where `exact` gives ε at any δ for noise as of real numbers, and `releases` tells what ran, how often: so much that
-/// it can be told at `delta`. The part of τ that is in the noise's tails is made too small to matter.
+/// The cost of inexact noise in `releases`, with their counts, for reports at `delta`; `exact`
+/// gives ε of real-valued noise at any δ. The share of τ from the noise's tails is made negligible.
 ///
 /// # Errors
-/// What `exact` refuses; [`PrivacyError::Inexact`] where the cost has no bound.
+/// Errors of `exact`; [`PrivacyError::Inexact`] if the cost has no bound.
 pub(super) fn cost_of_all(
     releases: &[(&OnGrid, u64)],
     delta: f64,
@@ -105,18 +112,18 @@ pub(super) fn cost_of_all(
     Ok(all)
 }
 
-/// What an inexact sampler costs over a whole training.
+/// The cost of an inexact sampler over a whole training run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RoundingCost {
-    /// What is added to ε, in nats.
+    /// Added to ε, in nats.
     pub loss: f64,
-    /// τ, a total variation distance in [0, 1]: (1 + e^ε)·τ is added to δ, where ε already includes `loss`.
+    /// τ, a total variation distance in [0, 1]: adds (1 + e^ε)·τ to δ, with ε including `loss`.
     pub total_variation: f64,
 }
 
 impl RoundingCost {
-    /// (ε, δ) of the mechanism that runs, from an (ε, δ) of the exact one: ε + `loss`, and e^loss·δ + (1 + e^(ε + loss))·τ, at most 1.
+    /// (ε, δ) with inexact noise: ε + `loss`, and e^loss·δ + (1 + e^(ε + loss))·τ, at most 1.
     #[must_use]
     pub fn apply(&self, epsilon: f64, delta: f64) -> (f64, f64) {
         let epsilon = epsilon + self.loss;
@@ -124,16 +131,16 @@ impl RoundingCost {
         (epsilon, delta.min(1.0))
     }
 
-    /// An ε of the mechanism that runs, at `delta`. `exact` gives the exact mechanism's ε at any δ. The answer is infinite where τ takes all of δ.
+    /// ε with inexact noise at `delta`, from that of `exact` noise. Infinite if τ uses up δ.
     ///
     /// # Errors
-    /// What `exact` refuses.
+    /// Errors of `exact`.
     pub fn epsilon_at(
         &self,
         delta: f64,
         exact: impl Fn(f64) -> Result<f64, PrivacyError>,
     ) -> Result<f64, PrivacyError> {
-        // With ε at most some bound, this δ of the exact mechanism becomes `delta`; a hair less, for what is rounded on the way.
+        // With ε at most `epsilon`, this exact δ becomes `delta`, with a margin for rounding.
         let left =
             |epsilon: f64| (1.0 - 1e-12) * (delta - (1.0 + epsilon.exp()) * self.total_variation) / self.loss.exp();
         for share in [0.5, 0.1, 0.01] {
@@ -143,7 +150,7 @@ impl RoundingCost {
             }
             let bound = exact(first)? + self.loss;
             let more = left(bound);
-            // Also false for what is no number.
+            // Also false for NaN.
             if more >= first {
                 return Ok(bound.min(exact(more)? + self.loss));
             }
@@ -162,7 +169,8 @@ impl GridRounding {
         Ok(Self { exponent })
     }
 
-    /// The coarsest grid of at most 2^−`bits` noise scales. Ten bits add less than 1e-7 to the noise's variance.
+    /// The coarsest grid of at most 2^−`bits` noise scales. Ten bits add under 1e-7 to the
+    /// variance.
     ///
     /// # Errors
     /// As [`GridRounding::new`].
@@ -183,13 +191,14 @@ impl GridRounding {
         2.0_f64.powi(self.exponent)
     }
 
-    /// Grid steps in a coordinate, towards zero: never out of its clip or envelope. `None` if not finite or beyond 2^53 steps.
+    /// A coordinate in grid steps, rounded towards zero, so that it stays in its clip or envelope.
+    /// `None` if not finite or beyond 2^53 steps.
     #[must_use]
     pub fn towards_zero(&self, coordinate: f64) -> Option<i64> {
         self.steps(coordinate, f64::trunc)
     }
 
-    /// Grid steps in a coordinate or in noise, to the nearest. `None` if not finite or beyond 2^53 steps.
+    /// A coordinate or noise in grid steps, to the nearest; `None` as in [`Self::towards_zero`].
     #[must_use]
     pub fn nearest(&self, value: f64) -> Option<i64> {
         self.steps(value, f64::round)
@@ -201,19 +210,19 @@ impl GridRounding {
         (steps.abs() <= 9_007_199_254_740_992.0).then_some(steps as i64)
     }
 
-    /// The released number: an exact integer sum and the noise, rounded to the grid. `None` where the steps exceed 2^53, which for noise of any
-    /// sensible scale means that something broke.
+    /// The released number: an exact integer sum plus rounded noise. `None` beyond 2^53 steps,
+    /// which noise of a sensible scale never reaches.
     #[must_use]
     pub fn release(&self, sum: i64, noise: f64) -> Option<f64> {
         let total = sum.checked_add(self.nearest(noise)?)?;
         (total.unsigned_abs() <= 1 << 53).then(|| total as f64 * self.spacing())
     }
 
-    /// What the inexactness of [`Noise::draw`] costs over `steps` releases of `coordinates` numbers. `failure` is the part of τ that may lie in
-    /// the noise's tails, beyond the cutoff (1e-10, say).
+    /// The cost of [`Noise::draw`]'s inexactness over `steps` releases of `coordinates` numbers.
+    /// `failure` is the part of τ allowed in the noise's tails, beyond the cutoff (1e-10, say).
     ///
     /// # Errors
-    /// [`PrivacyError::Unpriced`] for a family whose sampler has no known error bound; else as [`GridRounding::cost_of`].
+    /// [`PrivacyError::Unpriced`] without a known sampler error; as [`GridRounding::cost_of`].
     pub fn cost(
         &self,
         noise: &dyn Noise,
@@ -227,10 +236,10 @@ impl GridRounding {
         self.cost_of(noise, accuracy, coordinates, steps, failure)
     }
 
-    /// As [`GridRounding::cost`], for a sampler of `noise` whose accuracy is given.
+    /// As [`GridRounding::cost`], for a sampler of given accuracy.
     ///
     /// # Errors
-    /// `failure` outside (0, 1), or an error so large against the grid that no bound holds: take a coarser grid, or noise of lighter tails.
+    /// `failure` outside (0, 1); an error too large: use a coarser grid, or noise of lighter tails.
     pub fn cost_of(
         &self,
         noise: &dyn Noise,
@@ -245,14 +254,14 @@ impl GridRounding {
             return Ok(RoundingCost { loss: 0.0, total_variation: 0.0 });
         }
         let spacing = self.spacing();
-        // Tails below 1e-300 have no quantile: less than that may not be asked for.
+        // Tails below 1e-300 have no quantile.
         let failure = failure.max(draws * 28.0 * 1e-300);
-        // A quarter of `failure` for each cutoff, so that half of it covers the quantiles' own accuracy.
+        // A quarter of `failure` for each cutoff; half covers the quantiles' own accuracy.
         let cutoff = noise.survival_quantile(failure / (8.0 * draws));
-        // A cosine is above 0.9 with probability 0.1435, so a radius is above r at most 1/0.1435 < 7 times as often as z is above 0.9·r.
+        // A cosine exceeds 0.9 with probability 0.1435: P(radius > r) < 7·P(z > 0.9·r).
         let radius = noise.survival_quantile(failure / (28.0 * draws)) / 0.9;
         let error = accuracy.error * (noise.scale() + radius);
-        // The last cell, and what may fall into it, reach beyond the cutoff.
+        // The last cell, with what may fall into it, reaches beyond the cutoff.
         let reach = spacing + 2.0 * error;
         let relative = 2.0 * error / spacing * (steepest(noise, cutoff + reach) * reach).exp();
         let range = "below 0.01: take a coarser grid, or noise of lighter tails";
@@ -266,7 +275,8 @@ impl GridRounding {
     }
 }
 
-/// At least |(ln z)′| on [0, `within`], piece by piece: the slope in the middle, and what the curvature adds. Infinite where that is not known.
+/// An upper bound on |(ln z)′| on [0, `within`], piece by piece: the slope in the middle plus the
+/// curvature's part. Infinite where unknown.
 fn steepest(noise: &dyn Noise, within: f64) -> f64 {
     let mut kinks = noise.kinks().iter().copied().filter(|kink| *kink < within).peekable();
     let (mut low, mut steepest) = (0.0, 0.0f64);
@@ -305,9 +315,9 @@ mod tests {
         assert!(coarse.loss > 1e3, "f32 noise has no useful bound: {coarse:?}");
     }
 
-    /// Held to the exact curve of a Gaussian: whatever ε it names, δ there is no more than was asked for.
+    /// Against the exact Gaussian curve: δ at the returned ε is at most the requested δ.
     #[test]
-    fn the_epsilon_of_what_runs_keeps_its_delta() {
+    fn epsilon_with_inexact_noise_keeps_its_delta() {
         for (mu, delta) in [(0.3, 1e-5), (1.0, 1e-6), (3.0, 1e-5)] {
             let exact = |delta| Ok(normal::epsilon_gaussian(mu, delta));
             let ideal = normal::epsilon_gaussian(mu, delta);
@@ -327,7 +337,7 @@ mod tests {
         assert_eq!(hopeless.epsilon_at(1e-5, |_| Ok(1.0)), Ok(f64::INFINITY));
     }
 
-    /// Every family: a price, or a refusal that says why. Where the cutoff is far out, errors in proportion to z leave nothing to price.
+    /// Each family has a price or a typed refusal. Errors relative to |z| rule out far cutoffs.
     #[test]
     fn a_family_without_a_bound_has_no_price() {
         let cost = |spec: &NoiseSpec, steps, failure| {
@@ -343,7 +353,7 @@ mod tests {
             let cost = cost(&spec, 14_062, 1e-9).unwrap();
             assert!(cost.loss < 1.0 && cost.total_variation < 1e-5, "{spec:?}: {cost:?}");
         }
-        // Its cutoff is 2e17 scales, where neighbouring numbers are whole scales apart.
+        // Its cutoff is 2e17 scales, where neighbouring f64 are whole scales apart.
         let cauchy = NoiseSpec::Cauchy { scale: 1.0 };
         assert!(matches!(cost(&cauchy, 14_062, 1e-9), Err(PrivacyError::Parameter { .. })));
         assert!(cost(&cauchy, 1, 0.01).is_ok());
@@ -357,7 +367,7 @@ mod tests {
         }
     }
 
-    /// What the accuracy of 64 bits rests on: no rounding to 53 above ½, and an angle of two words.
+    /// The 64-bit accuracy assumes no rounding to 53 bits above ½, and an angle of two words.
     #[test]
     fn samplers_use_all_their_bits() {
         let laplace = NoiseSpec::Laplace { scale: 1.0 }.build().unwrap();
@@ -366,13 +376,13 @@ mod tests {
         for spec in [NoiseSpec::Gaussian { sigma: 1.0 }, NoiseSpec::StudentT { nu: 5.0, scale: 1.0 }] {
             let noise = spec.build().unwrap();
             let at = |w2, w3| noise.draw([0, 0, w2, w3]);
-            // One word of the angle's first half and the next meet.
+            // The first word's interval of the angle meets the next one.
             let (low, high, next) = (at(0x1234_5678, 0), at(0x1234_5678, u32::MAX), at(0x1234_5679, 0));
             assert!(low > high && (high - next).abs() < 1e-6 * (low - high), "{spec:?}: {low} {high} {next}");
         }
     }
 
-    /// What a bound on the slope is good for: the density's fall over any cell.
+    /// The slope bound covers the density's fall over any cell.
     #[test]
     fn no_slope_is_above_the_steepest() {
         for spec in [
@@ -390,7 +400,7 @@ mod tests {
         }
     }
 
-    /// The heart of the argument: for sums on the grid, rounding the noise is rounding the noisy sum.
+    /// For sums on the grid, rounding the noise is rounding the noisy sum.
     #[test]
     fn rounding_commutes_with_sums_on_the_grid() {
         let grid = GridRounding::new(-7).unwrap();
@@ -417,7 +427,7 @@ mod tests {
             prop_assert!((near - x).abs() <= 0.5 * grid.spacing());
         }
 
-        /// A sampler that is off by a known shift of at most η: the rounded distribution changes by no more than is charged.
+        /// For a sampler shifted by at most η, the rounded distribution stays within the charge.
         #[test]
         fn the_charge_covers_a_shifted_sampler(shift in -1e-6_f64..1e-6) {
             let noise = NoiseSpec::StudentT { nu: 5.0, scale: 1.0 }.build().unwrap();

@@ -1,4 +1,4 @@
-//! Sampling policies: what is drawn, and what it costs, side by side.
+//! Sampling policies: the samplers and what the accountants need of them.
 
 use std::fmt;
 
@@ -7,53 +7,60 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{PrivacyError, require};
 
-/// How the examples of a step are chosen. The sampler that runs and the price are both made from this value.
+/// How the examples of a step are chosen. Both the sampler and the price are made from this value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Sampling {
-    /// Every example takes part in a step with probability `rate`, independently. Add/remove-one neighbours.
+    /// Each example joins a step independently with probability `rate`. Add/remove-one neighbours.
     Poisson {
         /// q, in [0, 1].
         rate: f64,
     },
-    /// Exactly `size` of `population` examples without replacement. Replace-one neighbours.
+    /// Exactly `size` of `population` examples, without replacement. Replace-one neighbours.
     FixedSize {
-        /// Examples in all, which is public.
+        /// Number of examples, which is public.
         population: u64,
         /// Examples in a lot, 1 to `population`.
         size: u64,
     },
-    /// A fresh random partition into `batches` disjoint batches each epoch: every example picks its batch by itself, uniformly, so that
-    /// no other moves with it and sizes vary. No amplification. Add/remove-one. One [`Sampler`] serves a whole ledger: a second
-    /// begins an epoch that the ledger knows of by [`give_up_epoch`](super::ledger::Ledger::give_up_epoch) alone.
+    /// A fresh random partition into `batches` disjoint batches each epoch. Each example picks its
+    /// batch independently and uniformly, so batch sizes vary. No amplification. Add/remove-one.
+    /// Use one [`Sampler`] per ledger; before another one draws, call
+    /// [`charge_open_epoch`](super::ledger::Ledger::charge_open_epoch).
     Shuffled {
         /// Batches in an epoch, 1 to 2^32 − 1.
         batches: u64,
     },
-    /// The same draw, and priced for what it is: *random allocation* ("balls in bins"; Feldman & Shenfeld 2026, arXiv 2602.17284). Nobody knows which batch
-    /// an example is in, so an epoch costs less than one release: its ratio of likelihoods is the mean of `batches` independent ones. An epoch left open
-    /// counts as a whole one. Add/remove-one. An epoch in which one vector becomes another ([`sensitivity_factor`](super::ledger::Release::sensitivity_factor) 2), or that mixes noises that are not all Gaussian, costs what a
-    /// shuffled one does. *Not for batches of one fixed size cut from a permutation*: there examples move one another.
+    /// The same draw, priced with amplification: *random allocation* ("balls in bins"; Feldman &
+    /// Shenfeld 2026, arXiv 2602.17284). The picks are secret, so an epoch costs less than one
+    /// release: its likelihood ratio is the mean of `batches` independent ones. An open epoch
+    /// counts in full. Add/remove-one. An epoch costs as much as a shuffled one if one vector turns
+    /// into another ([`sensitivity_factor`](super::ledger::Release::sensitivity_factor) 2), or if
+    /// it mixes noises that are not all Gaussian. *Not valid for batches of a fixed size cut from a
+    /// permutation*, where examples move one another.
     RandomAllocation {
         /// Batches in an epoch, t, 1 to 2^32 − 1.
         batches: u64,
     },
-    /// *Cyclic Poisson* sampling (Choquette-Choo et al. 2023, arXiv 2306.08153): each example is in one of `groups` groups, by a draw of its own that holds for
-    /// as long as the [`Sampler`] does; step t draws from group t mod `groups` alone, each of its examples with probability `rate`. An example takes
-    /// part in one step of a cycle of `groups` steps at most, so Gaussian noise may be *correlated* over `groups` steps (a banded C, columns of norm 1 at most, noise C⁻¹Z):
-    /// a cycle costs what one step of Poisson sampling does, and one left open counts as a whole one. Add/remove-one.
+    /// *Cyclic Poisson* sampling (Choquette-Choo et al. 2023, arXiv 2306.08153). Each example draws
+    /// one of `groups` groups, for the lifetime of the [`Sampler`]; step t takes each example of
+    /// group t mod `groups` with probability `rate`. An example joins at most one step of a cycle,
+    /// so Gaussian noise may be *correlated* over `groups` steps (C⁻¹Z, C banded with columns of
+    /// norm at most 1). A cycle costs as much as one Poisson step; an open one counts in full.
+    /// Add/remove-one.
     ///
-    /// One sampler and one sequence of noise serve a stretch of *equal* releases; another noise, or another sampler, begins a cycle
-    /// and a sequence of its own ([`give_up_epoch`](super::ledger::Ledger::give_up_epoch)). Groups hide nothing: they may be known.
+    /// One sampler and one noise sequence serve a run of *equal* releases; other noise or another
+    /// sampler begins a new cycle and sequence
+    /// ([`charge_open_epoch`](super::ledger::Ledger::charge_open_epoch)). Groups need not be secret.
     CyclicPoisson {
-        /// p, in [0, 1]: of the examples of a group.
+        /// p, in [0, 1]: sampling rate within a group.
         rate: f64,
-        /// Groups, steps of a cycle, and the most steps over which noise is correlated: b, 1 to 2^32 − 1.
+        /// Groups, steps per cycle, and steps over which noise is correlated: b, 1 to 2^32 − 1.
         groups: u64,
     },
 }
 
-/// Lots that together make an epoch: each example is in one of them, or in one at most.
+/// The lots of an epoch or cycle: an example is in exactly one of them, or in at most one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Epoch {
     pub batches: u64,
@@ -62,15 +69,15 @@ pub(super) struct Epoch {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum EpochKind {
-    /// The draw counts for nothing.
+    /// No amplification.
     Shuffled,
-    /// It counts.
+    /// Priced as random allocation.
     Allocated,
-    /// A cycle of sampled groups; a change of release ends it. The bits of a rate: another one is another sampler's.
+    /// A cycle of groups; another release ends it. `rate`: its bits, as rates identify samplers.
     Cyclic { rate: u64 },
 }
 
-/// Which pairs of data sets a guarantee protects. `Display` says it in words.
+/// Which pairs of data sets a guarantee protects. `Display` names it in words.
 ///
 /// ```
 /// # use hushgrad_accounting::sampling::{NeighbouringRelation, Sampling};
@@ -82,9 +89,9 @@ pub(super) enum EpochKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NeighbouringRelation {
-    /// One has an example more.
+    /// One data set has one more example.
     AddOrRemoveOne,
-    /// Equally large, one example exchanged.
+    /// Equal sizes, with one example replaced.
     ReplaceOne,
 }
 
@@ -122,10 +129,10 @@ impl fmt::Display for Sampling {
 }
 
 impl Sampling {
-    /// Checks the policy itself.
+    /// Checks the parameters.
     ///
     /// # Errors
-    /// A rate outside [0, 1]; a size of 0 or above the population; no batches, or more than 2^32 − 1.
+    /// A rate outside [0, 1]; a size of 0 or above the population; batches outside 1 to 2^32 − 1.
     pub fn validate(&self) -> Result<(), PrivacyError> {
         match *self {
             Self::Poisson { rate } => {
@@ -148,7 +155,7 @@ impl Sampling {
         }
     }
 
-    /// How likely an example takes part in one of the releases that it pays for.
+    /// Probability that an example takes part in a release that it pays for.
     pub(super) fn rate(&self) -> f64 {
         match *self {
             Self::Poisson { rate } | Self::CyclicPoisson { rate, .. } => rate,
@@ -157,13 +164,13 @@ impl Sampling {
         }
     }
 
-    /// Batches in an epoch, where every example is in one of them; steps of a cycle, in one of which it may be.
+    /// Batches of an epoch or steps of a cycle; `None` for Poisson and fixed-size sampling.
     #[must_use]
     pub fn batches(&self) -> Option<u64> {
         self.epoch().map(|epoch| epoch.batches)
     }
 
-    /// Which lots belong together, where an example is in one of several.
+    /// The epoch or cycle that lots belong to; `None` if each lot is drawn afresh.
     pub(super) fn epoch(&self) -> Option<Epoch> {
         match *self {
             Self::Poisson { .. } | Self::FixedSize { .. } => None,
@@ -175,12 +182,12 @@ impl Sampling {
         }
     }
 
-    /// The batches of a random allocation.
+    /// Batches of an epoch of random allocation.
     pub(super) fn allocated(&self) -> Option<u64> {
         self.epoch().filter(|epoch| epoch.kind == EpochKind::Allocated).map(|epoch| epoch.batches)
     }
 
-    /// The neighbouring relation its price is for.
+    /// The neighbouring relation that the price holds for.
     #[must_use]
     pub fn neighbours(&self) -> NeighbouringRelation {
         match self {
@@ -192,10 +199,10 @@ impl Sampling {
         }
     }
 
-    /// The sampler of this policy over `population` examples.
+    /// Returns the sampler of this policy for `population` examples.
     ///
     /// # Errors
-    /// As [`Sampling::validate`]; also a population that is empty, above 2^32 − 1, or not the one that a fixed-size policy was priced for.
+    /// As [`Sampling::validate`]; a population outside 1 to 2^32 − 1, or not a fixed-size policy's.
     pub fn sampler(self, population: u64) -> Result<Sampler, PrivacyError> {
         self.validate()?;
         let as_f64 = population as f64;
@@ -206,11 +213,11 @@ impl Sampling {
         Ok(Sampler { policy: self, population: population as u32, batch_of: Vec::new(), next_batch: 0 })
     }
 
-    /// One draw of a policy without memory (Poisson, fixed size) over `population` examples: indices, strictly ascending.
-    /// A partition or groups need a [`Sampler`], which remembers them.
+    /// Draws one lot of a memoryless policy (Poisson, fixed size) over `population` examples into
+    /// `out`: indices, strictly ascending. Partitions and groups need a [`Sampler`].
     ///
     /// # Errors
-    /// As [`Sampling::sampler`], and for a policy of epochs.
+    /// As [`Sampling::sampler`], and for policies with epochs or cycles.
     pub fn sample<R: Rng + ?Sized>(
         &self,
         population: u64,
@@ -225,13 +232,13 @@ impl Sampling {
     }
 }
 
-/// Draws lots by one policy. Holds the current partition of a policy of epochs, which is private: keep it with the data. (Groups of
-/// [`Sampling::CyclicPoisson`] are not.)
+/// Draws lots. Holds the current partition of a policy with epochs, which is private: keep it with
+/// the data. (The groups of [`Sampling::CyclicPoisson`] are not private.)
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sampler {
     policy: Sampling,
     population: u32,
-    /// For each example its batch in this epoch, or its group.
+    /// Each example's batch in this epoch, or its group.
     batch_of: Vec<u32>,
     next_batch: u64,
 }
@@ -243,13 +250,14 @@ impl Sampler {
         self.policy
     }
 
-    /// Forgets partition or groups, as a new sampler would: the books are told by [`Ledger::give_up_epoch`](super::ledger::Ledger::give_up_epoch).
+    /// Forgets the partition or groups. The caller records this with
+    /// [`Ledger::charge_open_epoch`](super::ledger::Ledger::charge_open_epoch).
     pub fn begin_again(&mut self) {
         self.batch_of.clear();
         self.next_batch = 0;
     }
 
-    /// The next lot: indices, strictly ascending, in place of what `out` held. Private only if `rng` is.
+    /// Replaces `out` by the next lot: indices, strictly ascending. Private only if `rng` is.
     pub fn draw<R: Rng + ?Sized>(&mut self, rng: &mut R, out: &mut Vec<u32>) {
         out.clear();
         match self.policy {
@@ -274,7 +282,8 @@ impl Sampler {
         }
     }
 
-    /// Each example picks one of `parts` by itself. Parts of fixed sizes would not do: they change for the other examples when one is taken out.
+    /// Each example picks one of `parts` independently; with fixed sizes, removing one moves
+    /// others.
     fn partition<R: Rng + ?Sized>(&mut self, parts: u64, rng: &mut R) {
         self.batch_of.clear();
         self.batch_of.extend((0..self.population).map(|_| below(parts as u32, rng)));
@@ -287,8 +296,8 @@ impl Sampler {
     }
 }
 
-/// Independent Bernoulli(rate) for each index: exact, by comparing the bits of a uniform number with those of `rate`,
-/// 32 at a time, until they differ.
+/// Exact independent Bernoulli(rate) draws for each index: compares the bits of a uniform number
+/// with those of `rate`, 32 at a time, until they differ.
 fn poisson<R: Rng + ?Sized>(rate: f64, population: u32, rng: &mut R, out: &mut Vec<u32>) {
     if rate >= 1.0 {
         out.extend(0..population);
@@ -310,14 +319,14 @@ fn poisson<R: Rng + ?Sized>(rate: f64, population: u32, rng: &mut R, out: &mut V
     }
 }
 
-/// The first 32 binary digits of `fraction` in [0, 1), and what is left, scaled back to [0, 1). Exact in f64.
+/// The first 32 bits of `fraction` in [0, 1), and the rest scaled to [0, 1). Exact in f64.
 fn next_digit(fraction: f64) -> (u32, f64) {
     let scaled = fraction * 4_294_967_296.0;
     let digit = scaled.floor();
     (digit as u32, scaled - digit)
 }
 
-/// Whether a uniform number falls below `fraction` in [0, 1): exact.
+/// True if a uniform number falls below `fraction` in [0, 1); exact.
 fn uniform_below<R: Rng + ?Sized>(mut fraction: f64, rng: &mut R) -> bool {
     while fraction > 0.0 {
         let (digit, rest) = next_digit(fraction);
@@ -330,7 +339,7 @@ fn uniform_below<R: Rng + ?Sized>(mut fraction: f64, rng: &mut R) -> bool {
     false
 }
 
-/// A uniform integer in [0, n), n ≥ 1: multiply and reject (Lemire 2019), exact.
+/// A uniform integer in [0, n), n ≥ 1: multiplication with rejection (Lemire 2019), exact.
 fn below<R: Rng + ?Sized>(n: u32, rng: &mut R) -> u32 {
     let threshold = n.wrapping_neg() % n;
     loop {
@@ -341,7 +350,7 @@ fn below<R: Rng + ?Sized>(n: u32, rng: &mut R) -> u32 {
     }
 }
 
-/// `size` distinct indices below `population` (Floyd's algorithm, Bentley & Floyd 1987), ascending.
+/// `size` distinct indices below `population`, ascending (Floyd's algorithm, Bentley & Floyd 1987).
 fn fixed_size<R: Rng + ?Sized>(population: u32, size: u32, rng: &mut R, out: &mut Vec<u32>) {
     let mut chosen = std::collections::HashSet::with_capacity(size as usize);
     for top in population - size..population {

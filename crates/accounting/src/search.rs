@@ -1,7 +1,7 @@
-//! Noise search: every family calibrated to one target, ranked by its error.
+//! Noise search: calibrates every family to one target and ranks them by error.
 //!
-//! With a spread-out envelope every family acts as the Gaussian of equal Fisher information, so expect differences of a few parts in a
-//! thousand there; a concentrated envelope is where the choice pays.
+//! Under a spread-out envelope every family acts like the Gaussian of equal Fisher information, to
+//! a few parts in a thousand; under a concentrated envelope the choice matters.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,26 +12,26 @@ use super::{
     noise::NoiseSpec,
 };
 
-/// What to rank by: smaller is better.
+/// Ranking criterion; smaller is better.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Criterion {
-    /// E|Z|, a coordinate's mean absolute error.
+    /// E|Z|: mean absolute error of a coordinate.
     MeanAbsolute,
-    /// √E(Z²), its root mean square error.
+    /// √E(Z²): root mean square error of a coordinate.
     RootMeanSquare,
-    /// What |Z| stays below with this probability.
+    /// The quantile of |Z| at this probability.
     Quantile(f64),
 }
 
-/// A family at the target.
+/// A family calibrated to the target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Candidate {
-    /// The family with the scale that was found.
+    /// The family at the calibrated scale.
     pub noise: NoiseSpec,
-    /// ε that this scale costs, at most the target.
+    /// ε at this scale, at most the target.
     pub epsilon: f64,
-    /// Its error by the criterion, in the unit of the noise; infinite values come last.
+    /// Error by the criterion, in units of the noise; infinite values rank last.
     pub error: f64,
     /// E|Z|; infinite for Cauchy noise.
     pub mean_absolute: f64,
@@ -39,16 +39,16 @@ pub struct Candidate {
     pub standard_deviation: f64,
 }
 
-/// What a search found.
+/// Result of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranking {
-    /// Best first.
+    /// Calibrated families, best first.
     pub found: Vec<Candidate>,
-    /// Families without a scale for the target, and why.
+    /// Families without a scale for the target, with the reason.
     pub refused: Vec<(NoiseSpec, PrivacyError)>,
 }
 
-/// The families that a search usually compares, each at scale 1.
+/// The families usually compared, each at scale 1.
 #[must_use]
 pub fn families() -> Vec<NoiseSpec> {
     let scale = 1.0;
@@ -65,8 +65,7 @@ pub fn families() -> Vec<NoiseSpec> {
     ]
 }
 
-/// Calibrates each family (its scale is replaced) for `steps` releases like `release`, best first; with each family that has no scale
-/// for the target, the reason.
+/// Calibrates each family for `steps` releases like `release`, with its noise replaced; ranks them.
 ///
 /// # Errors
 /// A quantile outside (0, 1).

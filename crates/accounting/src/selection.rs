@@ -1,16 +1,18 @@
-//! Picking the best of several runs, and releasing that one alone: what the choice costs.
+//! The cost of choosing the best of several runs and releasing only that one.
 //!
-//! Papernot & Steinke 2022 (*Hyperparameter tuning with Rényi differential privacy*): Q is one run, of settings that are drawn by lot among candidates; K runs are
-//! made, K drawn beforehand from a distribution of [`Draw`], and the best of them, by whatever is released with it, is all that anybody sees. Let Q have Rényi
-//! divergences of at most ε(α), in both orders of neighbours, and δ(ε).
+//! Papernot & Steinke 2022 (*Hyperparameter tuning with Rényi differential privacy*). Q is one run
+//! with settings drawn at random from candidates; K runs are made, K drawn beforehand from a
+//! distribution ([`Draw`]), and only the best, by anything released with it, is seen. Let Q have
+//! Rényi divergences of at most ε(α), for both orders of neighbours, and δ(ε).
 //!
-//! - *Theorem 2*, truncated negative binomial of shape η > −1 and γ: at order λ > 1 the choice has at most
-//!   ε(λ) + (1+η)·(1 − 1/λ̂)·ε(λ̂) + (1+η)·ln(1/γ)/λ̂ + ln(E K)/(λ−1), for every λ̂ ≥ 1. η = 0 is the logarithmic distribution, η = 1 the geometric one.
-//! - *Theorem 6*, Poisson: ε(λ) + E K·δ(ln(1 + 1/(λ−1))) + ln(E K)/(λ−1). K may be 0: then there is no model.
+//! - *Theorem 2*, truncated negative binomial with shape η > −1 and γ: at order λ > 1 at most
+//!   ε(λ) + (1+η)·(1 − 1/λ̂)·ε(λ̂) + (1+η)·ln(1/γ)/λ̂ + ln(E K)/(λ−1), for every λ̂ ≥ 1. η = 0 is
+//!   the logarithmic, η = 1 the geometric distribution.
+//! - *Theorem 6*, Poisson: ε(λ) + E K·δ(ln(1 + 1/(λ−1))) + ln(E K)/(λ−1). K = 0 gives no model.
 //!
-//! Q's divergence is at most the largest of its candidates': which was drawn may be seen, and tells nothing by itself.
+//! Q's divergence is at most its candidates' largest: the draw of settings does not depend on data.
 //!
-//! A number of runs that is fixed, or grows until a run is good enough, has no such bound: then all runs count ([`super::composition`]).
+//! If K is fixed, or runs continue until one is good enough, all count ([`super::composition`]).
 
 use serde::{Deserialize, Serialize};
 
@@ -24,23 +26,23 @@ use super::{
     rdp::{FIRST_ORDER, LAST_ORDER, improved},
 };
 
-/// How the number of runs is drawn.
+/// Distribution of the number of runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Draw {
     /// η = 0.
     Logarithmic,
-    /// η = 1: run again with probability 1 − γ.
+    /// η = 1: another run with probability 1 − γ.
     Geometric,
-    /// May be 0.
+    /// Poisson; may be 0.
     Poisson,
 }
 
 impl Draw {
-    /// All of them.
+    /// All distributions.
     pub const ALL: [Self; 3] = [Self::Logarithmic, Self::Geometric, Self::Poisson];
 
-    /// Its name.
+    /// The distribution's name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -65,24 +67,24 @@ impl Draw {
     }
 }
 
-/// What is known of one run.
+/// Privacy bounds of one run.
 pub trait Run {
-    /// A bound on its Rényi divergences at a whole order from [`FIRST_ORDER`] to [`LAST_ORDER`], in either order of neighbours.
+    /// Bounds its Rényi divergence at an order of [`FIRST_ORDER`]..=[`LAST_ORDER`], both ways.
     fn divergence(&self, order: u32) -> f64;
 
     /// A bound on δ at `epsilon` > 0.
     fn delta(&self, epsilon: f64) -> f64;
 }
 
-/// The Rényi divergences at [`FIRST_ORDER`], … [`LAST_ORDER`] of the best of K runs, where E K is `mean` ≥ 1.
+/// Rényi divergences at [`FIRST_ORDER`]..=[`LAST_ORDER`] of the best of K runs, E K = `mean` ≥ 1.
 ///
 /// # Errors
-/// A mean below 1, or not finite.
+/// A mean below 1 or not finite.
 pub fn divergences(run: &impl Run, draw: Draw, mean: f64) -> Result<Vec<f64>, PrivacyError> {
     require(mean.is_finite() && mean >= 1.0, "mean number of runs", mean, "at least 1")?;
     let one: Vec<f64> = (FIRST_ORDER..=LAST_ORDER).map(|order| run.divergence(order)).collect();
     let shape = if draw == Draw::Geometric { 1.0 } else { 0.0 };
-    // λ̂ = 1 counts with ln(1/γ) alone.
+    // λ̂ = 1 leaves ln(1/γ) alone.
     let log_gamma = draw.log_gamma(mean);
     let other = one.iter().zip(FIRST_ORDER..).map(|(divergence, order)| {
         let order = f64::from(order);
@@ -92,7 +94,7 @@ pub fn divergences(run: &impl Run, draw: Draw, mean: f64) -> Result<Vec<f64>, Pr
     let chosen = one.iter().zip(FIRST_ORDER..).map(|(divergence, order)| {
         let less = f64::from(order) - 1.0;
         let second = match draw {
-            // Rounded down, as δ falls with ε.
+            // Argument rounded down, since δ falls with ε.
             Draw::Poisson => mean * run.delta((1.0 / less).ln_1p() * (1.0 - 4.0 * f64::EPSILON)),
             Draw::Logarithmic | Draw::Geometric => second,
         };
@@ -101,23 +103,23 @@ pub fn divergences(run: &impl Run, draw: Draw, mean: f64) -> Result<Vec<f64>, Pr
     Ok(chosen.collect())
 }
 
-/// What the choice of the best run costs.
+/// The cost of releasing the best run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Choice {
-    /// An upper bound, at the δ that was asked for.
+    /// Upper bound at the requested δ.
     pub epsilon: f64,
-    /// The draw that costs least.
+    /// The cheapest distribution.
     pub draw: Draw,
     /// Its mean.
     pub mean: f64,
 }
 
-/// What the best of runs costs at `delta`, each of settings drawn among the `candidates`, whose ledgers these are, and `mean` of them on average; by the draw that
-/// costs least, which depends on no data.
+/// The cost, at `delta`, of the best of `mean` runs on average, with settings drawn from
+/// `candidates`, given by their ledgers. Uses the cheapest [`Draw`], which depends on no data.
 ///
 /// # Errors
-/// No candidate, or a mean below 1; as [`Books::renyi`] for each; candidates that protect different things; releases on a grid, whose rounding is no Rényi divergence;
-/// [`PrivacyError::Infinite`] where no order gives a number.
+/// No candidate, or a mean below 1; as [`Books::renyi`]; different neighbours or units; releases on
+/// a grid, whose rounding is no Rényi divergence; [`PrivacyError::Infinite`] without a finite ε.
 pub fn best_of(candidates: &[Ledger], mean: f64, delta: f64) -> Result<Choice, PrivacyError> {
     require(!candidates.is_empty(), "candidates", 0.0, "at least 1")?;
     let books = candidates.iter().map(|ledger| Books::of(ledger.clone())).collect::<Result<Vec<_>, _>>()?;
@@ -137,7 +139,7 @@ pub fn best_of(candidates: &[Ledger], mean: f64, delta: f64) -> Result<Choice, P
     best.filter(|best| best.epsilon.is_finite()).ok_or(PrivacyError::Infinite)
 }
 
-/// The worst of some ledgers, at each order and ε.
+/// The largest bounds of several ledgers, at each order and ε.
 struct Candidates {
     orders: Vec<f64>,
     /// (ε, δ(ε)) of each, by ε.
@@ -146,7 +148,7 @@ struct Candidates {
 
 impl Candidates {
     fn of(books: &[Books], ledgers: &[Ledger]) -> Result<Self, PrivacyError> {
-        // One ledger with all of them is refused where they do not protect the same.
+        // Composing them fails if they protect different units or neighbours.
         let mut all = Ledger::new();
         for ledger in ledgers {
             all = all.compose(ledger)?;
@@ -165,7 +167,7 @@ impl Candidates {
     }
 }
 
-/// (ε, δ(ε)) by ε; nothing where tight accounting has no price.
+/// (ε, δ(ε)) by ε; empty if tight accounting has no price.
 fn curve(books: &Books) -> Result<Vec<(f64, f64)>, PrivacyError> {
     match books.losses() {
         Ok(losses) => Ok(match losses.profile(CUT_OFF) {
@@ -208,7 +210,7 @@ mod tests {
         sampling::Sampling,
     };
 
-    /// Two neighbours' distributions of one run's outcome, from the worst to the best.
+    /// Distributions of one run's outcome for two neighbours, from worst to best.
     #[derive(Clone, Debug)]
     struct Discrete {
         p: Vec<f64>,
@@ -244,7 +246,7 @@ mod tests {
         }
     }
 
-    /// The distribution of the best of K: P(best ≤ y) = E F(y)ᴷ. No run at all is an outcome, too.
+    /// The distribution of the best of K: P(best ≤ y) = E F(y)ᴷ. K = 0 is an outcome, too.
     fn best(draw: Draw, mean: f64, one: &[f64]) -> Vec<f64> {
         let mut below = generating(draw, mean, 0.0);
         let mut all = vec![below];
@@ -297,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_of_each_draw_is_the_one_that_was_asked_for() {
+    fn each_draw_has_the_requested_mean() {
         for mean in [1.000_1, 1.5, 4.0, 100.0, 1e4] {
             for draw in Draw::ALL {
                 let step = 1e-6;
@@ -316,9 +318,9 @@ mod tests {
         ledger
     }
 
-    /// One run for certain is one run.
+    /// Exactly one run costs as much as that run.
     #[test]
-    fn one_run_costs_what_it_costs() {
+    fn one_certain_run_costs_as_much_as_that_run() {
         let run = Candidates::of(&[Books::of(ledger(1.1)).unwrap()], &[ledger(1.1)]).unwrap();
         for draw in [Draw::Logarithmic, Draw::Geometric] {
             for (found, order) in divergences(&run, draw, 1.0).unwrap().iter().zip(FIRST_ORDER..) {
@@ -332,14 +334,14 @@ mod tests {
     }
 
     #[test]
-    fn the_costliest_candidate_is_what_each_run_may_be() {
+    fn each_run_counts_as_the_costliest_candidate() {
         let of = |sigmas: &[f64], mean| {
             best_of(&sigmas.iter().map(|sigma| ledger(*sigma)).collect::<Vec<_>>(), mean, 1e-5).unwrap().epsilon
         };
         let both = of(&[1.1, 2.0], 4.0);
         assert!(both >= of(&[1.1], 4.0) && both > of(&[2.0], 4.0));
         assert!(of(&[1.1], 4.0) > of(&[1.1], 1.0) && of(&[1.1], 100.0) > of(&[1.1], 4.0));
-        // A hundred runs that all are seen cost far more.
+        // A hundred runs that are all seen cost far more.
         let runs: Vec<Ledger> = (0..100).map(|_| ledger(1.1)).collect();
         let all = crate::composition::total(&runs.iter().collect::<Vec<_>>(), 1e-5).unwrap().epsilon;
         assert!(of(&[1.1], 100.0) < all, "{all}");

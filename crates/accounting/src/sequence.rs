@@ -1,11 +1,11 @@
-//! Releases in order, and which of them one example pays for: each, where every lot is drawn afresh; one an epoch, where lots are the
-//! batches of a partition; one a cycle, where groups take turns. Both accountants read these terms.
+//! The order of releases, and which of them one example pays for: every one if lots are drawn
+//! afresh, one per epoch of a partition, one per cycle of groups. Both accountants use these terms.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::sampling::{Epoch, EpochKind, Sampling};
 
-/// Runs of equal releases, and segments that are repeated. `T` names a release.
+/// Runs of equal releases, and repeated segments. `T` identifies a release.
 #[derive(Clone, Debug)]
 pub(super) struct Sequence<T>(Vec<Segment<T>>);
 
@@ -15,10 +15,10 @@ enum Segment<T> {
     Repeated { segments: Vec<Segment<T>>, times: u64 },
 }
 
-/// Releases of which an example meets one, so that the costliest is paid, with how often. [`SATURATED`]: more often than can be counted.
+/// Releases of which an example pays for the costliest, and how often. [`SATURATED`]: unbounded.
 pub(super) type CompositionTerm<T> = (Vec<T>, u64);
 
-/// A number of steps that has left the range of u64: nothing bounds it.
+/// A number of steps beyond the range of u64.
 pub(super) const SATURATED: u64 = u64::MAX;
 
 impl<T> Default for Sequence<T> {
@@ -28,7 +28,7 @@ impl<T> Default for Sequence<T> {
 }
 
 impl<T: Copy + Ord> Sequence<T> {
-    /// `steps` more of `release`.
+    /// Appends `steps` releases.
     pub fn push(&mut self, release: T, steps: u64) {
         match self.0.last_mut() {
             _ if steps == 0 => {}
@@ -39,7 +39,7 @@ impl<T: Copy + Ord> Sequence<T> {
         }
     }
 
-    /// Then `next`, whose releases are called `name`(theirs) here.
+    /// Appends `next`, with its releases renamed by `name`.
     pub fn append<U: Copy>(&mut self, next: &Sequence<U>, name: &impl Fn(U) -> T) {
         for segment in &next.0 {
             match segment.renamed(name) {
@@ -49,7 +49,7 @@ impl<T: Copy + Ord> Sequence<T> {
         }
     }
 
-    /// The whole, `times` times over, one after the other.
+    /// The whole sequence, `times` times in a row.
     #[must_use]
     pub fn repeated(mut self, times: u64) -> Self {
         match self.0.as_mut_slice() {
@@ -64,14 +64,14 @@ impl<T: Copy + Ord> Sequence<T> {
         }
     }
 
-    /// Releases in all.
+    /// Total number of releases.
     pub fn steps(&self) -> u64 {
         let mut total = 0u128;
         each_run(&self.0, 1, &mut |_, steps| total = total.saturating_add(steps));
         narrow(total)
     }
 
-    /// Those of each kind that happened.
+    /// Number of releases of each kind.
     pub fn steps_of_each(&self) -> BTreeMap<T, u64> {
         let mut totals: BTreeMap<T, u128> = BTreeMap::new();
         each_run(&self.0, 1, &mut |release, steps| {
@@ -81,8 +81,8 @@ impl<T: Copy + Ord> Sequence<T> {
         totals.into_iter().map(|(release, total)| (release, narrow(total))).collect()
     }
 
-    /// What one example pays. A policy without memory: every release. One of epochs: of each epoch the costliest release, whatever other
-    /// policies release meanwhile; an open epoch counts in full, as what is seen of it is seen of a whole one, too.
+    /// What one example pays for: every release of a memoryless policy, and the costliest release
+    /// of each epoch of the others, whatever happens in between. An open epoch counts in full.
     pub fn terms(&self, sampling: impl Fn(T) -> Sampling) -> Vec<CompositionTerm<T>> {
         let mut terms = Terms::default();
         each_run(&self.0, 1, &mut |release, steps| {
@@ -107,7 +107,7 @@ impl<T: Copy + Ord> Sequence<T> {
     }
 }
 
-/// The segments of each policy of epochs by itself: so many policies, and each release is looked at once.
+/// The segments of each policy with epochs, in one pass over the releases.
 fn by_policy<T: Copy>(segments: &[Segment<T>], sampling: &impl Fn(T) -> Sampling) -> BTreeMap<Epoch, Vec<Segment<T>>> {
     let mut policies: BTreeMap<Epoch, Vec<Segment<T>>> = BTreeMap::new();
     for segment in segments {
@@ -139,7 +139,7 @@ impl<T: Copy> Segment<T> {
     }
 }
 
-/// Every run with its steps times how often it is repeated.
+/// Visits every run with its steps times its repetitions.
 fn each_run<T: Copy>(segments: &[Segment<T>], times: u128, visit: &mut dyn FnMut(T, u128)) {
     for segment in segments {
         match segment {
@@ -151,7 +151,7 @@ fn each_run<T: Copy>(segments: &[Segment<T>], times: u128, visit: &mut dyn FnMut
     }
 }
 
-/// A saturated count stays one in whatever is made of it.
+/// Widens a count; a saturated one stays saturated.
 fn wide(count: u64) -> u128 {
     if count == SATURATED { u128::MAX } else { count.into() }
 }
@@ -160,7 +160,7 @@ fn narrow(count: u128) -> u64 {
     u64::try_from(count).unwrap_or(SATURATED)
 }
 
-/// Equal sets are merged; in the order in which they came.
+/// Terms in order of arrival, with equal sets merged.
 #[derive(Clone, Debug)]
 struct Terms<T> {
     list: Vec<CompositionTerm<T>>,
@@ -196,11 +196,11 @@ impl<T: Copy + Ord> Terms<T> {
 /// The epochs of one policy, batch by batch.
 struct Epochs<T> {
     batches: u128,
-    /// Whether an epoch is of equal releases, so that another one ends it.
+    /// True if an epoch consists of equal releases, so that another release ends it.
     apart: bool,
-    /// Batches of the open epoch that have run: fewer than `batches`.
+    /// Batches done in the open epoch, fewer than `batches`.
     done: u128,
-    /// The releases that they were.
+    /// The releases of these batches.
     open: BTreeSet<T>,
     closed: Terms<T>,
 }
@@ -215,7 +215,7 @@ impl<T: Copy + Ord> Epochs<T> {
         }
     }
 
-    /// `steps` batches, each by one of `releases`.
+    /// Adds `steps` batches, each by one of `releases`.
     fn run(&mut self, releases: &BTreeSet<T>, mut steps: u128) {
         if self.apart && self.open != *releases {
             self.close();
@@ -247,14 +247,15 @@ impl<T: Copy + Ord> Epochs<T> {
             return;
         }
         if self.apart && releases.len() > 1 {
-            // Each pass by itself: where one ends as the next begins, that is a cycle too many and never one too few.
+            // Closes each pass: a cycle across a boundary counts twice, never too little.
             self.close();
             let before = std::mem::take(&mut self.closed);
             self.walk(segments);
             self.close();
             self.add_passes(before, times);
         } else if !self.apart && steps % self.batches == 0 && steps < u128::MAX {
-            // Every pass begins at the same place of an epoch, so one tells of all. What the pass before it left open may be any of the same.
+            // Every pass begins at the same place of an epoch, so one serves for all. The pass
+            // before may leave any of the releases open.
             if self.done > 0 {
                 self.open.extend(&releases);
             }
@@ -262,12 +263,12 @@ impl<T: Copy + Ord> Epochs<T> {
             self.walk(segments);
             self.add_passes(before, times);
         } else {
-            // Passes begin at different places: each of the epochs may hold any of the releases.
+            // Passes begin at different places, so each epoch may hold any of the releases.
             self.run(&releases, steps.saturating_mul(times));
         }
     }
 
-    /// What has closed is one of so many passes, after what had closed `before`.
+    /// Counts the closed terms `times` times, in addition to `before`.
     fn add_passes(&mut self, before: Terms<T>, times: u128) {
         let pass = std::mem::replace(&mut self.closed, before);
         for (set, count) in pass.list {
@@ -294,7 +295,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Releases 0 and 1 of a partition into 5, 2 and 3 of a random allocation to as many, 4 with Poisson sampling, 5 and 6 of three groups in turns.
+    /// 0, 1: a partition into 5; 2, 3: random allocation to 5; 4: Poisson; 5, 6: three groups.
     fn sampling(release: usize) -> Sampling {
         match release {
             0 | 1 => Sampling::Shuffled { batches: 5 },
@@ -304,19 +305,19 @@ mod tests {
         }
     }
 
-    /// Σ over terms of the costliest, where release r costs `prices[r]`.
+    /// Σ over terms of the costliest release; release r costs `prices[r]`.
     fn total(terms: &[CompositionTerm<usize>], prices: &[u64]) -> u64 {
         terms.iter().map(|(set, count)| set.iter().map(|r| prices[*r]).max().unwrap_or(0) * count).sum()
     }
 
-    /// The same release by release: each policy's own releases in order, cut into epochs.
+    /// The same, release by release: each policy's releases in order, cut into epochs.
     fn one_by_one(releases: &[usize], prices: &[u64]) -> u64 {
         let mut sum = 0;
         for (policy, batches) in [([0, 1].as_slice(), 5), (&[2, 3], 5), (&[4], 1)] {
             let mine: Vec<u64> = releases.iter().filter(|r| policy.contains(r)).map(|r| prices[*r]).collect();
             sum += mine.chunks(batches).map(|epoch| epoch.iter().max().unwrap()).sum::<u64>();
         }
-        // Stretches of equal releases, each cut into cycles.
+        // Runs of equal releases, each cut into cycles.
         let cyclic: Vec<usize> = releases.iter().copied().filter(|r| matches!(r, 5 | 6)).collect();
         sum +=
             cyclic.chunk_by(|a, b| a == b).map(|equal| equal.len().div_ceil(3) as u64 * prices[equal[0]]).sum::<u64>();
@@ -324,7 +325,7 @@ mod tests {
     }
 
     proptest! {
-        /// Interleaved policies: each keeps its place in its epoch, and the terms are exact.
+        /// Interleaved policies keep their places in their epochs, and the terms are exact.
         #[test]
         fn interleaved_policies_keep_their_epochs(
             runs in prop::collection::vec((0usize..7, 1u64..9), 0..20), prices in prop::array::uniform7(1u64..100),
@@ -339,8 +340,8 @@ mod tests {
             prop_assert_eq!(total(&sequence.terms(sampling), &prices), one_by_one(&flat, &prices));
         }
 
-        /// Repeated segments, also within one another: never below what they are written out, and equal where passes are whole epochs
-        /// that begin with a fresh one.
+        /// Repeated segments, also nested, cost at least as much as written out; equal for whole
+        /// epochs.
         #[test]
         fn repeated_stretches_are_charged_in_full(
             parts in prop::collection::vec((prop::collection::vec((0usize..7, 1u64..9), 0..4), 1u64..5), 1..4),
@@ -367,9 +368,9 @@ mod tests {
         }
     }
 
-    /// As many kinds as a file may name, each with a partition of its own or one for all, in turns: to look at each for each would take minutes.
+    /// Many kinds in turn, with a partition each or one for all; quadratic work takes minutes.
     #[test]
-    fn many_kinds_take_no_longer_each() {
+    fn terms_of_many_kinds_take_linear_time() {
         let (kinds, rounds) = (20_000u64, 20);
         let mut sequence = Sequence::default();
         (0..kinds * rounds).for_each(|i| sequence.push(i % kinds, 1));
@@ -379,7 +380,7 @@ mod tests {
         );
         assert_eq!(sequence.steps_of_each(), (0..kinds).map(|kind| (kind, rounds)).collect());
         let apart = sequence.terms(|kind| Sampling::Shuffled { batches: kind + 1 });
-        // Of a partition into b batches 20 are ⌈20/b⌉ epochs, begun ones among them.
+        // 20 batches of a partition into b are ⌈20/b⌉ epochs, counting open ones.
         assert!(apart.iter().all(|(set, count)| *count == rounds.div_ceil(set[0] + 1) && set.len() == 1));
         let together = sequence.terms(|_| Sampling::Shuffled { batches: kinds });
         assert_eq!(together, [((0..kinds).collect(), rounds)]);
@@ -394,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_that_left_their_range_stay_so() {
+    fn saturated_counts_stay_saturated() {
         let mut sequence = Sequence::default();
         sequence.push(0usize, u64::MAX - 1);
         sequence.push(0, 2);

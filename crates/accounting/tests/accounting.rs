@@ -1,7 +1,9 @@
-//! The accountant against reference values: every case of every kind of a reference file, within the file's own tolerances.
+//! The accountant against reference values: all cases of the files, within their tolerances.
 //!
-//! The files are `tests/golden/accounting.json`, `schedules.json`, `random-allocation.json`, `gdp.json` and `other.json` (made by `other_cases.py`), or the one that
-//! `HUSHGRAD_REFERENCE` names, by its absolute path; and the second to the fourth there, or in the folder that `HUSHGRAD_REFERENCE_METHODS` names. One line a kind is printed; any answer outside its tolerance, and any kind or family that is not known, fails the run. `--case ID` prints one case's answers.
+//! Reads `tests/golden/accounting.json`, `other.json` (made by `other_cases.py`), `schedules.json`,
+//! `random-allocation.json` and `gdp.json`; `HUSHGRAD_REFERENCE` names one file instead (by its
+//! absolute path), and `HUSHGRAD_REFERENCE_METHODS` a folder with the last three. Prints a line per
+//! kind; answers out of tolerance and unknown kinds or families fail. `--case ID` prints one case.
 
 use std::{collections::BTreeMap, fmt::Write as _, process::ExitCode, time::Instant};
 
@@ -16,7 +18,7 @@ use hushgrad_accounting::{
     noise::NoiseSpec,
     normal,
     pld::Pld,
-    rdp::{Accountant, Orders, RdpCurve},
+    rdp::{Orders, RdpAccountant, RdpCurve},
     risk::{AttackBound, EpsilonDelta, GaussianPrivacy},
     sampling::Sampling,
 };
@@ -27,7 +29,7 @@ type Answer = Result<Value, String>;
 fn main() -> ExitCode {
     let asked = |word: &str| std::env::args().any(|argument| argument == word);
     if asked("--list") {
-        // As nextest wants it: one test, and none that is ignored.
+        // For nextest: a single test, not ignored.
         if !asked("--ignored") {
             println!("references: test");
         }
@@ -66,7 +68,7 @@ fn main() -> ExitCode {
     if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// How many cases a file has, and how many are right; tells of each kind.
+/// Returns the number of cases in a file and how many pass; prints each kind.
 fn check(path: &str) -> Result<(usize, usize), String> {
     let text = std::fs::read_to_string(path).map_err(say)?;
     let reference: Value = serde_json::from_str(&text).map_err(|e| format!("not JSON: {e}"))?;
@@ -135,7 +137,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Every field that has a tolerance, and every field that is exact by its nature. Returns how many values were compared.
+    /// Compares the fields that have a tolerance or are exact by nature; returns their number.
     fn compare(&mut self, id: &str, case: &Value, answer: &Value) -> usize {
         let before = self.compared;
         let tolerances = case["tolerance"].as_object().cloned().unwrap_or_default();
@@ -164,7 +166,7 @@ impl Tally {
                 for (field, tolerance) in &tolerances {
                     match field.as_str() {
                         "pessimistic_answer" => self.compare_bound(id, expected, answer, tolerance),
-                        // Also as a point estimate, where the file asks for one.
+                        // As a point estimate too, if the file asks for one.
                         "point_estimate" => {
                             let target = tolerance["target"].as_str().unwrap_or("?");
                             let place = format!("{id} point estimate");
@@ -173,9 +175,9 @@ impl Tally {
                             }
                             self.value(&place, &expected[target], &answer["eps_upper"], tolerance);
                         }
-                        // The larger of both directions is what is answered.
+                        // The answer is the larger of both directions.
                         "eps_remove" | "eps_add" => {}
-                        // Ours, where the answer is the closed curve.
+                        // Only if ours is the closed curve.
                         "closed_form" if answer["method"] == "closed-form" => {
                             let place = format!("{id} closed form");
                             self.value(&place, &expected["eps"], &answer["eps_upper"], tolerance);
@@ -195,7 +197,7 @@ impl Tally {
         self.compared - before
     }
 
-    /// An answer that must be an upper bound, and close: between `min` and `max`, which are formulas. Nor may it be above what Rényi accounting says.
+    /// Compares an upper bound: from `min` to `max`, which are formulas, and not above Rényi's.
     fn compare_bound(&mut self, id: &str, expected: &Value, answer: &Value, tolerance: &Value) {
         self.compared += 1;
         let got = answer["eps_upper"].as_f64().unwrap_or(f64::NAN);
@@ -240,7 +242,7 @@ impl Tally {
         let (want, have) = (expected.as_f64().unwrap_or(f64::NAN), got.as_f64().unwrap_or(f64::NAN));
         let bound = |name: &str| tolerance[name].as_f64().unwrap_or(0.0);
         let allowed = (bound("rel") * want.abs()).max(bound("abs"));
-        // A tolerance "only" if the reference's own formula is used: ours may be the tighter one, never the looser.
+        // "only" limits it to the reference's formula: ours may be tighter, never looser.
         let off = if tolerance["only"].is_string() && have < want { 0.0 } else { (have - want).abs() };
         if off <= allowed {
             if allowed > 0.0 {
@@ -253,7 +255,7 @@ impl Tally {
     }
 }
 
-/// "FIELD", "FIELD * FACTOR" or "FIELD * (1 ± REL)", and what may be added.
+/// "FIELD", "FIELD * FACTOR" or "FIELD * (1 ± REL)", plus an optional constant.
 fn limit(expected: &Value, formula: &str) -> Option<f64> {
     let number = |text: &str| text.parse::<f64>().ok();
     let (product, more) = match formula.rsplit_once(" + ").and_then(|(rest, more)| Some((rest, number(more)?))) {
@@ -319,7 +321,7 @@ fn say(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// "integers 2..256", a list of numbers, or nothing (2..256).
+/// "integers 2..256", a list of numbers, or nothing, which means 2..256.
 fn orders(inputs: &Value) -> Result<Vec<f64>, String> {
     if let Some(list) = numbers(&inputs["orders"]) {
         return Ok(list);
@@ -342,7 +344,7 @@ fn l2(sampling: Sampling, norm: f64, sigma: f64) -> Release {
 
 /// (ε classic, order, ε improved, order) after `steps` releases, over the given orders.
 fn both(curve: &RdpCurve, steps: u64, delta: f64, orders: &[f64]) -> Result<Value, String> {
-    let mut accountant = Accountant::new();
+    let mut accountant = RdpAccountant::new();
     let id = accountant.add_curve(curve.clone()).map_err(say)?;
     accountant.compose(id, steps);
     let e = accountant.epsilon_at(delta, Orders::Listed(orders)).map_err(say)?;
@@ -365,8 +367,8 @@ fn epsilon_rdp(inputs: &Value, case: &Value, default_orders: &[f64]) -> Answer {
         let fractional = both(&curve, steps, delta, default_orders)?;
         result["eps_dp_accounting_default_orders"] = fractional["eps_improved"].clone();
     }
-    // What a user gets, over all orders, is never above either list.
-    let mut accountant = Accountant::new();
+    // The ε that users get, over all orders, is never above either list's.
+    let mut accountant = RdpAccountant::new();
     let id = accountant.add_curve(curve).map_err(say)?;
     accountant.compose(id, steps);
     let all = accountant.epsilon(delta).map_err(say)?.improved.epsilon;
@@ -383,7 +385,7 @@ fn epsilon_pld(inputs: &Value) -> Answer {
     Ok(json!({ "eps_upper": tight.value }))
 }
 
-/// A ledger of `(release, steps)` by both accountants. Rényi accounting over the listed orders, where the file states them.
+/// A ledger of `(release, steps)` by both accountants; Rényi over the listed orders, if any.
 fn whole_ledger(runs: &[(Release, u64)], delta: f64, orders: Option<&[f64]>) -> Answer {
     let mut ledger = Ledger::new();
     for (release, steps) in runs {
@@ -393,7 +395,7 @@ fn whole_ledger(runs: &[(Release, u64)], delta: f64, orders: Option<&[f64]>) -> 
     let tight = Books::of(ledger.clone()).map_err(say)?.tight(delta).map_err(say)?;
     let mut result = json!({ "eps_upper": tight.value, "method": tight.method });
     if let Some(orders) = orders {
-        let e = Accountant::of(&ledger).map_err(say)?.epsilon_at(delta, Orders::Listed(orders)).map_err(say)?;
+        let e = RdpAccountant::of(&ledger).map_err(say)?.epsilon_at(delta, Orders::Listed(orders)).map_err(say)?;
         result["eps_rdp_classic"] = json!(e.classic.epsilon);
         result["eps_rdp_improved"] = json!(e.improved.epsilon);
         result["order_classic"] = json!(e.classic.order as u64);
@@ -412,7 +414,7 @@ fn phases(inputs: &Value) -> Answer {
     whole_ledger(&runs, number(inputs, "delta")?, Some(&orders(inputs)?))
 }
 
-/// The noise that keeps `steps` releases within the target, by each method, under its field's name.
+/// The noise that keeps `steps` releases within the target, for each method's field.
 fn noise_scales(inputs: &Value, steps: u64, fields: impl IntoIterator<Item = (&'static str, Method)>) -> Answer {
     let (delta, epsilon) = (number(inputs, "delta")?, number(inputs, "target_eps")?);
     let release = l2(Sampling::Poisson { rate: number(inputs, "q")? }, 1.0, 1.0);
@@ -429,7 +431,7 @@ fn noise_scales(inputs: &Value, steps: u64, fields: impl IntoIterator<Item = (&'
     Ok(result)
 }
 
-/// A round draws users as a step draws examples.
+/// A round samples users as a step samples examples.
 fn user_level(inputs: &Value) -> Answer {
     noise_scales(inputs, whole(inputs, "rounds")?, [("z", Method::Tight), ("z_rdp_improved", Method::Improved)])
 }
@@ -469,7 +471,7 @@ fn mu_gdp(inputs: &Value) -> Answer {
     }))
 }
 
-/// As a random allocation; or as a shuffled partition, where the case wants the price of epochs that hide nothing.
+/// As random allocation, or as a shuffled partition if the case wants the unamplified price.
 fn random_allocation(inputs: &Value, case: &Value, sensitivity: Sensitivity, noise: NoiseSpec) -> Answer {
     let (batches, epochs) = (whole(inputs, "batches")?, whole(inputs, "epochs")?);
     let wanted = case["tolerance"]["pessimistic_answer"]["min"].as_str().unwrap_or_default();
@@ -521,7 +523,7 @@ fn noise_moment(inputs: &Value) -> Answer {
     for &tau in &taus {
         for &k in &ks {
             let log = noise.log_moment(k as u32, tau);
-            // Infinite values are no JSON numbers: they fail, as they should.
+            // Infinite values are not JSON numbers, so they fail, as they should.
             values.push(json!({ "tau": tau, "k": k, "log_I": log, "I_minus_1": log.exp_m1() }));
         }
     }
@@ -536,7 +538,7 @@ fn psi(rule: &Value) -> Result<Vec<f64>, String> {
     let size = whole(rule, "K")? as usize;
     let norm = number(rule, "norm")?;
     let raw: Vec<f64> = match name {
-        // Φ⁻¹(½ + x) = the point whose upper tail is ½ − x.
+        // Φ⁻¹(½ + x) is the point whose upper tail is ½ − x.
         "half_normal" => {
             (0..size).map(|i| normal::survival_quantile(0.5 - (i as f64 + 0.5) / (2.0 * size as f64))).collect()
         }
@@ -579,7 +581,7 @@ fn noise_vector(inputs: &Value, case: &Value) -> Answer {
 
 fn without_replacement(inputs: &Value) -> Answer {
     let sampling = Sampling::FixedSize { population: whole(inputs, "n")?, size: whole(inputs, "b")? };
-    // The reference's σ is noise over the replace-one sensitivity, which is twice the clip norm.
+    // The reference's σ is relative to the replace-one sensitivity, twice the clipping norm.
     let curve = RdpCurve::of(&l2(sampling, 0.5, number(inputs, "sigma")?)).map_err(say)?;
     Ok(json!({ "rdp": at(&curve, &inputs["alphas"])? }))
 }

@@ -1,4 +1,4 @@
-//! What must hold of every accountant: monotone, additive, above the truth, and an answer to any input.
+//! Properties of every accountant: monotone, additive, above the truth, total on its inputs.
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 use hushgrad_accounting::{
@@ -10,7 +10,7 @@ use hushgrad_accounting::{
     noise::{CustomDensity, NoiseSpec},
     normal,
     pld::Pld,
-    rdp::{Accountant, Orders, RdpCurve, epsilon_of},
+    rdp::{Orders, RdpAccountant, RdpCurve, epsilon_of},
     rounding::Grid,
     sampling::Sampling,
     search::{Criterion, families, search},
@@ -23,7 +23,7 @@ fn gaussian(rate: f64, sigma: f64) -> Release {
     Release::new(Sampling::Poisson { rate }, Sensitivity::L2 { norm: 1.0 }, Some(NoiseSpec::Gaussian { sigma }))
 }
 
-/// (classic, improved); infinite where there is no finite bound.
+/// (classic, improved), infinite without a finite bound.
 fn epsilon(release: &Release, steps: u64, delta: f64) -> (f64, f64) {
     let mut ledger = Ledger::new();
     let id = ledger.register(release.clone()).expect("a possible release");
@@ -35,7 +35,7 @@ fn epsilon(release: &Release, steps: u64, delta: f64) -> (f64, f64) {
     }
 }
 
-/// Those that a search looks at, and a density of one's own.
+/// The families that a search covers, and a user-supplied density.
 fn every_family() -> Vec<NoiseSpec> {
     let density = CustomDensity::from_formula("exp(-abs(x)^1.3)").expect("a possible density");
     families().into_iter().chain([NoiseSpec::Custom { density, scale: 1.0 }]).collect()
@@ -52,7 +52,7 @@ fn not_above(small: (f64, f64), large: (f64, f64)) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
-    /// More steps, a higher rate, less noise, a smaller δ: never a smaller ε.
+    /// More steps, a higher rate, less noise or a smaller δ never give a smaller ε.
     #[test]
     fn epsilon_is_monotone(
         rate in 1e-4f64..0.9, sigma in 0.4f64..20.0, steps in 1u64..100_000, ln_delta in -40f64..-2.0, more in 1.01f64..3.0,
@@ -66,7 +66,7 @@ proptest! {
         prop_assert!(base.1 <= base.0 * (1.0 + 1e-9));
     }
 
-    /// Without sampling the truth is known: the Gaussian mechanism's own curve.
+    /// Without sampling, the exact curve is that of the Gaussian mechanism.
     #[test]
     fn epsilon_is_above_the_truth(sigma in 0.3f64..30.0, steps in 1u64..1000, ln_delta in -40f64..-2.0) {
         let delta = ln_delta.exp();
@@ -76,16 +76,16 @@ proptest! {
         prop_assert!(improved <= 1.6 * truth + 0.5, "{improved} {truth}");
     }
 
-    /// Steps recorded one by one, in runs, or in two curves that are equal: one sum.
+    /// Steps recorded one by one, in runs, or on two equal curves have the same sum.
     #[test]
     fn composition_adds(rate in 1e-3f64..0.2, sigma in 0.6f64..5.0, a in 1u64..50, b in 1u64..50) {
         let curve = RdpCurve::of(&gaussian(rate, sigma)).unwrap();
-        let mut one_by_one = Accountant::new();
+        let mut one_by_one = RdpAccountant::new();
         let id = one_by_one.add_curve(curve.clone()).unwrap();
         for _ in 0..a + b {
             one_by_one.compose(id, 1);
         }
-        let mut two = Accountant::new();
+        let mut two = RdpAccountant::new();
         let (first, second) = (two.add_curve(curve.clone()).unwrap(), two.add_curve(curve.clone()).unwrap());
         two.compose(first, a);
         two.compose(second, b);
@@ -96,7 +96,7 @@ proptest! {
         prop_assert!((total / (curve.at(7.0).unwrap() * (a + b) as f64) - 1.0).abs() < 1e-12);
     }
 
-    /// Any vector inside any arrangement of the envelope costs no more than the envelope.
+    /// A vector inside any permutation of the envelope costs no more than the envelope.
     #[test]
     fn envelope_covers_what_is_inside(seed in 0u64..1000, family in 0usize..9, size in 1usize..12) {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
@@ -112,7 +112,7 @@ proptest! {
         for (o, i) in outer.integer_orders().iter().zip(inner.integer_orders()) {
             prop_assert!(*i <= o * (1.0 + 1e-9), "{i} {o}");
         }
-        // The ball of the same norm covers both, and so does the doubled envelope.
+        // The ball of the same norm covers both, as does the doubled envelope.
         let norm = envelope.iter().map(|e| e * e).sum::<f64>().sqrt();
         let sampling = Sampling::Poisson { rate: 0.02 };
         let noise = Some(families()[family].clone());
@@ -126,7 +126,7 @@ proptest! {
         }
     }
 
-    /// A ledger survives its JSON; a text that is not one is refused, not a panic.
+    /// A ledger survives its JSON; other text is refused without a panic.
     #[test]
     fn ledgers_round_trip(rate in 0f64..=1.0, sigma in 0.01f64..100.0, count in 1u64..1u64 << 50, junk in ".{0,200}") {
         let mut ledger = Ledger::new();
@@ -137,10 +137,10 @@ proptest! {
     }
 }
 
-/// ln I_k(τ) = ln ∫ z(x)·(z(x−τ)/z(x))^k dx by the trapezoidal rule on a fine, wide grid: no trick, and no tail left out.
+/// ln I_k(τ) = ln ∫ z(x)·(z(x−τ)/z(x))^k dx by a plain trapezoidal rule on a fine, wide grid.
 fn ln_moment(spec: &NoiseSpec, k: f64, tau: f64) -> f64 {
     let noise = spec.build().unwrap();
-    // The integrand peaks where a likelihood ratio of order k does: beyond τ, some k·τ away.
+    // The integrand peaks where r^k does: beyond τ, about k·τ away.
     let reach = 30.0 * spec.scale() + 4.0 * k * tau;
     let step = 0.002 * spec.scale().min(1.0);
     let count = (2.0 * reach / step) as i64;
@@ -154,8 +154,8 @@ fn ln_moment(spec: &NoiseSpec, k: f64, tau: f64) -> f64 {
     top + (logs().map(|l| (l - top).exp()).sum::<f64>() * step).ln()
 }
 
-/// What the quadrature cannot resolve costs everything, never nothing: orders of densities whose tails fall fast, under envelopes
-/// of many different entries and under an L2 norm, are infinite or above the truth.
+/// Orders that quadrature cannot resolve are infinite or above the truth, never cheap: for light
+/// tails, under envelopes of many distinct entries and under an L2 norm.
 #[test]
 fn unresolved_orders_are_never_cheap() {
     let spread: Vec<f64> = (1..200).map(|i| 0.2 / f64::from(i).sqrt()).collect();
@@ -172,12 +172,12 @@ fn unresolved_orders_are_never_cheap() {
                 let least = ln_moment(&spec, order, largest) / (order - 1.0);
                 let bound = whole.at(order).unwrap();
                 assert!(bound >= least * (1.0 - 1e-6), "{spec:?}, {name}, order {order}: {bound} below {least}");
-                // Sampled, the last term of Lemma 4's sum is left at least.
+                // Sampled, at least the last term of Lemma 4's sum remains.
                 let least = least + order * 0.01f64.ln() / (order - 1.0);
                 let bound = sampled.at(order).unwrap();
                 assert!(bound >= least - 1e-9 && bound > 0.0, "{spec:?}, {name}, sampled, order {order}: {bound}");
             }
-            // Ten thousand steps of a mechanism that does anything at all are not free.
+            // Ten thousand steps of a mechanism with any effect are not free.
             let (classic, improved) = epsilon(&release(0.01), 10_000, 1e-5);
             let once = epsilon(&release(0.01), 100, 1e-5);
             assert!(improved > 0.05 && improved >= once.1 && classic >= improved, "{spec:?}, {name}: {improved}");
@@ -185,7 +185,7 @@ fn unresolved_orders_are_never_cheap() {
     }
 }
 
-/// Rényi divergence of the sampled mechanism in one or two coordinates by brute force, both directions.
+/// Rényi divergence of the sampled mechanism in one coordinate by brute force, both directions.
 #[test]
 fn curves_are_above_brute_force() {
     for spec in families().into_iter().chain([NoiseSpec::GeneralizedGaussian { exponent: 2.5, scale: 1.3 }]) {
@@ -194,7 +194,7 @@ fn curves_are_above_brute_force() {
             let release = Release::new(Sampling::Poisson { rate }, psi(&[shift]), Some(spec.clone()));
             let curve = RdpCurve::of(&release).unwrap();
             for order in [2.0, 3.0, 6.0] {
-                // Heavy tails need a wide grid; x = sinh(u)·2 covers ±1e6 with 200,000 points.
+                // Heavy tails need a wide grid: x = 2·sinh(u) covers ±1e6 with 200,000 points.
                 let (mut forward, mut backward) = (0.0, 0.0);
                 let step = 1.4e-4;
                 for j in -100_000..=100_000 {
@@ -223,7 +223,8 @@ fn curves_are_above_brute_force() {
     }
 }
 
-/// ln A_α of two densities relative to a third, which `points` lists: (ln of its mass in a cell, ln of the first's ratio to it, ln of the second's).
+/// Rényi divergences of two densities, both ways. `points` lists ln of a third one's mass in a
+/// cell, and ln of the first's and of the second's ratio to it.
 fn renyi(points: &[(f64, f64, f64)], order: f64) -> [f64; 2] {
     let one = |p: fn(&(f64, f64, f64)) -> (f64, f64)| {
         let sum: f64 = points
@@ -238,7 +239,7 @@ fn renyi(points: &[(f64, f64, f64)], order: f64) -> [f64; 2] {
     [one(|p| (p.1, p.2)), one(|p| (p.2, p.1))]
 }
 
-/// Cell centres and widths that reach far into heavy tails.
+/// Cell centres and widths, far into heavy tails.
 fn far_grid(cells: i32, reach: f64) -> impl Iterator<Item = (f64, f64)> {
     let step = 2.0 * reach / f64::from(cells);
     (0..cells).map(move |j| (f64::from(j) + 0.5) * step - reach).map(move |u| (2.0 * u.sinh(), 2.0 * u.cosh() * step))
@@ -249,7 +250,7 @@ fn mixed(rate: f64, ratio: f64) -> f64 {
     if ratio > 600.0 || rate == 1.0 { ratio + rate.ln() } else { (rate * ratio.exp_m1()).ln_1p() }
 }
 
-/// Tight accounting of every family by brute force: at the ε that it gives, the δ of both directions is at most the one that was asked for, and hardly less.
+/// Tight accounting by brute force: the δ at its ε, either way, is at most the given δ, and close.
 #[test]
 fn tight_bounds_are_above_brute_force_and_near_it() {
     for spec in every_family() {
@@ -257,7 +258,7 @@ fn tight_bounds_are_above_brute_force_and_near_it() {
         for rate in [0.02, 0.2, 1.0] {
             let release = Release::new(Sampling::Poisson { rate }, psi(&[0.9]), Some(spec.clone()));
             let pld = Pld::for_release(&release).unwrap();
-            // (mass without the example, with it) in each cell.
+            // (mass without the example, mass with it) per cell.
             let cells: Vec<(f64, f64)> = far_grid(100_000, 14.0)
                 .map(|(x, width)| (noise.log_density(x) + width.ln(), mixed(rate, noise.log_ratio(x, 0.9))))
                 .map(|(base, ratio)| (base.exp(), (base + ratio).exp()))
@@ -275,8 +276,8 @@ fn tight_bounds_are_above_brute_force_and_near_it() {
     }
 }
 
-/// An example inside a micro-batch that Poisson sampling draws: one vector against another, neither of them the rest of the mixture. By brute
-/// force, in one coordinate and in two where the vectors have their large entries in different places.
+/// An example inside a Poisson-sampled micro-batch: one vector against another, neither the rest of
+/// the mixture. By brute force in one coordinate, and in two with different large entries.
 #[test]
 fn exchanged_vectors_are_above_brute_force() {
     let in_micro_batch = |rate, values: &[f64], spec: &NoiseSpec| {
@@ -342,11 +343,11 @@ fn exchanged_vectors_are_above_brute_force() {
             }
         }
     }
-    // Fractional orders and far ones, for the Gaussian.
+    // Fractional and large orders, for the Gaussian.
     let mut release = gaussian(0.1, 1.0);
     release.unit = PrivacyUnit::ExampleInMicroBatch;
     let curve = RdpCurve::of(&release).unwrap();
-    // Less than one vector of twice the length would cost.
+    // Cheaper than a vector of twice the length.
     let wide = RdpCurve::of(&gaussian(0.1, 0.5)).unwrap();
     let points: Vec<(f64, f64, f64)> = (-20_000..20_000)
         .map(|j| (f64::from(j) + 0.5) * 1e-3)
@@ -365,7 +366,7 @@ fn exchanged_vectors_are_above_brute_force() {
     assert!(curve.at(300.0).unwrap() <= 2.0 * 300.0 && curve.at(40_000.0).is_some());
 }
 
-/// One of three or two of four without replacement, one example exchanged for another: by brute force.
+/// One of three, or two of four, without replacement, one example exchanged: by brute force.
 #[test]
 fn sampling_without_replacement_is_above_brute_force() {
     for spec in families() {
@@ -412,10 +413,11 @@ fn sampling_without_replacement_is_above_brute_force() {
     }
 }
 
-/// Of two vectors of the envelope one may be exchanged for the other: no max_or_infinite than either at each k, but a least of bounds is not convex in ln I_k.
-/// Half the entries of one and half of the other have the mean of their ln I_k, and must not cost more than both together.
+/// Exchanging one vector of the envelope for another costs no more than either at each k, but a
+/// minimum of bounds is not convex in ln I_k. Half the entries of one with half of the other have
+/// the mean of their ln I_k, and must not cost more than both together.
 #[test]
-fn exchanged_for_another_vector_without_replacement() {
+fn exchanged_envelope_vectors_cost_no_more_than_both() {
     let few: [f64; 40] = std::array::from_fn(|i| if i < 2 { 0.2 } else { 0.0 });
     let many = [0.03; 40];
     let mean: [f64; 40] = std::array::from_fn(|i| {
@@ -439,7 +441,8 @@ fn exchanged_for_another_vector_without_replacement() {
     }
 }
 
-/// For every family and both accountants: more steps, a higher rate, less noise never cost less; tight accounting up to the accuracy of its grid.
+/// Under both accountants, more steps, a higher rate or less noise never cost less for any family
+/// (tight accounting up to its grid's accuracy).
 #[test]
 fn every_family_is_monotone() {
     let entries: Vec<f64> = (1..40).map(|i| 0.5 / f64::from(i)).collect();
@@ -467,7 +470,7 @@ fn every_family_is_monotone() {
     }
 }
 
-/// Nothing panics, hangs, or answers NaN.
+/// Nothing panics, hangs or returns NaN.
 #[test]
 fn every_input_has_an_answer() {
     let mut answered = 0;
@@ -476,7 +479,7 @@ fn every_input_has_an_answer() {
             let curve = RdpCurve::of(&gaussian(rate, scale)).unwrap();
             for steps in [0, 1, 1000, 1_000_000_000] {
                 for delta in [1e-300, 1e-5, 0.5, 1.0 - 1e-9, 1.0] {
-                    let mut accountant = Accountant::new();
+                    let mut accountant = RdpAccountant::new();
                     let id = accountant.add_curve(curve.clone()).unwrap();
                     accountant.compose(id, steps);
                     match accountant.epsilon(delta) {
@@ -505,7 +508,6 @@ fn every_input_has_an_answer() {
     }
 }
 
-/// Every family, with both accountants, over the whole range of everything: an answer or a reason.
 #[test]
 fn the_whole_range_has_answers() {
     let spread: Vec<f64> = (1..2000).map(|i| 0.1 / f64::from(i).sqrt()).collect();
@@ -517,7 +519,7 @@ fn the_whole_range_has_answers() {
                 let step = Pld::for_release(&release).map_err(|e| e.to_string());
                 let curve = RdpCurve::of(&release).unwrap();
                 for (steps, delta) in [(1, 1e-300), (1, 1.0), (1000, 1e-5), (1_000_000_000, 1e-12)] {
-                    let mut accountant = Accountant::new();
+                    let mut accountant = RdpAccountant::new();
                     let id = accountant.add_curve(curve.clone()).unwrap();
                     accountant.compose(id, steps);
                     let renyi = accountant.epsilon(delta).map_or(f64::INFINITY, |e| e.improved.epsilon);
@@ -544,7 +546,7 @@ fn ten_million_coordinates() {
     let release = Release::new(Sampling::Poisson { rate: 0.01 }, Sensitivity::Envelope { profile }, Some(noise));
     let improved = epsilon(&release, 1000, 1e-5).1;
     let tight = Pld::for_release(&release).unwrap().compose(1000).epsilon(1e-5).unwrap().value;
-    // So many small entries act like Gaussian noise of the same Fisher information: σ² = (ν+3)/(ν+1).
+    // Many small entries act like Gaussian noise of equal Fisher information: σ² = (ν+3)/(ν+1).
     let normal = epsilon(&gaussian(0.01, f64::sqrt(8.0 / 6.0) / exact), 1000, 1e-5).1;
     assert!((improved / normal - 1.0).abs() < 5e-3 && tight < improved, "{tight} {improved} {normal}");
 }
@@ -559,7 +561,7 @@ fn calibration_returns_the_safe_end() {
         let found = calibrate::noise_scale(&release, 1000, &target).unwrap();
         assert!(found.epsilon <= 2.0 && found.epsilon > 1.99, "{found:?}");
     }
-    // By tight accounting less noise will do.
+    // Tight accounting needs less noise.
     let tight = Target { method: Method::Tight, ..target };
     for (sensitivity, noise) in [
         (Sensitivity::L2 { norm: 1.0 }, NoiseSpec::Gaussian { sigma: 1.0 }),
@@ -578,7 +580,7 @@ fn calibration_returns_the_safe_end() {
     assert!(epsilon(&release, steps.value, 1e-5).1 <= 2.0 && epsilon(&release, steps.value + 1, 1e-5).1 > 2.0);
     let rate = calibrate::rate(&release, 1000, &target).unwrap();
     assert!(rate.epsilon <= 2.0 && epsilon(&gaussian(rate.value * 1.001, 1.0), 1000, 1e-5).1 > 2.0);
-    // No end to be had, and why.
+    // Impossible targets are refused with a reason.
     let hopeless = Target { epsilon: 1e-3, delta: 1e-300, method: Method::Classic, orders: Orders::Integers };
     let reason = calibrate::noise_scale(&release, 1, &hopeless).unwrap_err().to_string();
     assert!(reason.contains("no noise scale") && reason.contains("conversion to δ = 1e-300 alone"), "{reason}");
@@ -586,7 +588,7 @@ fn calibration_returns_the_safe_end() {
     assert!(calibrate::steps(&gaussian(1.0, 0.5), &one_is_too_much).unwrap_err().to_string().contains("one step"));
 }
 
-/// The most steps and the largest rate that reach a target do, and one more, or a little more, does not.
+/// Calibrated steps and rates keep the target; one more step, or a little more, does not.
 #[test]
 fn steps_and_rates_are_calibrated_for_every_family() {
     let envelope: Vec<f64> = (1..200).map(|i| 0.2 / f64::from(i).sqrt()).collect();
@@ -603,7 +605,7 @@ fn steps_and_rates_are_calibrated_for_every_family() {
         let rate = calibrate::rate(&release, 500, &target).unwrap();
         assert!(rate.epsilon <= 2.0 && improved(&at(rate.value), 500) <= 2.0, "{family:?}: {rate:?}");
         assert!(rate.value == 1.0 || improved(&at((rate.value * 1.001).min(1.0)), 500) > 2.0, "{family:?}: {rate:?}");
-        // By tight accounting more will do.
+        // Tight accounting allows more.
         let price = |release: &Release, steps: u64| {
             Pld::for_release(release).unwrap().compose(steps).epsilon(1e-5).unwrap().value
         };
@@ -621,17 +623,17 @@ fn noise_search_ranks_by_the_criterion() {
     let spread = Release::new(Sampling::Poisson { rate: 0.01 }, psi(&vec![0.02; 2500]), None);
     let ranking = search(&spread, 1000, &target, Criterion::RootMeanSquare, &families()).unwrap();
     assert!(ranking.refused.is_empty(), "{:?}", ranking.refused);
-    // At equal Fisher information the normal distribution has the least variance.
+    // At equal Fisher information, the normal distribution has the least variance.
     assert!(matches!(ranking.found[0].noise, NoiseSpec::Gaussian { .. }), "{:?}", ranking.found[0]);
     assert!(ranking.found.windows(2).all(|w| w[0].error <= w[1].error));
     assert!(ranking.found.last().unwrap().standard_deviation.is_infinite());
 }
 
 #[test]
-fn policies_are_sampled_as_they_are_priced() {
+fn samplers_match_their_policies() {
     let mut rng = ChaCha20Rng::seed_from_u64(7);
     let mut lot = Vec::new();
-    // Poisson: counts over 4000 draws of 500 examples; each binomial within 6 standard deviations (false alarm below 1e-6 in all).
+    // Poisson: counts of 500 examples over 4000 draws, within 6 σ (false alarm below 1e-6 in all).
     let policy = Sampling::Poisson { rate: 0.037 };
     let mut sampler = policy.sampler(500).unwrap();
     let mut counts = vec![0u32; 500];
@@ -649,7 +651,7 @@ fn policies_are_sampled_as_they_are_priced() {
         Sampling::Poisson { rate }.sample(500, &mut rng, &mut lot).unwrap();
         assert_eq!(lot.len(), size);
     }
-    // Fixed size: always that many, each equally often.
+    // Fixed size: always that many, each example equally often.
     let mut sampler = Sampling::FixedSize { population: 60, size: 7 }.sampler(60).unwrap();
     let mut counts = vec![0u32; 60];
     for _ in 0..4000 {
@@ -660,7 +662,7 @@ fn policies_are_sampled_as_they_are_priced() {
     let (mean, spread) = (4000.0 * 7.0 / 60.0, f64::sqrt(4000.0 * 7.0 / 60.0 * 53.0 / 60.0));
     assert!(counts.iter().all(|&c| (f64::from(c) - mean).abs() < 6.0 * spread));
     assert!(Sampling::FixedSize { population: 60, size: 7 }.sampler(61).is_err());
-    // Shuffled: every epoch is a partition, and the next is another; sizes are binomial (6 standard deviations again).
+    // Shuffled: each epoch is a new partition; sizes are binomial (within 6 σ again).
     let mut sampler = Sampling::Shuffled { batches: 4 }.sampler(103).unwrap();
     let mut epochs = Vec::new();
     for _ in 0..2 {
@@ -678,7 +680,7 @@ fn policies_are_sampled_as_they_are_priced() {
         assert_eq!(seen, (0..103).collect::<Vec<_>>());
     }
     assert_ne!(epochs[0], epochs[1]);
-    // Every example in every batch equally often, whatever another does.
+    // Every example is in every batch equally often, independently of others.
     let mut sampler = Sampling::Shuffled { batches: 3 }.sampler(2).unwrap();
     let mut counts = [0u32; 9];
     for _ in 0..9000 {
@@ -698,7 +700,7 @@ fn policies_are_sampled_as_they_are_priced() {
     }
 }
 
-/// Words that are known beforehand: to walk through all that a sampler can draw.
+/// A given sequence of words, to enumerate all draws of a sampler.
 struct Words(Vec<u32>);
 
 impl rand::rand_core::TryRng for Words {
@@ -714,8 +716,8 @@ impl rand::rand_core::TryRng for Words {
     }
 }
 
-/// NeighbouringRelation with one example more or less, under the sampler that runs: one epoch of two batches by brute force over all that it can draw and
-/// both outputs. With batches of fixed sizes δ(5) would be at least 9e-3 here.
+/// Neighbours with one example more or less, under the actual sampler: one epoch of two batches by
+/// brute force over its draws and outputs. Batches of fixed sizes would give δ(5) ≥ 9e-3.
 #[test]
 fn an_epoch_costs_no_more_than_its_price() {
     for policy in [Sampling::Shuffled { batches: 2 }, Sampling::RandomAllocation { batches: 2 }] {
@@ -727,7 +729,7 @@ fn costs_no_more_than_its_price(policy: Sampling) {
     let release = Release::new(policy, Sensitivity::L2 { norm: 1.0 }, Some(NoiseSpec::Gaussian { sigma: 1.0 }));
     let pld = Pld::for_release(&release).unwrap().compose(2);
     let curve = RdpCurve::of(&release).unwrap();
-    // The two batches' sums for each case, all equally likely: a word's first bit picks one of two batches.
+    // The batches' sums in all equally likely cases: a word's first bit picks one of two batches.
     let sums = |values: &[f64]| -> Vec<[f64; 2]> {
         (0..1u32 << values.len())
             .map(|case| {
@@ -767,7 +769,7 @@ fn costs_no_more_than_its_price(policy: Sampling) {
                 |p: &[f64], q: &[f64]| p.iter().zip(q).map(|(p, q)| (p - epsilon.exp() * q).max(0.0)).sum::<f64>();
             let (truth, bound) = (delta(&p, &q).max(delta(&q, &p)), pld.delta(epsilon).unwrap().value);
             assert!(truth <= bound * (1.0 + 1e-3), "{with:?} {epsilon}: {truth} {bound}");
-            // The worst neighbours there are: of one example alone.
+            // Close to the worst neighbours: one example alone, and none.
             let worst = matches!(policy, Sampling::RandomAllocation { .. }) && with == [1.0, 1.0, 1.0];
             assert!(!worst || bound <= 100.0 * truth + 1e-6, "{with:?} {epsilon}: {truth} {bound}");
         }
@@ -777,7 +779,7 @@ fn costs_no_more_than_its_price(policy: Sampling) {
             assert!(renyi(&points, order).into_iter().all(|truth| truth <= bound * (1.0 + 1e-3)), "{with:?} {order}");
         }
     }
-    // Among many: the lots of the others are what they were.
+    // Among many examples, the lots of the others do not change.
     let lots = |population| -> Vec<Vec<u32>> {
         let mut rng = ChaCha20Rng::seed_from_u64(11);
         let mut sampler = Sampling::Shuffled { batches: 4 }.sampler(population).unwrap();
@@ -793,15 +795,15 @@ fn costs_no_more_than_its_price(policy: Sampling) {
 }
 
 #[test]
-fn shuffled_epochs_cost_their_dearest_batch() {
+fn shuffled_epochs_cost_their_most_expensive_batch() {
     let policy = Sampling::Shuffled { batches: 10 };
     let release = |sigma| Release::new(policy, Sensitivity::L2 { norm: 1.0 }, Some(NoiseSpec::Gaussian { sigma }));
     let mut ledger = Ledger::new();
     let (quiet, loud) = (ledger.register(release(4.0)).unwrap(), ledger.register(release(2.0)).unwrap());
-    let rdp = |ledger: &Ledger| Accountant::of(ledger).unwrap().rdp(2.0).unwrap();
+    let rdp = |ledger: &Ledger| RdpAccountant::of(ledger).unwrap().rdp(2.0).unwrap();
     ledger.record_many(quiet, 25);
     assert!((rdp(&ledger) - 3.0 / 16.0).abs() < 1e-15);
-    // The open epoch gets a max_or_infinite batch: its price is that batch's.
+    // The open epoch gets a worse batch, and costs what that batch does.
     ledger.record_many(loud, 1);
     assert!((rdp(&ledger) - (2.0 / 16.0 + 1.0 / 4.0)).abs() < 1e-15);
     ledger.record_many(quiet, 4);
@@ -810,7 +812,7 @@ fn shuffled_epochs_cost_their_dearest_batch() {
     assert!((rdp(&ledger) - (3.0 / 16.0 + 1.0 / 4.0)).abs() < 1e-15);
 }
 
-/// What another sampler draws falls into the next epoch; the one that is given up costs what it did.
+/// Draws of another sampler belong to the next epoch; an abandoned epoch's cost stays.
 #[test]
 fn a_sampler_that_is_given_up_leaves_no_epoch_open() {
     let release = |batches, sigma| {
@@ -820,19 +822,19 @@ fn a_sampler_that_is_given_up_leaves_no_epoch_open() {
     let mut ledger = Ledger::new();
     let [quiet, loud, other] =
         [release(10, 4.0), release(10, 2.0), release(3, 1.0)].map(|release| ledger.register(release).unwrap());
-    let rdp = |ledger: &Ledger| Accountant::of(ledger).unwrap().rdp(2.0).unwrap();
+    let rdp = |ledger: &Ledger| RdpAccountant::of(ledger).unwrap().rdp(2.0).unwrap();
     for (id, count) in [(quiet, 12), (loud, 1), (other, 1), (quiet, 2)] {
         ledger.record_many(id, count);
     }
     let before = (rdp(&ledger), ledger.steps());
     for batches in [5, 10] {
-        ledger.give_up_epoch(Sampling::Shuffled { batches });
-        ledger.give_up_epoch(Sampling::Poisson { rate: 0.1 });
+        ledger.charge_open_epoch(Sampling::Shuffled { batches });
+        ledger.charge_open_epoch(Sampling::Poisson { rate: 0.1 });
         assert_eq!((rdp(&ledger), ledger.steps()), (before.0, before.1 + if batches == 10 { 5 } else { 0 }));
     }
     ledger.record(quiet);
     assert!((rdp(&ledger) - before.0 - 1.0 / 16.0).abs() < 1e-15, "a third epoch has begun");
-    ledger.give_up_epoch(Sampling::Shuffled { batches: 3 });
+    ledger.charge_open_epoch(Sampling::Shuffled { batches: 3 });
     ledger.record(other);
     assert!((rdp(&ledger) - before.0 - 1.0 / 16.0 - 1.0).abs() < 1e-15, "{}", rdp(&ledger));
     ledger.validate().unwrap();
@@ -860,20 +862,20 @@ fn noise_on_a_grid_is_charged_for_its_inexactness() {
     for exponent in [-6, -10, -12] {
         let ledger = ledger(&[(on_grid(exponent), 1000)]);
         let epsilon = epsilon_of(&ledger, 1e-5).unwrap().improved.epsilon;
-        let accountant = Accountant::of(&ledger).unwrap();
+        let accountant = RdpAccountant::of(&ledger).unwrap();
         let cost = accountant.rounding(1e-5).unwrap().unwrap();
         assert!(epsilon > last && epsilon < exact(0.5e-5) + cost.loss && epsilon >= exact(1e-5) + cost.loss);
         assert!(cost.loss > 0.0 && cost.loss < 0.1 && cost.total_variation < 1e-6, "{cost:?}");
         assert_eq!(accountant.rdp(2.0), None, "no divergence of the exact mechanism's order bounds what runs");
         last = epsilon;
-        // What was released counts, on however many grids, and by whatever accountant.
+        // The ledger keeps its grids; tight accounting has no price for them.
         let more = Ledger::from_json(&ledger.to_json()).unwrap();
         assert_eq!(more, ledger);
         assert!(matches!(Pld::of(&ledger), Err(PrivacyError::Unpriced(_))));
         assert!(account(&ledger, 1e-5).unwrap().tight.is_none());
     }
-    // The costs of several kinds add up; a kind that did not happen costs nothing.
-    let cost = |kinds: &[(Release, u64)]| Accountant::of(&ledger(kinds)).unwrap().rounding(1e-5).unwrap();
+    // The costs of several kinds add up; a kind without releases costs nothing.
+    let cost = |kinds: &[(Release, u64)]| RdpAccountant::of(&ledger(kinds)).unwrap().rounding(1e-5).unwrap();
     let (coarse, fine) = (cost(&[(on_grid(-8), 300)]).unwrap().loss, cost(&[(on_grid(-12), 500)]).unwrap().loss);
     let both = cost(&[(on_grid(-8), 300), (gaussian(0.01, 1.0), 9), (on_grid(-12), 500)]).unwrap().loss;
     assert!((both / (coarse + fine) - 1.0).abs() < 0.05, "{both} {coarse} {fine}");
@@ -883,7 +885,7 @@ fn noise_on_a_grid_is_charged_for_its_inexactness() {
     let many = ledger(&[(Release { sampling: Sampling::Poisson { rate: 1e-6 }, ..on_grid(-12) }, 1 << 30)]);
     assert_eq!(epsilon_of(&many, 1e-5).unwrap_err(), PrivacyError::Inexact);
 
-    // Says all of itself, or is refused.
+    // A grid is stored in full, or refused.
     let kept = ledger(&[(on_grid(-10), 1)]).to_json();
     assert!(
         !ledger(&[(gaussian(0.01, 1.0), 1)]).to_json().contains("grid"),
@@ -910,7 +912,8 @@ fn noise_on_a_grid_is_charged_for_its_inexactness() {
     }
 }
 
-/// Releases of another policy do not end an epoch: five batches, another release, ten max_or_infinite batches. An example may be in a max_or_infinite one twice.
+/// An epoch outlasts other releases: after five batches, another release and ten worse batches, an
+/// example may be in a worse one twice.
 #[test]
 fn an_epoch_outlasts_other_policies() {
     let release =
@@ -921,15 +924,15 @@ fn an_epoch_outlasts_other_policies() {
         let [quiet, loud, between] =
             [shuffled(10, 4.0), shuffled(10, 2.0), other.clone()].map(|release| ledger.register(release).unwrap());
         let own = RdpCurve::of(&other).unwrap().at(2.0).unwrap();
-        // Each release by Poisson sampling is paid; of the other partition one epoch.
+        // Each Poisson release is paid for, but only one epoch of the other partition.
         let others = |n: f64| if matches!(other.sampling, Sampling::Poisson { .. }) { n * own } else { own };
-        // Then five more, which end the second epoch and cost nothing more.
+        // Five more end the second epoch at no extra cost.
         for (n, events) in [(1.0, [(quiet, 5), (between, 1), (loud, 10)].as_slice()), (2.0, &[(between, 1), (loud, 5)])]
         {
             for &(id, count) in events {
                 ledger.record_many(id, count);
             }
-            let total = Accountant::of(&ledger).unwrap().rdp(2.0).unwrap();
+            let total = RdpAccountant::of(&ledger).unwrap().rdp(2.0).unwrap();
             assert!((total - others(n) - 2.0 / 4.0).abs() < 1e-14, "{total}");
             let tight = Pld::of(&ledger).unwrap().epsilon(1e-5).unwrap().value;
             assert!(tight >= normal::epsilon_gaussian(f64::sqrt(2.0 / 4.0), 1e-5));
@@ -938,7 +941,7 @@ fn an_epoch_outlasts_other_policies() {
     }
 }
 
-/// One release of Student-t noise under an envelope, as JSON that can be edited.
+/// One release of Student-t noise under an envelope, as editable JSON.
 fn with_envelope(vectors: &[Vec<f64>]) -> serde_json::Value {
     let profile = EnvelopeProfile::from_vectors_f64(vectors.iter().map(Vec::as_slice)).unwrap();
     let noise = NoiseSpec::StudentT { nu: 3.0, scale: 0.3 };
@@ -949,7 +952,8 @@ fn with_envelope(vectors: &[Vec<f64>]) -> serde_json::Value {
     serde_json::from_str(&ledger.to_json()).unwrap()
 }
 
-/// Sums that no entries have would lower ε: S_1 = S_2 = −S_0 says that entries are at once at an octave's end and in its middle.
+/// Sums that no entries have would lower ε: S_1 = S_2 = −S_0 puts entries both at an octave's end
+/// and in its middle.
 #[test]
 fn an_envelope_that_no_vectors_have_is_refused() {
     let vectors: Vec<Vec<f64>> =
@@ -969,21 +973,21 @@ fn an_envelope_that_no_vectors_have_is_refused() {
     }
 }
 
-/// Two thousand one-entry vectors are a small file, and were hours of unions; accountants refuse what they cannot finish.
+/// Two thousand one-entry vectors are a small file but would take hours of unions; refused.
 #[test]
-fn an_envelope_of_very_many_lists_is_refused() {
+fn envelopes_of_too_many_lists_are_refused() {
     let mut many = with_envelope(&[vec![0.6, 0.8]]);
     let form = &mut many["releases"][0]["sensitivity"]["envelope"]["profile"]["form"]["exact"];
     form["vectors"] = (1..2000).map(|i| serde_json::json!([[0.8 / f64::from(i), 1]])).collect();
     let error = Ledger::from_json(&many.to_string()).unwrap_err().to_string();
     assert!(error.contains("96 is the most"), "{error}");
-    // As many as are allowed are accounted for.
+    // The largest allowed number is accounted for.
     let vectors: Vec<Vec<f64>> = (1..=96).map(|i| vec![0.8 / f64::from(i)]).collect();
     let most = Ledger::from_json(&with_envelope(&vectors).to_string()).unwrap();
     assert!(account(&most, 1e-5).unwrap().tight.is_some());
 }
 
-/// A metric released beside every gradient makes an event of each: no work may grow with the square of them, or this does not return.
+/// A metric released beside every gradient makes each an event; quadratic work would not finish.
 #[test]
 fn a_ledger_of_very_many_events_is_accounted_for() {
     let mut ledger = Ledger::new();
@@ -998,7 +1002,7 @@ fn a_ledger_of_very_many_events_is_accounted_for() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
 
-    /// Any number of a ledger changed by hand: refused, or accounted for without a panic; what is accepted survives its own JSON.
+    /// A ledger with one edited number is refused or priced without a panic, and round-trips.
     #[test]
     fn edited_ledgers_are_refused_or_have_a_price(
         exact in any::<bool>(), place in 0usize..10_000, factor in prop_oneof![-2.0f64..2.0, 0.999_9f64..1.000_1, Just(0.0), Just(1e300)],
@@ -1030,7 +1034,7 @@ proptest! {
     }
 }
 
-/// Every number of a document, in order.
+/// Calls `seen` for every number of a document, in order.
 fn each_number(json: &mut serde_json::Value, seen: &mut dyn FnMut(&mut serde_json::Value)) {
     match json {
         serde_json::Value::Number(_) => seen(json),
@@ -1061,7 +1065,7 @@ fn impossible_ledgers_are_refused_with_the_place() {
         ("\"count\": 5", "\"count\": 5, \"discount\": 2", "discount"),
         ("\"rate\": 0.01", "\"rate\": 0.01, \"discount\": 2", "discount"),
         ("\"sigma\": 1.0", "\"sigma\": 1.0, \"discount\": 2", "discount"),
-        // Which unit is protected is part of the price: none is assumed.
+        // The protected unit is part of the price: there is no default.
         (",\n      \"unit\": \"example\"", "", "unit"),
     ] {
         assert!(good.contains(from), "{good}");
@@ -1078,9 +1082,9 @@ fn impossible_ledgers_are_refused_with_the_place() {
     assert_eq!(epsilon_of(&ledger, 1e-5), Err(PrivacyError::MixedNeighbours));
 }
 
-/// What one micro-batch may lose says nothing of one example elsewhere: no sum of the two is anyone's ε.
+/// A micro-batch's guarantee says nothing of an example elsewhere: their sum is nobody's ε.
 #[test]
-fn guarantees_for_different_units_do_not_add_up() {
+fn different_privacy_units_are_not_added_up() {
     let of = |unit| Release { unit, ..gaussian(0.01, 1.0) };
     let both = |first, second| {
         let mut ledger = Ledger::new();
@@ -1096,6 +1100,6 @@ fn guarantees_for_different_units_do_not_add_up() {
             assert_eq!(Pld::of(&ledger).unwrap_err(), PrivacyError::MixedUnits);
         }
     }
-    // An example is an example, in a micro-batch or by itself.
+    // An example is the same unit in a micro-batch or alone.
     assert!(account(&both(PrivacyUnit::Example, PrivacyUnit::ExampleInMicroBatch), 1e-5).is_ok());
 }

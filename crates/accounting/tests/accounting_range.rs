@@ -1,5 +1,5 @@
-//! The whole range of everything that accountants take, at places spread over it: an answer or a typed refusal, and never less for more steps
-//! or a smaller δ.
+//! The whole range of the accountants' inputs, at points spread over it: an answer or a typed
+//! refusal, and never less for more steps or a smaller δ.
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
@@ -10,12 +10,12 @@ use hushgrad_accounting::{
     ledger::{PrivacyUnit, Release, Sensitivity},
     noise::{CustomDensity, NoiseSpec},
     pld::Pld,
-    rdp::{Accountant, Orders, RdpCurve},
+    rdp::{Orders, RdpAccountant, RdpCurve},
     sampling::Sampling,
 };
 
 const STEPS: [u64; 4] = [1, 1000, 1_000_000_000, u64::MAX];
-/// From the largest.
+/// In descending order.
 const DELTAS: [f64; 3] = [1.0 - 1e-9, 1e-5, 1e-300];
 
 fn samplings() -> Vec<Sampling> {
@@ -42,11 +42,11 @@ fn sensitivities() -> Vec<Sensitivity> {
         envelope(&[spike(1, 1.0)]),
         envelope(&[spike(1000, 5.0)]),
         envelope(&[vec![1e-3; 10_000]]),
-        // Negative zeros, numbers below all normal ones, and neighbours 90 orders of magnitude apart.
+        // Negative zeros, subnormal numbers, and neighbours 90 orders of magnitude apart.
         envelope(&[vec![0.4, -0.0, 5e-324, 1e-310, -0.3, 1e-90]]),
         envelope(&[vec![9e99, 1e-100, 1.0]]),
         envelope(&[vec![2e-100, 1e-320]]),
-        // Many different entries: spread, from huge to tiny, and of vectors that are nothing alike.
+        // Many distinct entries: spread, from huge to tiny, and in dissimilar vectors.
         envelope(&[(1..800).map(|i| 0.3 / f64::from(i).sqrt()).collect()]),
         envelope(&[(0..800).map(|i| 0.5f64.powi(i)).collect()]),
         envelope(&[(0..300).map(|i| 1e50 * 0.3f64.powi(i)).collect()]),
@@ -82,7 +82,7 @@ fn noises() -> Vec<NoiseSpec> {
     );
     all.extend([
         custom(&[(0.0, 1.0), (1.0, 0.5)]),
-        // As steep as numbers can say, a box, a narrow peak on a wide foot, and a fine table.
+        // As steep as f64 can express, a box, a narrow peak on a wide base, and a fine table.
         custom(&[(0.0, f64::MAX), (1.0, f64::MIN_POSITIVE)]),
         custom(&[(0.0, 1.0), (1.0, 1.0 - 1e-9), (1.000_001, 1e-4), (3.0, 1e-9)]),
         custom(&[(0.0, 1.0), (1e-9, 1e-3), (5.0, 1e-3), (50.0, 1e-12)]),
@@ -91,14 +91,14 @@ fn noises() -> Vec<NoiseSpec> {
     all
 }
 
-/// Places that are looked at: 20, or as many as the environment variable `HUSHGRAD_PLACES` says.
+/// Number of points tested: 20, or the environment variable `HUSHGRAD_PLACES`.
 fn wanted() -> usize {
     std::env::var("HUSHGRAD_PLACES").map_or(20, |text| text.parse().expect("HUSHGRAD_PLACES is a number of places"))
 }
 
-/// Places spread over a grid of so many points: neighbours differ in everything.
+/// Points spread over a grid of `points`; neighbours differ in everything.
 fn places(points: usize, wanted: usize) -> impl Iterator<Item = usize> {
-    // A step near the golden section of the grid meets each axis evenly.
+    // A step near the grid's golden section meets each axis evenly.
     let step = (points as f64 * 0.618_033_988_749_895) as usize | 1;
     (0..wanted).map(move |i| i * step % points)
 }
@@ -125,7 +125,7 @@ impl Grid {
         Self { samplings: samplings(), sensitivities: sensitivities(), noises: noises() }
     }
 
-    /// Epochs whose batches are drawn in secret.
+    /// Epochs with secret batches.
     fn allocated() -> Self {
         let samplings = [2, 10, 1000, u64::from(u32::MAX)].map(|batches| Sampling::RandomAllocation { batches });
         Self { samplings: samplings.to_vec(), ..Self::new() }
@@ -151,9 +151,9 @@ fn name(release: &Release) -> String {
         .collect()
 }
 
-/// ε by Rényi accounting, infinite where there is no finite bound.
+/// ε by Rényi accounting, infinite without a finite bound.
 fn renyi(curve: &RdpCurve, steps: u64, delta: f64, name: &str) -> f64 {
-    let mut accountant = Accountant::new();
+    let mut accountant = RdpAccountant::new();
     let id = accountant.add_curve(curve.clone()).unwrap();
     accountant.compose(id, steps);
     match accountant.epsilon(delta) {
@@ -167,7 +167,7 @@ fn renyi(curve: &RdpCurve, steps: u64, delta: f64, name: &str) -> f64 {
     }
 }
 
-/// Every price of one release: no less for more steps (beyond what a grid's accuracy explains), no less for a smaller δ, tight never above Rényi's.
+/// A release's price is never less for more steps or a smaller δ; tight is never above Rényi.
 fn check(release: &Release) {
     let name = name(release);
     let curve = RdpCurve::of(release).unwrap();
@@ -178,7 +178,7 @@ fn check(release: &Release) {
     let step = match Pld::for_release(release) {
         Ok(step) => Some(step),
         Err(PrivacyError::Unpriced(_)) => None,
-        // Whatever is sampled, an envelope may take too long with this noise.
+        // With this noise, an envelope may take too long under any sampling.
         Err(PrivacyError::TooMuchWork { .. }) if matches!(release.sensitivity, Sensitivity::Envelope { .. }) => None,
         Err(error) => panic!("{name}: {error}"),
     };
@@ -214,7 +214,7 @@ fn every_calibration_has_an_answer_or_a_reason() {
 }
 
 fn calibrations(grid: &Grid) {
-    // Beside the last test's places, not at them.
+    // Next to the previous test's points.
     for place in places(grid.points(), wanted() / 4) {
         let release = &grid.release(place + 1);
         let name = name(release);
@@ -236,12 +236,11 @@ fn calibrations(grid: &Grid) {
     }
 }
 
-/// What cannot be asked is refused by name, whatever the rest is.
 #[test]
 fn impossible_questions_are_refused() {
     let release = Grid::new().release(0);
     let curve = RdpCurve::of(&release).unwrap();
-    let mut accountant = Accountant::new();
+    let mut accountant = RdpAccountant::new();
     let id = accountant.add_curve(curve).unwrap();
     accountant.compose(id, 10);
     let pld = Pld::for_release(&release).unwrap();

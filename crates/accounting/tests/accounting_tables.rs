@@ -1,4 +1,4 @@
-//! Noise from tables whose steps are far narrower than anything else about them: what many equal coordinates tell there is a lower bound that no price may be below.
+//! Noise tables with very narrow steps: many equal coordinates give a lower bound on every price.
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 use hushgrad_accounting::{
@@ -9,7 +9,7 @@ use hushgrad_accounting::{
     sampling::Sampling,
 };
 
-/// A step of e^{−|x|}: it begins at x, and over so wide a stretch falls by so much more, in so many pieces.
+/// A step of e^{−|x|}: from `start` on, an additional fall of `fall` over `width`, in `pieces`.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     start: f64,
@@ -18,7 +18,7 @@ struct Step {
     pieces: u32,
 }
 
-/// e^{−|x|} with steps, which are in order, and ln of what it integrates to.
+/// The density e^{−|x|} with ascending steps.
 fn stairs(steps: &[Step]) -> NoiseSpec {
     let (mut knots, mut logs, mut fallen) = (vec![0.0], vec![0.0], 0.0);
     for step in steps {
@@ -37,8 +37,9 @@ fn stairs(steps: &[Step]) -> NoiseSpec {
     NoiseSpec::Custom { density: serde_json::from_value::<CustomDensity>(table).unwrap(), scale: 1.0 }
 }
 
-/// At least ln I_k(τ): ∫ z·e_k, e_k = r^k − 1 − k(r−1) ≥ 0, from where a step begins to τ beyond its end alone, in distances from its beginning, by
-/// Simpson's rule between all places where ln z or ln r bends. z ≥ e^{−x − falls}/2, as it is at most e^{−|x|} before it is normalised.
+/// Lower bound on ln I_k(τ): ∫ z·e_k, e_k = r^k − 1 − k(r−1) ≥ 0, from a step's start to τ beyond
+/// its end (distances from its start), by Simpson's rule between the bends of ln z and ln r. z ≥
+/// e^{−x − falls}/2, as it is at most e^{−|x|} before normalisation.
 fn least_log_moment(step: &Step, fallen: f64, k: f64, tau: f64) -> f64 {
     let log = |y: f64| -y - step.fall * (y / step.width).clamp(0.0, 1.0);
     let mut bends = [0.0, step.width, tau, step.width + tau];
@@ -63,7 +64,7 @@ fn least_log_moment(step: &Step, fallen: f64, k: f64, tau: f64) -> f64 {
     (0.5 * (-step.start - fallen).exp() * sum).ln_1p()
 }
 
-/// The same numbers each time, between 0 and 1.
+/// A fixed sequence of numbers between 0 and 1.
 fn numbers() -> impl FnMut() -> f64 {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     move || {
@@ -72,7 +73,7 @@ fn numbers() -> impl FnMut() -> f64 {
     }
 }
 
-/// Steps that were missed once, and such as they might have been.
+/// Steps that were once missed, and similar ones.
 fn all_stairs() -> Vec<Vec<Step>> {
     let one = |start, width, fall, pieces| vec![Step { start, width, fall, pieces }];
     let mut all = vec![
@@ -89,14 +90,14 @@ fn all_stairs() -> Vec<Vec<Step>> {
     all.extend((0..20).map(|_| {
         let start = 1.0 + 20.0 * next();
         let width = 10f64.powf(-9.0 + 8.0 * next());
-        // Knots must be 1e-12 of their place apart.
+        // Relative distances of knots must exceed 1e-12.
         let most = (width / start / 3e-12).min(300.0);
         one(start, width, 0.3 + 4.0 * next(), 1 + (most * next().powi(2)) as u32)
     }));
     all
 }
 
-/// Whatever the step, an L2 ball costs what its many-coordinate corners do, and little more.
+/// Whatever the step, an L2 ball costs as much as its many-coordinate corners, and little more.
 #[test]
 fn no_step_is_too_narrow_for_an_l2_ball() {
     for (i, steps) in all_stairs().into_iter().enumerate() {
@@ -131,7 +132,7 @@ fn no_step_is_too_narrow_for_an_l2_ball() {
                     let tau = distance * 0.7f64.powi(place);
                     maximum = maximum.max((distance / tau).powi(2) / (k - 1.0) * noise.log_moment(order, tau));
                 }
-                // Between the shifts that are looked at here there may be a little more; what is of no use is refused.
+                // Between these shifts there may be a little more; useless orders are refused.
                 assert!(price >= maximum * (1.0 - 1e-9), "{steps:?}, order {k}: {price} below {maximum}");
                 assert!(
                     price <= 1.05 * maximum || maximum > 1e5,
@@ -142,7 +143,7 @@ fn no_step_is_too_narrow_for_an_l2_ball() {
     }
 }
 
-/// All entries' sums in one panel from 0 on, as whoever writes a profile may have them.
+/// All entries' sums in one panel from 0, as a hand-written profile may have them.
 fn in_one_panel(profile: &EnvelopeProfile, entries: &[f64]) -> EnvelopeProfile {
     let largest = profile.largest();
     let sums: Vec<f64> = (0..13)
@@ -160,7 +161,7 @@ fn in_one_panel(profile: &EnvelopeProfile, entries: &[f64]) -> EnvelopeProfile {
     serde_json::from_value(json).unwrap()
 }
 
-/// Many entries that are as small as a step is narrow, beside larger ones or alone, in octaves or all in one panel: never cheaper than one by one.
+/// Many entries as small as a step, with larger ones or alone, never cost less than one by one.
 #[test]
 fn envelopes_are_not_cheaper_than_their_entries() {
     let spread =
@@ -175,7 +176,7 @@ fn envelopes_are_not_cheaper_than_their_entries() {
         for (profile, most) in [(&built, most), (&read, f64::INFINITY)] {
             let bounds = profile.log_moment_sums(&*noise, 1.0, 15).swap_remove(0);
             for (k, sum) in orders.iter().zip(sums).filter(|(_, sum)| sum.is_finite()) {
-                // What is of no use is refused; what is no number is made infinite before it is priced.
+                // Useless orders are refused; NaN becomes infinite before pricing.
                 let bound = Some(bounds[*k as usize - 2]).filter(|bound| !bound.is_nan()).unwrap_or(f64::INFINITY);
                 assert!(
                     bound >= sum && (bound <= most * sum || sum > 1e4),
@@ -195,7 +196,7 @@ fn envelopes_are_not_cheaper_than_their_entries() {
         let wide: Vec<f64> = spread(1e4 * width, 0.1 * width, 1000).collect();
         check(&spec, &wide, f64::INFINITY);
     }
-    // Densities without a step, wide and narrow against the entries.
+    // Densities without steps, wide and narrow relative to the entries.
     let scale = 1.0;
     let smooth = [
         NoiseSpec::StudentT { nu: 2.1, scale },
@@ -215,9 +216,9 @@ fn envelopes_are_not_cheaper_than_their_entries() {
     assert!(looked > 200, "{looked}");
 }
 
-/// Densities without a step, near the normal one and far from it: no number of equal coordinates tells more than the ball is priced at.
+/// Densities without steps, nearly normal or not: no equal coordinates exceed the ball's price.
 #[test]
-fn smooth_noise_is_dearest_within_what_its_ball_is_priced_at() {
+fn smooth_noise_never_exceeds_the_price_of_its_ball() {
     let scale = 1.0;
     let mut specs: Vec<NoiseSpec> = [2.001, 9.0, 1e4, 1e6, 1e9].map(|nu| NoiseSpec::StudentT { nu, scale }).to_vec();
     specs.extend(

@@ -1,4 +1,4 @@
-//! Lower bounds on ε against reference values: `tests/golden/audit.json`, or the file that `HUSHGRAD_REFERENCE_AUDIT` names.
+//! Lower bounds on ε against `tests/golden/audit.json`, or the file `HUSHGRAD_REFERENCE_AUDIT`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use hushgrad_accounting::{
 };
 use serde_json::Value;
 
-/// What is answered, by the names of the file's outputs.
+/// The answers, by the names of the file's outputs.
 fn answers(kind: &str, inputs: &Value) -> BTreeMap<&'static str, f64> {
     let number = |key: &str| inputs[key].as_f64().unwrap_or_else(|| panic!("{kind} has no {key}"));
     let count = |key: &str| inputs[key].as_u64().unwrap_or_else(|| panic!("{kind} has no {key}")) as u32;
@@ -74,7 +74,7 @@ fn bounds_are_those_of_the_reference() {
             assert!((answer - expected).abs() <= most, "{id}, {key}: {answer} where {expected} is expected");
             checked += 1;
         }
-        // A lower bound is none where it is computed from above.
+        // A lower bound must not exceed the optimistic ε.
         if let Some(optimistic) = case["expected"]["eps_pld_optimistic_h_5e-5"].as_f64() {
             assert!(found["eps_lower"] <= optimistic, "{id}: {} above {optimistic}", found["eps_lower"]);
         }

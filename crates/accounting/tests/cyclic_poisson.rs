@@ -1,4 +1,4 @@
-//! Cyclic Poisson sampling, which correlated noise asks for: what is drawn, and that a cycle costs what one step of Poisson sampling does, from its first step on.
+//! Cyclic Poisson sampling, for correlated noise: its draws, and that a cycle costs as one release.
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
@@ -32,7 +32,7 @@ fn ledger(events: &[(Release, u64)]) -> Ledger {
     ledger
 }
 
-/// Every example is drawn in the steps of one residue alone, as often as its rate says, and groups stay what they are until another sampler begins.
+/// Each example is drawn in the steps of one residue only, at its rate; groups stay.
 #[test]
 fn groups_take_turns_and_stay() {
     const POPULATION: u32 = 400;
@@ -40,7 +40,7 @@ fn groups_take_turns_and_stay() {
     let (groups, rate) = (6_u64, 0.3);
     let mut sampler = Sampling::CyclicPoisson { rate, groups }.sampler(POPULATION.into()).unwrap();
     let (mut rng, mut lot) = (ChaCha20Rng::seed_from_u64(7), Vec::new());
-    // How often each example was drawn in the steps of each residue.
+    // How often each example was drawn in steps of each residue.
     let mut drawn = vec![0_u32; POPULATION as usize * groups as usize];
     for _ in 0..CYCLES {
         for residue in 0..groups as usize {
@@ -86,7 +86,7 @@ fn groups_take_turns_and_stay() {
 }
 
 proptest! {
-    /// At every moment ε is that of ⌈T/b⌉ releases of Poisson sampling, and runs that follow one another begin with a cycle of their own.
+    /// ε is always that of ⌈T/b⌉ Poisson releases, and each run begins with a cycle of its own.
     #[test]
     fn a_cycle_is_one_release_from_its_first_step_on(
         rate in 0.001_f64..1.0, sigma in 0.8_f64..4.0, groups in 1_u64..12, steps in 1_u64..60, more in 1_u64..60,
@@ -102,7 +102,7 @@ proptest! {
         let after = steps.div_ceil(groups) + more.div_ceil(groups);
         same(&run.compose(&ledger(&[(cyclic.clone(), more)])).unwrap(), after);
         let mut resumed = run.clone();
-        resumed.give_up_epoch(cyclic.sampling);
+        resumed.charge_open_epoch(cyclic.sampling);
         same(&resumed, steps.div_ceil(groups));
         let id = resumed.register(cyclic).unwrap();
         resumed.record_many(id, more);
@@ -110,7 +110,7 @@ proptest! {
     }
 }
 
-/// Another noise, and another rate, begin a sequence of their own: none is carried into the cycle of another.
+/// Another noise or rate begins a new sequence: none enters another's cycle.
 #[test]
 fn another_release_begins_another_cycle() {
     let sampling = |rate| Sampling::CyclicPoisson { rate, groups: 8 };
@@ -128,9 +128,9 @@ fn another_release_begins_another_cycle() {
         assert_eq!((ours.improved, ours.classic), (theirs.improved, theirs.classic));
         assert_eq!(ours.tight, theirs.tight);
     }
-    // What is given up is the cycle of the last release.
+    // Gives up the last release's cycle.
     let mut open = ledger(&[(quiet, 3), (loud.clone(), 3)]);
-    open.give_up_epoch(sampling(0.1));
+    open.charge_open_epoch(sampling(0.1));
     assert_eq!(open.steps(), 3 + 8);
     let id = open.register(loud).unwrap();
     open.record_many(id, 1);
@@ -160,7 +160,6 @@ fn only_gaussian_noise_that_is_not_rounded_is_priced() {
     assert!(sampling.sample(10, &mut ChaCha20Rng::seed_from_u64(1), &mut Vec::new()).is_err());
 }
 
-/// A budget is spent in whole cycles.
 #[test]
 fn a_budget_is_calibrated_by_cycles() {
     let target = Target { epsilon: 3.0, delta: DELTA, method: Method::Improved, orders: Orders::All };
@@ -175,7 +174,7 @@ fn a_budget_is_calibrated_by_cycles() {
 }
 
 #[test]
-fn a_ledger_says_it_and_older_ones_read_as_before() {
+fn ledgers_store_cyclic_sampling_and_older_ones_still_read() {
     let text = ledger(&[(gaussian(Sampling::CyclicPoisson { rate: 0.125, groups: 8 }, 1.5), 20)]).to_json();
     assert!(text.contains(r#""cyclic-poisson""#) && text.contains(r#""groups": 8"#), "{text}");
     assert_eq!(Ledger::from_json(&text).unwrap().to_json(), text);

@@ -1,4 +1,4 @@
-//! Random allocation by the roads that a run takes: ledgers, books, both accountants, calibration. The reference cases are in `accounting.rs`.
+//! Random allocation: ledgers, books, both accountants, calibration (references: `accounting.rs`).
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 use hushgrad_accounting::{
@@ -10,7 +10,7 @@ use hushgrad_accounting::{
     noise::NoiseSpec,
     normal,
     pld::{Method, Pld, Rigor},
-    rdp::{Accountant, Orders, RdpCurve},
+    rdp::{Orders, RdpAccountant, RdpCurve},
     rounding::Grid,
     sampling::{NeighbouringRelation, Sampling},
 };
@@ -52,9 +52,9 @@ fn improved(events: &[(Release, u64)]) -> f64 {
     Books::of(ledger(events)).unwrap().renyi(DELTA).unwrap().improved.epsilon
 }
 
-/// The three trainings: beside the truth, and below Poisson sampling of as much.
+/// Three trainings: close to the truth, and below Poisson sampling at the same rate.
 #[test]
-fn an_epoch_costs_less_than_poisson_sampling_of_as_many() {
+fn allocation_costs_less_than_poisson_sampling() {
     for (sigma, batches, epochs, truth) in
         [(1.1, 234, 15, 1.094_822_5), (1.395, 30, 20, 2.784_696_2), (0.637, 117, 1, 2.751_018_2)]
     {
@@ -64,7 +64,7 @@ fn an_epoch_costs_less_than_poisson_sampling_of_as_many() {
         assert_eq!((found.method, found.rigor), (Method::Convolution, Rigor::Proven));
         let poisson = Pld::sampled_gaussian(sigma, 1.0 / batches as f64).unwrap().compose(batches * epochs);
         assert!(found.value < poisson.epsilon(DELTA).unwrap().value);
-        // Both questions are one curve.
+        // ε and δ are points of the same curve.
         let back = pld.delta(found.value).unwrap().value;
         assert!((back / DELTA - 1.0).abs() < 1e-2, "{back:e}");
         let renyi = improved(&[(allocated(batches, sigma), batches * epochs)]);
@@ -74,7 +74,7 @@ fn an_epoch_costs_less_than_poisson_sampling_of_as_many() {
     }
 }
 
-/// With very many batches and epochs the loss is a Gaussian mechanism's, μ² = epochs·Var X/t: one way is known by which it comes there.
+/// With many batches and epochs, the loss tends to a Gaussian mechanism's, μ² = epochs·Var X/t.
 #[test]
 fn many_epochs_of_many_batches_agree_with_their_limit() {
     for (sigma, batches, epochs) in [(2.0f64, 10_000u64, 10_000u64), (1.0, 1_000_000, 1000), (8.0, 4000, 100_000)] {
@@ -85,7 +85,7 @@ fn many_epochs_of_many_batches_agree_with_their_limit() {
     }
 }
 
-/// One batch is no allocation: the closed curve, to the last digit.
+/// With one batch there is no allocation: the closed curve, to the last digit.
 #[test]
 fn one_batch_is_an_unsampled_release() {
     for sigma in [0.3, 1.0, 40.0] {
@@ -100,7 +100,7 @@ fn one_batch_is_an_unsampled_release() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// More noise, more batches in an epoch and fewer epochs cost less (to the grid's accuracy), and no epoch more than a shuffled one.
+    /// More noise or batches, or fewer epochs, cost less (to the grid's accuracy); shuffling most.
     #[test]
     fn costs_are_monotone(
         sigma in 0.3f64..6.0, batches in 2u64..400, epochs in 1u64..40, log_delta in -12.0f64..-1.0, more in 1.05f64..3.0,
@@ -118,16 +118,16 @@ proptest! {
         prop_assert!(here <= of(shuffled(batches, sigma), epochs, batches) * (1.0 + 1e-9) + 1e-9);
         let renyi = |release: &Release| {
             let curve = RdpCurve::of(release).unwrap();
-            Accountant::of_steps(&curve, epochs * batches).epsilon_at(delta, Orders::Integers).unwrap().improved.epsilon
+            RdpAccountant::of_steps(&curve, epochs * batches).epsilon_at(delta, Orders::Integers).unwrap().improved.epsilon
         };
         prop_assert!(here <= renyi(&allocated(batches, sigma)));
         prop_assert!(renyi(&allocated(batches, sigma)) <= renyi(&shuffled(batches, sigma)) * (1.0 + 1e-9));
     }
 }
 
-/// Whatever is left open counts as an epoch, and a sampler that is given up costs no more.
+/// An open epoch counts in full, and giving up its sampler costs no more.
 #[test]
-fn an_open_epoch_is_a_whole_one() {
+fn open_epochs_count_in_full() {
     let kind = allocated(20, 1.0);
     for cost in [tight as fn(&[(Release, u64)]) -> f64, improved] {
         let whole = cost(&[(kind.clone(), 60)]);
@@ -137,20 +137,21 @@ fn an_open_epoch_is_a_whole_one() {
         assert!(cost(&[(kind.clone(), 61)]) > whole && cost(&[(kind.clone(), 40)]) < whole);
     }
     let mut open = ledger(&[(kind.clone(), 50)]);
-    open.give_up_epoch(kind.sampling);
+    open.charge_open_epoch(kind.sampling);
     assert_eq!(
         (open.steps(), Books::of(open).unwrap().tight(DELTA).unwrap().value),
         (60, tight(&[(kind.clone(), 60)]))
     );
-    // Other policies meanwhile, one with as many batches, do not close it.
+    // Releases of other policies, even with as many batches, do not close it.
     let apart = [(kind.clone(), 10), (shuffled(20, 5.0), 20), (kind.clone(), 10)];
     let together = [(kind, 20), (shuffled(20, 5.0), 20)];
     assert_eq!(tight(&apart), tight(&together));
 }
 
-/// Of Gaussian noises in one epoch the least stands for all; others cost what a shuffled epoch does, and a vector that becomes another in its batch, too.
+/// Of Gaussian noises in one epoch, the least counts; other mixtures, and a vector that becomes
+/// another within its batch, cost as a shuffled epoch does.
 #[test]
-fn epochs_that_mix_noises() {
+fn mixed_noises_in_an_epoch_cost_the_worst_case() {
     let mixed = [(allocated(20, 1.5), 10), (allocated(20, 1.0), 10)];
     for cost in [tight as fn(&[(Release, u64)]) -> f64, improved] {
         assert_eq!(cost(&mixed), cost(&[(allocated(20, 1.0), 20)]));
@@ -162,10 +163,10 @@ fn epochs_that_mix_noises() {
     let mixed = [(narrow.clone(), 10), (wide, 10)];
     for cost in [tight as fn(&[(Release, u64)]) -> f64, improved] {
         let (found, least) = (cost(&mixed), cost(&[(laplace(whole, 1.0), 10), (laplace(whole, 2.0), 10)]));
-        // Rényi accounting knows more orders of shuffled epochs.
+        // Rényi accounting has more orders for shuffled epochs.
         assert!(found >= least && found <= 1.02 * least, "{found} {least}");
     }
-    // By itself it is hidden, by both accountants.
+    // Alone, it is amplified by both accountants.
     for cost in [tight as fn(&[(Release, u64)]) -> f64, improved] {
         assert!(cost(&[(narrow.clone(), 80)]) < 0.8 * cost(&[(laplace(whole, 1.0), 80)]));
     }
@@ -179,7 +180,7 @@ fn epochs_that_mix_noises() {
     );
 }
 
-/// Epochs beside other sampling: at most the sum of both, at least either.
+/// Epochs with other sampling cost more than either alone and less than the sum.
 #[test]
 fn epochs_and_other_policies_add_up() {
     let epochs = (allocated(30, 1.4), 600);
@@ -211,7 +212,7 @@ fn noise_on_a_grid_and_heavy_tails_have_a_price() {
 }
 
 #[test]
-fn calibration_knows_epochs() {
+fn calibration_supports_random_allocation() {
     let target = |method| Target { epsilon: 2.0, delta: DELTA, method, orders: Orders::All };
     for method in [By::Tight, By::Improved, By::Classic] {
         let found = noise_scale(&allocated(60, 1.0), 600, &target(method)).unwrap();
@@ -226,9 +227,9 @@ fn calibration_knows_epochs() {
     assert!(calibrate::rate(&allocated(60, 1.0), 600, &target(By::Tight)).is_err());
 }
 
-/// The draw is a shuffled partition's; the policy says what it assumes, and files keep it.
+/// Draws are those of a shuffled partition; the policy names its assumptions and round-trips.
 #[test]
-fn the_policy_is_drawn_written_and_read() {
+fn policy_draws_and_round_trips() {
     let policy = Sampling::RandomAllocation { batches: 7 };
     let draw = |policy: Sampling| {
         let mut rng = <rand_chacha::ChaCha20Rng as rand_chacha::rand_core::SeedableRng>::seed_from_u64(3);
@@ -254,7 +255,7 @@ fn the_policy_is_drawn_written_and_read() {
     }
 }
 
-/// Far outside of what trains: refused by name, or answered, and never below what is known.
+/// Extreme settings are refused by name or answered, never below what is known.
 #[test]
 fn hostile_settings_are_answered() {
     for batches in [0, 1 << 32] {
@@ -270,7 +271,7 @@ fn hostile_settings_are_answered() {
                 let found = tight(&[(kind.clone(), steps)]);
                 let whole = tight(&[(shuffled(batches, sigma), steps)]);
                 assert!(found <= whole * (1.0 + 1e-9), "{sigma} {batches} {epochs}: {found} {whole}");
-                // One epoch tells as much as its release where the example is found for certain, less ln t.
+                // Where the example is surely found, one epoch costs its release minus ln t.
                 let least = if epochs == 1 { whole - (batches as f64).ln() - 1e-3 * whole } else { 0.0 };
                 assert!(
                     found >= least * f64::from(u8::from(sigma <= 0.1)) && found >= 0.0,
@@ -281,13 +282,13 @@ fn hostile_settings_are_answered() {
             }
         }
     }
-    // δ below what an epoch's ends leave out: what a whole release costs, or Rényi accounting says.
+    // δ below what an epoch's ends omit: the price of a whole release, or Rényi accounting's.
     for delta in [1e-26, 1e-40, 1e-300] {
         let of = |release| Pld::for_release(&release).unwrap().compose(468).epsilon(delta).unwrap().value;
         let (found, whole) = (of(allocated(234, 1.1)), of(shuffled(234, 1.1)));
         assert!(found <= whole * (1.0 + 1e-9) && found > 1.0, "{delta:e}: {found} {whole}");
     }
-    // As many kinds as tight accounting takes.
+    // The most kinds that tight accounting takes.
     let kinds: Vec<(Release, u64)> = (0..64).map(|i| (allocated(234, 1.0 + 0.01 * f64::from(i)), 234)).collect();
     let all = tight(&kinds);
     assert!(all < tight(&[(allocated(234, 1.0), 64 * 234)]) && all > tight(&[(allocated(234, 1.63), 64 * 234)]));

@@ -1,4 +1,4 @@
-//! Users and micro-batches as the protected unit, and one example of theirs.
+//! Users and micro-batches as the privacy unit, and single examples of theirs.
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
@@ -17,7 +17,7 @@ use hushgrad_accounting::{
 const UNITS: [PrivacyUnit; 4] =
     [PrivacyUnit::Example, PrivacyUnit::ExampleInMicroBatch, PrivacyUnit::MicroBatch, PrivacyUnit::User];
 
-/// A round of federated averaging: users by a coin each, the sum of their clipped updates with Gaussian noise.
+/// A round of federated averaging: Poisson-sampled users, clipped updates, Gaussian noise.
 fn round(rate: f64, sigma: f64) -> Release {
     let bound = Sensitivity::L2 { norm: 1.0 };
     let release = Release::new(Sampling::Poisson { rate }, bound, Some(NoiseSpec::Gaussian { sigma }));
@@ -31,9 +31,9 @@ fn ledger(release: &Release, steps: u64) -> Ledger {
     ledger
 }
 
-/// Noise multipliers of 100 rounds, δ = N^−1.1, from an accountant by privacy loss distributions of another author.
+/// Noise multipliers for 100 rounds, δ = N^−1.1, from another author's PLD accountant.
 #[test]
-fn users_cost_what_they_cost_elsewhere() {
+fn user_level_noise_matches_another_accountant() {
     for (users, drawn, scales) in [
         (600.0_f64, 60.0, [0.783, 1.308, 2.791]),
         (1000.0, 100.0, [0.805, 1.358, 2.949]),
@@ -49,7 +49,7 @@ fn users_cost_what_they_cost_elsewhere() {
     }
 }
 
-/// A user's vector is there or is not, as a micro-batch's is: the same price, whatever bounds it and hides it.
+/// A user's vector is present or absent, like a micro-batch's: the price is the same.
 #[test]
 fn a_users_vector_costs_what_a_micro_batchs_does() {
     for sampling in [
@@ -68,7 +68,8 @@ fn a_users_vector_costs_what_a_micro_batchs_does() {
     }
 }
 
-/// One example of a user turns one vector into another, which is further away than none: its ε is the larger, by no more than the doubled bound makes it.
+/// An example turns its user's vector into another: ε is between that of the user and a doubled
+/// bound.
 #[test]
 fn one_example_of_a_user_costs_more_than_the_user() {
     for (rate, sigma) in [(0.1, 1.3), (0.05, 1.0), (0.004, 1.1)] {
@@ -78,13 +79,13 @@ fn one_example_of_a_user_costs_more_than_the_user() {
         let at = |ledger: &Ledger| Pld::of(ledger).unwrap().epsilon(1e-3).unwrap().value;
         let rdp = |ledger: &Ledger| epsilon_of(ledger, 1e-3).unwrap().improved.epsilon;
         assert!(at(&example) > at(&user) && rdp(&example) > rdp(&user), "{rate} {sigma}");
-        // Both mixtures share what is without the vector, so it is less than twice as far.
+        // Both mixtures share the part without the vector: less than twice as far apart.
         assert!(at(&example) < at(&doubled) && rdp(&example) >= at(&example), "{rate} {sigma}");
     }
 }
 
 #[test]
-fn what_is_protected_is_said_and_not_mixed() {
+fn privacy_units_are_stored_and_not_mixed() {
     let of = |unit| Release { unit, ..round(0.01, 1.0) };
     for unit in UNITS {
         assert_eq!(unit.within().within(), unit.within());
@@ -100,7 +101,7 @@ fn what_is_protected_is_said_and_not_mixed() {
             if !alike {
                 assert_eq!(epsilon_of(&both, 1e-5), Err(PrivacyError::MixedUnits));
                 assert_eq!(Pld::of(&both).unwrap_err(), PrivacyError::MixedUnits);
-                // Of one example they add up.
+                // For one example, they add up.
                 let sum = account(&both.per_example(), 1e-5).unwrap();
                 let sum = sum.tight.map_or(sum.improved.epsilon, |tight| tight.value);
                 let runs = [&one, &ledger(&of(other), 100)].map(Ledger::clone);

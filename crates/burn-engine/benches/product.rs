@@ -1,5 +1,5 @@
-//! Why the CPU engine brings its own kernels: one batched dense product in burn-flex, against all of the perceptron's
-//! forward pass in the engine, which holds the same product (256×784 by 784×128), loads the images, and goes on to the answers.
+//! Why the CPU engine has its own kernels: a batched dense product in burn-flex against the MLP's
+//! whole forward pass in the engine, which includes the same product (256×784 by 784×128).
 //!
 //! `cargo bench -p burn-engine --bench product`
 

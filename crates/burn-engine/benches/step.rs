@@ -1,4 +1,4 @@
-//! A private step of the CNN over 64 examples: this engine on the processor, and hushgrad's own CPU engine.
+//! A private CNN step over 64 examples, on this engine's CPU backend and on the CPU engine.
 //!
 //! `cargo bench -p burn-engine --bench step`
 

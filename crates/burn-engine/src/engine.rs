@@ -1,5 +1,5 @@
-//! Algorithm 1 over Burn's tensors. The device computes gradients; encoder, exact sum, noise, denoiser and update are
-//! [`hushgrad::mechanism`]'s, on the host.
+//! Algorithm 1 over Burn's tensors. The device computes gradients; encoder, exact sum, noise,
+//! denoiser and update are those of [`hushgrad::mechanism`], on the host.
 
 use burn::tensor::Device;
 use hushgrad::{
@@ -19,7 +19,7 @@ use crate::{
     per_example::Batch,
 };
 
-/// Numbers that are on the device at a time for a chunk of examples: 64 MiB.
+/// Values on the device per chunk of examples: 64 MiB of f32.
 const BUDGET: usize = 1 << 24;
 
 /// Runs Algorithm 1 on a Burn device.
@@ -30,7 +30,7 @@ pub struct BurnEngine {
     algorithm: Algorithm,
     correlated: Option<CorrelatedNoise>,
     copies: usize,
-    /// Examples whose gradients are on the device at a time.
+    /// Number of examples whose gradients are on the device together.
     chunk: usize,
     train: Dataset,
     state: State,
@@ -38,10 +38,10 @@ pub struct BurnEngine {
 }
 
 impl BurnEngine {
-    /// An engine for `task` and its architecture on `train`, whose first parameters are given. Of `performance` it takes the chunk.
+    /// Builds an engine for `task` on `train`. Of `performance`, only the chunk is used.
     ///
     /// # Errors
-    /// When the task cannot be run: parameters, envelope, labels or images that do not fit, or a device without f32.
+    /// When the arguments do not fit together, an option is unsupported, or the device lacks f32.
     pub fn new(
         task: &Task,
         train: Dataset,
@@ -52,8 +52,7 @@ impl BurnEngine {
         Self::with_network(Network::of(task.model)?, task, train, initial_parameters, performance, device)
     }
 
-    /// As [`Self::new`], for a network of the caller's own in place of the task's architecture. Ψ, where the task has one, is of this network's
-    /// number of parameters.
+    /// Like [`Self::new`], for a custom network; an envelope must match its parameters.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -68,7 +67,7 @@ impl BurnEngine {
         let p = network.parameters();
         check_length("initial parameters", initial_parameters.len(), p)?;
         check_dataset(task.model, &train)?;
-        // The vectors that are accounted for, and no others.
+        // Use exactly the vectors that are accounted for.
         if matches!(task.encoder, EncoderSpec::Envelope { .. }) && task.envelope.is_none() {
             return Err(BurnError::NoEnvelope);
         }
@@ -83,7 +82,7 @@ impl BurnEngine {
         }
         let (algorithm, correlated) = (task.algorithm(p)?, task.correlated_noise(p)?);
         let copies = task.copies.max(1) as usize;
-        // Each gradient is there twice: by layers, and in one piece.
+        // Each gradient is stored twice: per layer, and in one piece.
         let example = network.activations().saturating_add(network.inputs()).saturating_mul(copies);
         let chunk = match performance.chunk {
             Some(chunk) => chunk as usize,
@@ -104,7 +103,6 @@ impl BurnEngine {
         })
     }
 
-    /// The network that is trained.
     #[must_use]
     pub const fn network(&self) -> &Network {
         self.model.network()
@@ -118,7 +116,7 @@ impl BurnEngine {
         }
     }
 
-    /// The sum of the lot's encoded gradients, a chunk at a time.
+    /// Sums the lot's encoded gradients, one chunk at a time.
     async fn sum(&self, lot: &[u32], shifts: &[Shift]) -> Result<LotSum, BurnError> {
         let p = self.state.parameters.len();
         let mut sum = self.algorithm.empty_sum(p);
@@ -138,7 +136,7 @@ impl BurnEngine {
         Ok(sum)
     }
 
-    /// What the network takes of a moved image. Features that are known already are not computed again.
+    /// Appends the network's inputs for a shifted image, reusing known features.
     fn push_inputs(&self, data: &Dataset, example: usize, shift: Shift, inputs: &mut Vec<f32>) {
         if let (Input::Features(map), true) = (self.network().input(), shift == Shift::NONE) {
             let known = data.features();
@@ -151,7 +149,7 @@ impl BurnEngine {
         self.push_image(&image, inputs);
     }
 
-    /// What the network takes of an image's grey values.
+    /// Appends the network's inputs for an image's grey values.
     fn push_image(&self, image: &[f32], inputs: &mut Vec<f32>) {
         match self.network().input() {
             Input::Pixels(_) => inputs.extend_from_slice(image),
@@ -159,7 +157,7 @@ impl BurnEngine {
         }
     }
 
-    /// Images whose logits are computed at a time.
+    /// Returns the number of images per batch of logits.
     fn images_at_a_time(&self) -> usize {
         let image = self.network().activations().saturating_add(self.network().inputs());
         (BUDGET / image.max(1)).max(1)
@@ -246,7 +244,6 @@ impl Engine for BurnEngine {
     }
 }
 
-/// What runs, in words.
 fn info(device: &Device) -> EngineInfo {
     #[cfg(feature = "flex")]
     if *device == Device::flex() {
@@ -255,12 +252,12 @@ fn info(device: &Device) -> EngineInfo {
     EngineInfo { backend: Backend::Gpu, device: format!("Burn's tensors on {device:?}") }
 }
 
-/// Whether all images and labels are there, and the model knows the labels.
+/// Checks that there is an image for each label, and that labels are classes of the model.
 fn check_dataset(model: Architecture, data: &Dataset) -> Result<(), BurnError> {
     let pixels = model.picture().pixels();
     check_length("bytes of images", data.images.len(), data.labels.len() * pixels)?;
     match data.labels.iter().find(|&&label| usize::from(label) >= model.classes()) {
-        Some(&label) => Err(BurnError::Label(label)),
+        Some(&label) => Err(BurnError::Label { label, classes: model.classes() }),
         None => Ok(()),
     }
 }

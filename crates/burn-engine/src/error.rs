@@ -1,4 +1,4 @@
-//! What goes wrong between a task and Burn's tensors.
+//! Errors of the Burn engine.
 
 use burn::tensor::{DType, DataError, ExecutionError};
 use hushgrad::{
@@ -7,7 +7,7 @@ use hushgrad::{
     model::layers::LayersError,
 };
 
-/// A task that cannot be run, or a device that fails.
+/// A task is not supported, or the device failed.
 #[derive(Debug, thiserror::Error)]
 pub enum BurnError {
     #[error(transparent)]
@@ -22,16 +22,16 @@ pub enum BurnError {
         "vectors that several examples share: micro-batches and users are computed by the plain reference and the CPU engine"
     )]
     Sharing,
-    /// A step that releases counts beside its sum.
+    /// The task releases counts along with the sum.
     #[error(
         "this engine releases no counts: a clip that follows the norms, and the accuracy on the private digits, are the CPU engine's"
     )]
     Counting,
-    /// A step that an audit draws canaries for.
+    /// The task has audit canaries.
     #[error("this engine adds no canaries: runs that are audited are the CPU engine's")]
     Canaries,
-    #[error("the label {0}; labels are digits from 0 to 9")]
-    Label(u8),
+    #[error("the label {label}; the network has {classes} classes, from 0")]
+    Label { label: u8, classes: usize },
     #[error("example {index} of a training set of {examples} examples")]
     Example { index: u32, examples: usize },
     #[error("the device has no arithmetic in {0:?}")]
@@ -51,7 +51,7 @@ impl From<BurnError> for EngineError {
     }
 }
 
-/// Whether there are as many of `what` as are needed.
+/// Checks that the number of `what` is as expected.
 pub(crate) fn check_length(what: &'static str, found: usize, expected: usize) -> Result<(), BurnError> {
     if found == expected { Ok(()) } else { Err(BurnError::Length { what, found, expected }) }
 }

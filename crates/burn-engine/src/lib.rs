@@ -1,14 +1,14 @@
-//! hushgrad's training engine over Burn's tensors: a network is a list of layers, its gradients are Burn's automatic differentiation, and what
-//! becomes of them is [`hushgrad::mechanism`] to the last bit.
+//! hushgrad's training engine over Burn's tensors. Networks are lists of layers, gradients come
+//! from Burn's automatic differentiation, and the rest is exactly [`hushgrad::mechanism`].
 //!
 //! | module | what it is |
 //! | --- | --- |
-//! | [`network`] | the description of a network: layers, shapes, places in the flat vector of parameters |
+//! | [`network`] | description of a network: layers, shapes, offsets in the parameter vector |
 //! | [`model`] | a network with parameters on a device: logits |
 //! | [`per_example`] | the gradient of each example of a batch, from one backward pass |
 //! | [`engine`] | [`hushgrad::engine::Engine`] over them |
 //!
-//! The device is the caller's: `Device::flex()` with the feature `flex`, `Device::wgpu(…)` with the feature `wgpu`.
+//! The caller chooses the device: `Device::flex()` (feature `flex`) or `Device::wgpu(…)` (`wgpu`).
 
 pub mod engine;
 mod error;

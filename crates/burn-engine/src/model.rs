@@ -1,4 +1,4 @@
-//! A network on a device: its forward pass, the same for training and for reading, in f32 or f64.
+//! A network on a device, in f32 or f64, with one forward pass for training and inference.
 
 use core::marker::PhantomData;
 
@@ -19,7 +19,7 @@ use crate::{
     patches::Patches,
 };
 
-/// The numbers that a model computes in.
+/// Floating-point type of a model.
 pub trait Real: Element + From<f32> {}
 
 impl Real for f32 {}
@@ -29,9 +29,9 @@ impl Real for f64 {}
 #[derive(Clone, Debug)]
 pub struct Model<E> {
     network: Network,
-    /// Without automatic differentiation.
+    /// The device, without automatic differentiation.
     device: Device,
-    /// Of each stage that is a convolution.
+    /// For each stage, its patches if it is a convolution.
     pub(crate) patches: Vec<Option<Patches>>,
     numbers: PhantomData<E>,
 }
@@ -39,7 +39,7 @@ pub struct Model<E> {
 /// A network's parameters on a device.
 #[derive(Clone, Debug)]
 pub struct Parameters {
-    /// Of each stage that has parameters.
+    /// For each stage, its parameters if it has any.
     stages: Vec<Option<Affine>>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Affine {
 }
 
 impl Parameters {
-    /// Known to automatic differentiation, as constants.
+    /// Returns the parameters as constants on the autodiff device.
     pub(crate) fn as_constants(&self) -> Self {
         let constant = |Affine { weights, biases }: &Affine| Affine {
             weights: Tensor::from_inner(weights.clone()),
@@ -62,7 +62,7 @@ impl Parameters {
 }
 
 impl<E: Real> Model<E> {
-    /// `network` on `device`; whether the device differentiates already makes no difference.
+    /// Puts `network` on `device`; automatic differentiation of the device is ignored.
     ///
     /// # Errors
     /// [`BurnError::Precision`] when the device does not compute in `E`.
@@ -90,7 +90,7 @@ impl<E: Real> Model<E> {
     /// Copies a flat vector of parameters to the device.
     ///
     /// # Errors
-    /// [`BurnError::Length`] when it has not P entries.
+    /// [`BurnError::Length`] when `parameters` does not have length P.
     pub fn load(&self, parameters: &[f32]) -> Result<Parameters, BurnError> {
         check_length("parameters", parameters.len(), self.network.parameters())?;
         let stages = self.network.stages().iter().map(|stage| {
@@ -102,7 +102,7 @@ impl<E: Real> Model<E> {
         Ok(Parameters { stages: stages.collect() })
     }
 
-    /// What the last layer says about each image, before softmax: a number for each class as many times as `inputs` holds images.
+    /// Returns the logits of each image in `inputs`, one per class.
     ///
     /// # Errors
     /// When `inputs` is not a whole number of the network's inputs, or the device fails.
@@ -119,14 +119,14 @@ impl<E: Real> Model<E> {
         Ok(logits)
     }
 
-    /// In this model's numbers.
+    /// Copies values to `device` in the model's precision.
     pub(crate) fn tensor<const D: usize>(&self, values: &[f32], shape: [usize; D], device: &Device) -> Tensor<D> {
         let values: Vec<E> = values.iter().map(|&value| E::from(value)).collect();
         Tensor::from_data(TensorData::new(values, shape), (device, E::dtype()))
     }
 
-    /// `[rows, inputs]` → `[rows, classes]`. `at_layer` is given the number of each stage with parameters, its inputs and its outputs, one
-    /// row an image, and answers the outputs that go on.
+    /// `[rows, inputs]` → `[rows, classes]`. For each stage with parameters, `at_layer` gets its
+    /// index, inputs and outputs (one row per image), and returns the outputs to pass on.
     pub(crate) fn forward(
         &self,
         parameters: &Parameters,
@@ -159,7 +159,7 @@ impl<E: Real> Model<E> {
                         Pooling::Average => avg_pool2d(images, AvgPoolOptions::new(window).with_stride(stride)),
                     })
                 }
-                // A vector is one already; `load` gives every other stage its parameters.
+                // Flatten does nothing here; `load` gives all other stages their parameters.
                 _ => values,
             };
         }
@@ -173,7 +173,7 @@ impl Affine {
         inputs.matmul(self.weights.clone().transpose()) + self.biases.clone().unsqueeze()
     }
 
-    /// γ·u + β, channel by channel.
+    /// γ·u + β, per channel.
     fn scale(&self, unit: Tensor<2>, channels: usize, area: usize) -> Tensor<2> {
         let [rows, values] = unit.dims();
         let by_channel = |values: Tensor<1>| values.reshape([1, channels, 1]);
@@ -193,7 +193,7 @@ impl Affine {
     }
 }
 
-/// Each of so many equal parts of a row at mean 0 and variance 1.
+/// Normalises each of `groups` equal parts of a row to mean 0 and variance 1.
 pub(crate) fn normalised(values: Tensor<2>, groups: usize) -> Tensor<2> {
     let [rows, columns] = values.dims();
     let parts = values.reshape([rows, groups, columns / groups]);
@@ -205,14 +205,14 @@ pub(crate) fn normalised(values: Tensor<2>, groups: usize) -> Tensor<2> {
 fn activate(activation: Activation, values: Tensor<2>) -> Tensor<2> {
     match activation {
         Activation::Tanh => tanh(values),
-        // Not Burn's own, which makes 0 of NaN.
+        // Not Burn's own, which turns NaN into 0.
         Activation::Relu => {
             let off = values.clone().lower_equal_elem(0.0);
             values.mask_fill(off, 0.0)
         }
         Activation::Elu => {
             let below = values.clone().lower_elem(0.0);
-            // What is not below 0 is left out of the exponent, so that nothing overflows.
+            // Mask values of at least 0, so that the exponential does not overflow.
             let raised = values.clone().mask_fill(below.clone().bool_not(), 0.0).exp() - 1.0;
             values.mask_where(below, raised)
         }
@@ -224,7 +224,7 @@ fn activate(activation: Activation, values: Tensor<2>) -> Tensor<2> {
     }
 }
 
-/// One row an image.
+/// One row per image.
 fn flat(images: Tensor<4>) -> Tensor<2> {
     let [rows, channels, height, width] = images.dims();
     images.reshape([rows, channels * height * width])

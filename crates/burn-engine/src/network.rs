@@ -1,4 +1,4 @@
-//! A network as Burn runs it: hushgrad's list of layers, from what its first layer takes.
+//! hushgrad's list of layers as a Burn network, starting from the first layer's inputs.
 
 use hushgrad::data::Picture;
 use hushgrad::model::{
@@ -8,12 +8,12 @@ use hushgrad::model::{
     layers::{LayerList, LayerSpec, LayersError, Placed, Shape, place},
 };
 
-/// What a network's first layer takes.
+/// Inputs of a network's first layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
     /// An image's values in [0, 1], channel by channel and row by row.
     Pixels(Picture),
-    /// The values of fixed features of such an image.
+    /// The fixed features of such an image.
     Features(FeatureMap),
 }
 
@@ -29,9 +29,9 @@ impl Input {
     }
 }
 
-/// A network that fits together.
+/// A valid network.
 ///
-/// Flat order of parameters, as [`Architecture`] has it: layer by layer, weights `[outputs][inputs…]` row-major, then biases.
+/// Parameters are flat as in [`Architecture`]: `[outputs][inputs…]` weights, biases, next layer.
 #[derive(Clone, Debug)]
 pub struct Network {
     input: Input,
@@ -41,7 +41,7 @@ pub struct Network {
     activations: usize,
 }
 
-/// A convolution of `channels` squares.
+/// A convolution over `channels` squares.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Convolution {
     pub(crate) channels: usize,
@@ -49,7 +49,7 @@ pub(crate) struct Convolution {
 }
 
 impl Convolution {
-    /// Of a layer that is one.
+    /// Returns the layer's convolution, if it is one.
     pub(crate) fn of(placed: &Placed) -> Option<Self> {
         let LayerSpec::Convolution { .. } = placed.spec else { return None };
         Some(Self { channels: placed.input.channels().0, geometry: placed.geometry? })
@@ -57,10 +57,10 @@ impl Convolution {
 }
 
 impl Network {
-    /// Works out every shape.
+    /// Builds a network and derives all shapes.
     ///
     /// # Errors
-    /// When a layer cannot take what the one before makes, or when none has parameters, or the last is not `dense`.
+    /// When a layer cannot take its input, no layer has parameters, or the last is not `dense`.
     pub fn new(input: Input, layers: &[LayerSpec]) -> Result<Self, LayersError> {
         let stages = place(input.shape(), layers)?;
         let last = stages.last().filter(|last| matches!(last.spec, LayerSpec::Dense { .. }));
@@ -70,7 +70,7 @@ impl Network {
             return Err(LayersError::Ends { found });
         };
         let classes = last.output.values();
-        // Forward and backward, and what each place of a convolution sees.
+        // Forward and backward values, and the patches of convolutions.
         let seen = |stage: &Placed| match (Convolution::of(stage), stage.layer) {
             (Some(Convolution { geometry, .. }), Some(layer)) => geometry.output_side().pow(2) * layer.fan_in,
             _ => 0,
@@ -79,7 +79,7 @@ impl Network {
         Ok(Self { input, stages, classes, parameters, activations })
     }
 
-    /// The network of one of hushgrad's own architectures.
+    /// Builds the network of one of hushgrad's architectures.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -96,25 +96,24 @@ impl Network {
         self.input
     }
 
-    /// Numbers that the first layer takes.
+    /// Returns the number of inputs of the first layer.
     #[must_use]
     pub const fn inputs(&self) -> usize {
         self.input.shape().values()
     }
 
-    /// Classes that it tells apart.
     #[must_use]
     pub const fn classes(&self) -> usize {
         self.classes
     }
 
-    /// P, the length of the flat parameter vector.
+    /// Returns P, the length of the flat parameter vector.
     #[must_use]
     pub const fn parameters(&self) -> usize {
         self.parameters
     }
 
-    /// Layers with parameters, in flat order.
+    /// Iterates over the layers with parameters, in flat order.
     pub fn layers(&self) -> impl Iterator<Item = Layer> {
         self.stages.iter().filter_map(|stage| stage.layer)
     }
@@ -123,7 +122,7 @@ impl Network {
         &self.stages
     }
 
-    /// About how many numbers are in memory for one image while its gradient is computed, without the gradient.
+    /// Estimates the values in memory per image in a backward pass, without the gradient.
     pub(crate) const fn activations(&self) -> usize {
         self.activations
     }

@@ -1,10 +1,10 @@
-//! What each position of a convolution sees, laid out for one product of matrices.
+//! The patches of a convolution, laid out for one matrix product.
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
 use crate::network::Convolution;
 
-/// Where the values of all patches are in an image's vector; on the device.
+/// Indices of all patch values in an image's vector, on the device.
 #[derive(Clone, Debug)]
 pub(crate) struct Patches {
     /// Positions × fan-in, row by row: each position's kernel cells as [channel][row][column].
@@ -19,7 +19,7 @@ impl Patches {
         let &Convolution { channels, geometry } = convolution;
         let output_side = geometry.output_side();
         let (side, kernel) = (geometry.side, geometry.kernel);
-        // The padding's zeros are one value after the image's own.
+        // All padding refers to one zero appended to the image.
         let zero = channels * side * side;
         let along = |position: usize, cell: usize| {
             (position * geometry.stride + cell).checked_sub(geometry.padding).filter(|&place| place < side)

@@ -1,9 +1,9 @@
-//! Each example's own gradient, of a whole batch in one backward pass.
+//! Per-example gradients of a whole batch in one backward pass.
 //!
-//! Automatic differentiation answers ∂(Σ losses)/∂W, a sum over the batch. An example's part of it follows from two things that a batch keeps
-//! apart: what a layer saw of the example, x, and ∂ℓ/∂y at the layer's outputs y = W·x + b (Goodfellow 2015; Rochette, Manoel & Tramel 2019 for
-//! convolutions). Zeros that are added to y collect ∂ℓ/∂y; no example's loss depends on another's outputs, so one backward pass
-//! through the sum of the losses brings all of them. Then
+//! Automatic differentiation gives ∂(Σ losses)/∂W, a sum over the batch. An example's part follows
+//! from a layer's inputs x and from ∂ℓ/∂y at its outputs y = W·x + b (Goodfellow 2015; Rochette,
+//! Manoel & Tramel 2019 for convolutions). Zeros added to y collect ∂ℓ/∂y: no loss depends on
+//! another example's outputs, so one backward pass through the sum of losses gives them all. Then
 //!
 //! | layer | ∂ℓ/∂W | ∂ℓ/∂b |
 //! | --- | --- | --- |
@@ -11,7 +11,7 @@
 //! | normalised groups, y = γ·u + β | Σ over a channel of ∂ℓ/∂y · u | Σ over a channel of ∂ℓ/∂y |
 //! | convolution | Σ over positions of ∂ℓ/∂y · (patch of x)ᵀ | Σ over positions of ∂ℓ/∂y |
 //!
-//! as one batched product a layer, with weights that are never copied for each example. The copies of an example are further terms of the same sums.
+//! as one batched product per layer, without copying weights; copies of an example add terms.
 
 use burn::tensor::{Int, Tensor, TensorData, activation::log_softmax};
 use hushgrad::model::layers::LayerSpec;
@@ -24,35 +24,35 @@ use crate::{
 /// Examples whose gradients are computed together.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {
-    /// Example by example, copy by copy: the network's inputs.
+    /// The network's inputs, example by example and copy by copy.
     pub inputs: &'a [f32],
-    /// One for each example, below the number of classes.
+    /// Label of each example, below the number of classes.
     pub labels: &'a [u8],
-    /// Copies of each example that its gradient is the mean of, at least one.
+    /// Number of copies over which each example's gradient is averaged, at least 1.
     pub copies: usize,
 }
 
-/// What came of a batch.
+/// Losses and gradients of a batch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PerExample<E> {
-    /// Softmax cross-entropy in nats, mean over an example's copies; one for each example.
+    /// Softmax cross-entropy in nats of each example, averaged over its copies.
     pub losses: Vec<E>,
-    /// The gradient of each of these losses: P numbers in flat order, example by example.
+    /// Gradient of each loss: P values in flat order, example by example.
     pub gradients: Vec<E>,
 }
 
 impl<E: Real> Model<E> {
-    /// Loss and gradient of each example. All of the batch is in memory at once.
+    /// Computes loss and gradient of each example, with the whole batch in memory at once.
     ///
     /// # Errors
-    /// When the batch's parts do not fit together, a label is not a digit's, or the device fails.
+    /// When lengths do not match, a label is no class of the network, or the device fails.
     pub async fn gradients(&self, parameters: &Parameters, batch: Batch<'_>) -> Result<PerExample<E>, BurnError> {
         let Batch { inputs, labels, copies } = batch;
         let (examples, copies) = (labels.len(), copies.max(1));
         let rows = examples * copies;
         check_length("inputs", inputs.len(), rows * self.network().inputs())?;
         if let Some(&label) = labels.iter().find(|&&label| usize::from(label) >= self.network().classes()) {
-            return Err(BurnError::Label(label));
+            return Err(BurnError::Label { label, classes: self.network().classes() });
         }
         if examples == 0 {
             return Ok(PerExample { losses: Vec::new(), gradients: Vec::new() });
@@ -73,14 +73,14 @@ impl<E: Real> Model<E> {
 
         let mut flat = vec![losses];
         for (stage, inputs, probe) in layers {
-            // Every probe is added on the way to the loss.
+            // Every probe is on the path to the loss.
             let delta = probe
                 .grad_remove(&mut backward)
                 .unwrap_or_else(|| Tensor::zeros(probe.dims(), (self.device(), E::dtype())));
             let [weights, biases] = self.layer(stage, inputs, delta, examples, copies);
             flat.extend([weights, biases]);
         }
-        // One transfer for all of it.
+        // Transfer everything at once.
         let together = Tensor::cat(flat, 1).into_data_async().await?.try_into_vec::<E>()?;
         let columns = 1 + self.network().parameters();
         check_length("numbers of gradients", together.len(), examples * columns)?;
@@ -92,7 +92,7 @@ impl<E: Real> Model<E> {
         Ok(PerExample { losses, gradients })
     }
 
-    /// Gradients of one layer's weights and biases, one row an example, from its inputs and ∂ℓ/∂outputs, one row a copy.
+    /// Returns a layer's weight and bias gradients per example, from inputs and ∂ℓ/∂outputs.
     fn layer(
         &self,
         stage: usize,

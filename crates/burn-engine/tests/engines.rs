@@ -1,4 +1,4 @@
-//! The property suite of hushgrad's engines over this one, and its steps beside the CPU engine's.
+//! Runs hushgrad's engine suite on this engine, and compares its steps with the CPU engine's.
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
@@ -32,16 +32,16 @@ fn every_model_is_trained() {
     every_named_model_is_taken(on_flex);
 }
 
-/// Both engines from the same start, on the same examples with known features.
+/// Both engines with the same start, on the same examples with known features.
 fn beside(task: &Task) -> (BurnEngine, CpuEngine) {
     let (start, data) = (initial_parameters(task.model, SEED), known_examples());
     let burn = on_flex(task.clone(), data.clone(), &start, Performance::default()).unwrap();
     (burn, CpuEngine::new(task.clone(), data, &start, Performance::default()).unwrap())
 }
 
-/// Whole steps with all that a step can have: both encoders, noise of the same key, momentum, a mean of iterates, two copies, an empty lot.
+/// Full steps: both encoders, same noise key, momentum, averaging, two copies, an empty lot.
 #[test]
-fn steps_are_the_cpu_engines() {
+fn steps_match_the_cpu_engine() {
     let shifts = [Shift { right: -1, down: 2 }, Shift { right: 3, down: 0 }];
     for model in Architecture::ALL {
         for encoder in [EncoderSpec::Clip { norm: 1.0 }, encoders().remove(5)] {
@@ -70,7 +70,7 @@ fn steps_are_the_cpu_engines() {
     }
 }
 
-/// Of an empty lot both engines release the noise alone, to the last bit.
+/// For an empty lot, both engines release the noise alone.
 #[test]
 fn an_empty_lot_is_noise_alone() {
     for model in Architecture::ALL {
@@ -84,7 +84,7 @@ fn an_empty_lot_is_noise_alone() {
 }
 
 #[test]
-fn scores_are_the_cpu_engines() {
+fn scores_match_the_cpu_engine() {
     let data = known_examples();
     for model in Architecture::ALL {
         let (mut ours, mut theirs) = beside(&clip(model));
@@ -114,7 +114,7 @@ fn sums_on_a_grid_are_the_references() {
     }
 }
 
-/// Runs that are audited are the CPU engine's.
+/// Audited runs need the CPU engine.
 #[test]
 fn canaries_are_refused() {
     let linear = clip(Architecture::Linear);

@@ -1,5 +1,5 @@
-//! Every parameter's per-example gradient in every architecture, in f64: this package's, of a batch at once, against the plain reference and
-//! against Burn's own backward pass through one example, with each model written out in Burn's layers. (The WGSL and CPU engines are then held to the same reference.)
+//! Compares batched per-example gradients of all architectures, in f64, with the reference (as for
+//! the WGSL and CPU engines), and with Burn's backward pass through Burn's layers, one by one.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -26,13 +26,13 @@ use common::Example;
 use pollster::block_on;
 use proptest::prelude::*;
 
-/// Largest relative L2 difference over a layer's weights or biases. The reference's gradients are rounded to f32 at the end (6e-8 each).
+/// Largest relative L2 difference over a layer's weights or biases; the reference is f32 (6e-8).
 const TOLERANCE: f64 = 1.2e-7;
 
-/// Largest relative L2 difference over a layer between two ways through Burn, both in f64.
+/// Largest relative L2 difference over a layer between two f64 computations in Burn.
 const ROUNDING: f64 = 1e-13;
 
-/// The model in Burn, one example at a time: leaf tensors for all weights and biases, in flat order.
+/// The model in Burn, one example at a time; leaf tensors hold weights and biases in flat order.
 struct Oracle {
     architecture: Architecture,
     device: Device,
@@ -95,7 +95,7 @@ impl Oracle {
         }
     }
 
-    /// Loss, and the gradient in flat order.
+    /// Returns the loss, and its gradient in flat order.
     fn gradient(&self, image: &[f32], label: u8) -> (f64, Vec<f64>) {
         let log_probabilities = log_softmax(self.logits(image), 1);
         let loss = -log_probabilities.narrow(1, label.into(), 1).sum();
@@ -110,7 +110,7 @@ impl Oracle {
     }
 }
 
-/// Initial parameters, and parameters as training may leave them: larger, with biases.
+/// Initial parameters, and parameters as after training: larger, with biases.
 fn parameter_sets(architecture: Architecture) -> [Vec<f32>; 2] {
     let initial = initial_parameters(architecture, 17);
     let other = initial_parameters(architecture, 18);
@@ -129,7 +129,7 @@ fn relative_difference(ours: &[f64], oracle: &[f64]) -> f64 {
     (difference / square(&mut oracle.iter().copied())).sqrt()
 }
 
-/// What `architecture` takes of the examples, one after the other, and their labels.
+/// Returns the architecture's inputs for the examples, concatenated, and their labels.
 fn batch(architecture: Architecture, examples: &[Example]) -> (Vec<f32>, Vec<u8>) {
     let input = |example: &Example| {
         inputs(architecture, &example.pixels.iter().map(|v| (v * 255.0).round() as u8).collect::<Vec<_>>())
@@ -153,7 +153,7 @@ fn check(architecture: Architecture) {
         let ours = losses.iter().zip(gradients.chunks(parameters.len()));
         let examples = inputs.chunks(architecture.inputs()).zip(&labels);
         for (n, ((our_loss, ours), (input, &label))) in ours.zip(examples).enumerate() {
-            // Every entry must be written: one that is not stays NaN.
+            // Entries that are not written stay NaN.
             let mut gradient = vec![f32::NAN; parameters.len()];
             let loss = reference::gradient(architecture, parameters, input, label, &mut gradient);
             let gradient: Vec<f64> = gradient.into_iter().map(f64::from).collect();
@@ -169,7 +169,7 @@ fn check(architecture: Architecture) {
                 for (part, range) in [("weights", layer.weights()), ("biases", layer.biases())] {
                     let of = |a: &[f64], b: &[f64]| relative_difference(&a[range.clone()], &b[range.clone()]);
                     let what = format!("{architecture:?} parameters {set} example {n} {name} {part}");
-                    // Not `>`: NaN must fail.
+                    // Not `>`, so that NaN fails.
                     for difference in [of(&gradient, &oracle_gradient), of(&gradient, ours)] {
                         assert!(difference < TOLERANCE, "{what}: relative difference {difference:e}");
                         worst[0] = worst[0].max(difference);
@@ -209,7 +209,7 @@ fn cnn_relu() {
     check(Architecture::CnnRelu);
 }
 
-/// An example's gradient is the mean of its copies' gradients, and its loss of their losses.
+/// An example's gradient and loss are the means over its copies.
 #[test]
 fn copies_are_averaged() {
     for architecture in Architecture::ALL {
@@ -229,7 +229,7 @@ fn copies_are_averaged() {
     }
 }
 
-/// What is not finite must reach the gradient, where it is found and silenced: no layer may hide it.
+/// Non-finite values must reach the gradient, where they are caught: no layer may hide them.
 #[test]
 fn a_broken_parameter_shows_in_the_gradient() {
     for architecture in Architecture::ALL {
@@ -245,9 +245,9 @@ fn a_broken_parameter_shows_in_the_gradient() {
     }
 }
 
-/// A network of no architecture, whose gradient is compared with central differences of its loss.
+/// The gradient of a custom network matches central differences of its loss.
 #[test]
-fn a_network_of_ones_own() {
+fn custom_network_matches_central_differences() {
     let layers = "conv 3 5x5/3 pad 2, tanh, groupnorm 3, maxpool 3/2, conv 4 3x3 pad 1, elu, avgpool 2/1, dense 12, \
                   tempered 1.58 3 0.71, groupnorm 4, dense 11, sigmoid, dense 10";
     let (_, layers) = read(layers).unwrap();
@@ -300,7 +300,7 @@ fn any_layer() -> impl Strategy<Value = LayerSpec> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
-    /// Any list of up to five layers: the plain reference's gradients are automatic differentiation's.
+    /// For lists of up to five layers, the reference's gradients match automatic differentiation.
     #[test]
     fn any_list_has_the_gradients_of_automatic_differentiation(specs in proptest::collection::vec(any_layer(), 0..5), size in (proptest::bool::ANY, 1..=40_u8), digits: bool, classes in 2..=30_u16) {
         let mut specs = specs;
@@ -311,7 +311,7 @@ proptest! {
         let Ok(list) = list else { return Ok(()) };
         let architecture = Architecture::Built(list);
         prop_assume!(architecture.parameters() < 20_000);
-        // Biases that are not 0: no window is of equal values, where either may be the largest.
+        // Non-zero biases avoid pooling windows of equal values, whose maximum is ambiguous.
         let parameters: Vec<f32> = initial_parameters(architecture, 4)
             .into_iter()
             .enumerate()
@@ -348,7 +348,7 @@ fn batches_that_do_not_fit_are_refused() {
     };
     assert!(matches!(gradients(&[0.0; 784], &[3, 4], 1), Err(BurnError::Length { expected: 1568, .. })));
     assert!(matches!(gradients(&[0.0; 784], &[3], 2), Err(BurnError::Length { expected: 1568, .. })));
-    assert!(matches!(gradients(&[0.0; 784], &[10], 1), Err(BurnError::Label(10))));
+    assert!(matches!(gradients(&[0.0; 784], &[10], 1), Err(BurnError::Label { label: 10, classes: 10 })));
     assert_eq!(gradients(&[], &[], 1).unwrap(), PerExample { losses: vec![], gradients: vec![] });
     assert!(matches!(block_on(model.logits(&parameters, &[0.0; 785])), Err(BurnError::Length { .. })));
     assert_eq!(block_on(model.logits(&parameters, &[])).unwrap(), Vec::<f64>::new());

@@ -1,11 +1,11 @@
-//! Randomness. What protects privacy comes from ChaCha20 keyed by the operating system or the browser;
-//! a replayable stream is another type, whose name says that it protects nobody.
+//! Random number generators. Private randomness is ChaCha20 keyed by the operating system or the
+//! browser; a replayable stream is a separate type, named as not private.
 
 use rand::rand_core::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
-/// A source that privacy may rest on. Only [`SystemRng`] and [`NotPrivateReplay`] implement it; a run
-/// that uses the second carries no guarantee.
+/// A random generator for sampling and noise, implemented by [`SystemRng`] and [`NotPrivateReplay`]
+/// alone. A run that uses the latter has no privacy guarantee.
 pub trait RandomSource: Rng {}
 
 /// The system's entropy could not be read.
@@ -30,17 +30,17 @@ impl SystemRng {
     }
 }
 
-/// ChaCha20 from a number that everybody may know: for lessons, tests and comparisons. **Not private.**
+/// ChaCha20 from a public seed, for lessons, tests and comparisons. **Not private.**
 pub struct NotPrivateReplay(ChaCha20Rng);
 
 impl NotPrivateReplay {
-    /// The same number gives the same stream on every machine.
+    /// Seeds the generator; the same seed gives the same stream on every machine.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(ChaCha20Rng::seed_from_u64(seed))
     }
 
-    /// Uniform below `n`; the bias of at most 2^-32·n is of no account where nothing is protected.
+    /// Draws uniformly from `0..n`, with a bias of at most 2^-32·n.
     pub fn below(&mut self, n: u32) -> u32 {
         ((u64::from(self.next_u32()) * u64::from(n)) >> 32) as u32
     }

@@ -1,17 +1,22 @@
-//! What a graphics adapter computes before it is trusted with a run: known steps of the run's own kernels, beside the CPU's gradients and
-//! the mechanism's plain functions. Some drivers return wrong numbers without an error, and a bound that is computed wrongly is no bound.
+//! Checks a graphics adapter before it is trusted with a run, by comparing known steps of the run's
+//! own kernels with the CPU's gradients and the mechanism's plain functions. Some drivers return
+//! wrong numbers without an error, and a wrongly computed bound is no bound.
 //!
-//! The check runs what the run will run, with the same constants and so the same compiled kernels: its model, encoder, noise, denoiser and
-//! mean, in more than one chunk. It asks for what the guarantee rests on exactly, and for the rest as nearly as f32 allows:
+//! The check uses the run's constants and so the same compiled kernels: its model, encoder, noise,
+//! denoiser and mean, in more than one chunk. What the guarantee rests on must be exact, the rest
+//! as close as f32 allows:
 //!
-//! - each example's encoded gradient lies inside its bound, by itself;
-//! - the sum over the lot is the sum of its examples' encoded gradients, exactly, wherever they stand in it;
-//! - an example whose gradient is not finite adds nothing, and is counted;
-//! - what each example adds to the counts that a step releases, and their sum over the lot, exactly;
-//! - canaries of an audit are bounded as the plain function bounds their gradients, add exactly that to the sum, and are seen exactly;
-//! - logits and gradients are those of the CPU, and the device's own gradients are encoded as the plain function encodes them: it is no
-//!   fault of an encoder's kernel that a device's hyperbolic tangent moves a magnitude across a bucket's edge;
-//! - the noise of each coordinate is the plain function's, and so are the denoiser's factor and what becomes of the parameters.
+//! - each example's encoded gradient alone lies inside its bound;
+//! - the sum over the lot is exactly the sum of its examples' encoded gradients, wherever they
+//!   stand;
+//! - an example with a non-finite gradient adds nothing, and is counted;
+//! - each example's contribution to the released counts, and their sum over the lot, are exact;
+//! - an audit's canaries are bounded as the plain function bounds them, add exactly that to the
+//!   sum, and are seen exactly;
+//! - logits and gradients match the CPU's, and the device's own gradients are encoded as by the
+//!   plain function: an encoder's kernel is not at fault if the device's tanh moves a magnitude
+//!   across a bucket's edge;
+//! - noise, the denoiser's factor and the updated parameters match the plain functions.
 
 use std::sync::Arc;
 
@@ -37,35 +42,39 @@ use crate::{
     model::{self, Architecture, CLASSES},
 };
 
-/// Examples of the known lot. The first is blank, so that a gradient is shorter than its clip.
+/// Examples of the known lot. The first is blank, so that one gradient is shorter than its clip.
 const EXAMPLES: u32 = 20;
-/// Where several examples share a vector: seven units, in blocks of four.
+/// Used if examples share vectors: seven units, in blocks of four.
 const SHARING: Sharing = Sharing::MicroBatches { size: 3 };
 /// Three chunks, none of them a multiple of the kernels' tiles or slices.
 const PERFORMANCE: Performance = Performance { chunk: Some(9), threads: None };
 const KEY: [u32; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
-/// More than an engine adds at a time; and of so many one is added by itself.
+/// More than an engine adds at a time; every [`APART`]-th is also added alone.
 const CANARIES: u32 = 70;
 const APART: usize = 11;
-/// Largest relative difference (L2) between what both engines compute in f32.
+/// Largest relative L2 difference between f32 results of the two engines.
 const TOLERANCE: f64 = 1e-4;
-/// A norm as near to the clip, or a score to the largest, may count either way: relative to the clip, and to scores of about 1.
+/// Margin within which a norm near the clip (relative), or a score near the largest (scores are
+/// about 1), may count either way.
 const EITHER_WAY: f64 = 1e-3;
-/// Largest share of an example's coordinates, of those that are not zero, whose whole steps may be others: where they are clipped at all,
-/// as some are near the middle between two; in an envelope by more than one step, as some are near a bucket's edge.
+/// Largest share of an example's non-zero coordinates whose whole steps may differ: by any amount
+/// if clipped (some are near the middle between two), by more than one in an envelope (some are
+/// near a bucket's edge).
 const AT_EDGES: f64 = 0.25;
-/// Noise is compared where its scale is this share of a coordinate's bound, and the denoiser works besides with so little that bins are full.
+/// Noise scales, as shares of a coordinate's bound: to compare noise, and to fill the bins.
 const SCALE: f64 = 0.1;
 const LITTLE: f64 = 1e-5;
-/// Largest difference of a coordinate's noise, relative to it and to the noise's scale; of the denoiser's factor; of a parameter.
+/// Largest differences: of a coordinate's noise, relative to it plus the noise's scale; of the
+/// denoiser's factor, absolute; of a parameter, relative.
 const NOISE_TOLERANCE: f64 = 1e-5;
 const FACTOR_TOLERANCE: f64 = 2e-6;
 const UPDATE_TOLERANCE: f64 = 1e-6;
 
-/// Computes known steps of `task`'s kind on `gpu`, unless that was done there before. Of a task that [`GpuEngine::new`] refuses there are none.
+/// Checks known steps of `task`'s kind on `gpu`, unless they were checked before. Skips tasks with
+/// a grid, copies, several local steps or a missing envelope.
 ///
 /// # Errors
-/// [`EngineError::WrongResult`], naming what was computed wrongly and by which kernels; what keeps the engines from running.
+/// [`EngineError::WrongResult`] with what was wrong and by which kernels; any error of the engines.
 pub async fn check(gpu: &Gpu, task: &Task) -> Result<(), EngineError> {
     let kind = Kind::of(task);
     let without_vectors = matches!(task.encoder, EncoderSpec::Envelope { .. }) && task.envelope.is_none();
@@ -81,14 +90,14 @@ pub async fn check(gpu: &Gpu, task: &Task) -> Result<(), EngineError> {
 struct Known {
     task: Task,
     noise: Option<Box<dyn Noise>>,
-    /// What bounds a coordinate; gradients that nothing bounds are about as long as the clip.
+    /// An envelope's largest entry, else 1: unbounded gradients are about that long.
     reach: f64,
     data: Dataset,
     engine: GpuEngine,
     start: Vec<f32>,
-    /// Each example's gradient, or each unit's vector, by the CPU.
+    /// Each example's gradient, or each unit's vector, from the CPU.
     gradients: Vec<Vec<f32>>,
-    /// Each example's logits, by the CPU.
+    /// Each example's logits, from the CPU.
     scores: Scores,
     encoder: Encoder,
     grid: Option<SumGrid>,
@@ -99,10 +108,10 @@ impl Known {
         let mut known = Task {
             envelope: task.envelope.as_ref().map(|envelope| Arc::new(envelope.leading(VECTORS))),
             expected_lot: 4.0,
-            // A filter over the steps is a momentum of its own.
+            // A filter over the steps replaces momentum.
             momentum: if task.denoiser.filter(0.0) == Filter::momentum(0.0) { 0.5 } else { 0.0 },
             grid: None,
-            // A ring of two steps' noise.
+            // A ring of at most two steps' noise.
             bands: task.bands.min(3),
             copies: 1,
             sharing: if task.sharing.is_shared() { SHARING } else { Sharing::Alone },
@@ -137,14 +146,14 @@ impl Known {
         };
         let first = data.pixels();
         data.images = data.images.iter().enumerate().map(|(i, &byte)| if i < first { 0 } else { byte }).collect();
-        // Biases of zero would say nothing about who reads them.
+        // Zero biases would hide errors in reading them.
         let mut start = model::initial_parameters(known.model, 1);
         for i in known.model.layers().iter().flat_map(|layer| layer.biases()) {
             start[i] = 0.05 * ((i % 7) as f32 - 3.0);
         }
         let without = Task { sharing: known.sharing, ..Task::without_privacy(known.model) };
         let mut plain = CpuEngine::new(without, data.clone(), &start, Performance::default())?;
-        // Features that are known are the same for both: a device's own may be a byte's step from them.
+        // Known features are the same for both; a device's own may differ by a byte's step.
         plain.prepare(usize::MAX).await?;
         let scores = plain.scores(&data).await?;
         let mut gradients = Vec::new();
@@ -188,7 +197,7 @@ impl Known {
         self.judge("a drawn image's logits", &self.engine.kernel_names().evaluation, apart(&ours, &theirs))
     }
 
-    /// From the last layer to the first, as they are computed: the first that is wrong is where it begins.
+    /// From the last layer to the first, the order of computation: reports the first wrong one.
     fn check_gradients(&self, trace: &StepTrace) -> Result<(), EngineError> {
         let expected = sum(self.gradients.iter().map(Vec::as_slice), self.start.len());
         for layer in self.task.model.layers().iter().rev() {
@@ -199,7 +208,7 @@ impl Known {
         Ok(())
     }
 
-    /// The encoded sum, and each example's share of it by itself.
+    /// Checks the encoded sum, and each example's share of it alone.
     async fn check_encoded(&mut self, trace: &StepTrace, steps: Option<Vec<i64>>) -> Result<(), EngineError> {
         let kernels = self.engine.kernel_names().encoding;
         let mut total = vec![0_i64; self.start.len()];
@@ -230,7 +239,7 @@ impl Known {
         self.judge("the sum of encoded gradients", &kernels, difference)
     }
 
-    /// As [`apart`], for whole steps, which may be next to each other; NaN where too many are others.
+    /// As [`apart`], for whole steps, where neighbours count as equal; NaN if too many differ.
     fn apart_in_steps(&self, found: &[i64], expected: &[i64]) -> f64 {
         let near = u64::from(matches!(self.encoder, Encoder::Envelope { .. }));
         let (mut others, mut all, mut square, mut length) = (0.0, 1.0, 0.0, 1.0);
@@ -244,7 +253,7 @@ impl Known {
         if others <= AT_EDGES * all { (square / length).sqrt() } else { f64::NAN }
     }
 
-    /// Whether an encoded gradient in whole steps is inside its bound: no rounding decides it.
+    /// True if an encoded gradient in whole steps is inside its bound, whatever the rounding.
     fn inside(&self, grid: SumGrid, steps: &[i64]) -> bool {
         let step = f64::from(grid.step());
         match &self.encoder {
@@ -263,7 +272,7 @@ impl Known {
         }
     }
 
-    /// Noise alone, in as many steps as what is remembered of correlated noise is taken and written over.
+    /// Checks noise alone, in enough steps to read and overwrite the ring of correlated noise.
     async fn check_noise_alone(&mut self) -> Result<(), EngineError> {
         let mut sequence = self.sequence()?;
         for step in 0..if sequence.is_some() { 5 } else { 1 } {
@@ -280,7 +289,7 @@ impl Known {
         Ok(self.task.correlated_noise(self.start.len())?)
     }
 
-    /// A step's noise by the plain functions.
+    /// Computes a step's noise by the plain functions.
     fn drawn(&self, sequence: &mut Option<CorrelatedNoise>, key: &[u32; 8]) -> Vec<f32> {
         let mut drawn = vec![0.0; self.start.len()];
         if let Some(noise) = &self.noise {
@@ -292,10 +301,10 @@ impl Known {
         drawn
     }
 
-    /// Each coordinate's noise is what is `drawn` by the plain functions.
+    /// Compares each coordinate's noise with `drawn`, from the plain functions.
     fn check_noise(&self, trace: &StepTrace, drawn: &[f32]) -> Result<(), EngineError> {
         let Some(noise) = &self.noise else { return Ok(()) };
-        // What is released is rounded to a 256th of a step (noise.wgsl).
+        // Released values are rounded to a 256th of a step (noise.wgsl).
         let rounding = self.grid.map_or(0.0, |grid| f64::from(grid.step()) / 512.0);
         let error = |(&z, (&noisy, &sum)): (&f32, (&f32, &f32))| {
             let z = f64::from(z);
@@ -308,7 +317,7 @@ impl Known {
         self.judge("the noise", &self.engine.kernel_names().noise, worst * TOLERANCE)
     }
 
-    /// What the denoiser makes of the noisy sum, by the plain function.
+    /// Compares the denoised sum with the plain function's.
     fn check_denoised(&self, trace: &StepTrace, found: f32) -> Result<(), EngineError> {
         let (noise, planes) = (self.task.noise.as_ref(), self.task.model.planes());
         let denoise = denoise::prepared(self.task.denoiser, noise, planes, self.task.momentum)?;
@@ -323,7 +332,7 @@ impl Known {
         self.judge(what, &self.engine.kernel_names().denoising, difference)
     }
 
-    /// Momentum, parameters and the mean after one step from the start, by what was released.
+    /// Checks momentum, parameters and mean after one step from the start, given what was released.
     fn check_update(&self, trace: &StepTrace, state: &State) -> Result<(), EngineError> {
         let StepInput { learning_rate, average_keeps, .. } = input(&[], 0.25);
         let mut worst = 0.0;
@@ -348,8 +357,8 @@ impl Known {
         self.judge("the parameters' update", &self.engine.kernel_names().update, worst * TOLERANCE)
     }
 
-    /// What each example adds to the counts by itself, and that a lot's are the sum of its examples': where there is one clip, at one that half of the norms
-    /// are within.
+    /// Checks what each example alone adds to the counts, and that a lot's counts are their sum;
+    /// with a single clip, at one that half of the norms are within.
     async fn check_counts(&mut self, lot: &[u32]) -> Result<(), EngineError> {
         if self.task.counting.is_none() {
             return Ok(());
@@ -371,7 +380,8 @@ impl Known {
         self.judge("the counts", &self.engine.kernel_names().encoding, if right { 0.0 } else { f64::NAN })
     }
 
-    /// Canaries, by themselves and beside a lot: what their gradients are, what is made of each, what is added to the lot's sum and counts, and what is seen of it.
+    /// Checks canaries, alone and with a lot: their gradients, their bound, what they add to the
+    /// lot's sum and counts, and what is seen of them.
     async fn check_canaries(&mut self, lot: &[u32]) -> Result<(), EngineError> {
         let Some(canaries) = self.task.canaries.clone() else { return Ok(()) };
         let drawn = |canary: u32| DrawnCanary { canary, turned: canary % 3 == 1 };
@@ -389,7 +399,7 @@ impl Known {
         self.judge("the gradients of canaries", &kernels, apart(&traced.raw, &raw))?;
         self.judge("what canaries add", &kernels, apart(&traced.encoded, &expected))?;
         let alone = self.engine.encoded_steps().await?;
-        // Some by themselves: each is inside its bound, and adds along its own coordinates what all add there.
+        // Some alone: each is inside its bound, and adds at its own coordinates what all add there.
         if let (Some(grid), Some(alone)) = (self.grid, &alone) {
             let mut right = true;
             for (each, own) in all.iter().zip(canaries.coordinates().chunks(canaries.each())).step_by(APART) {
@@ -401,7 +411,7 @@ impl Known {
             }
             self.judge("a canary's bound", &kernels, if right { 0.0 } else { f64::NAN })?;
         }
-        // Beside a lot, whose own part of the sum and of the counts is known from a step without canaries.
+        // With a lot, whose own part of the sum and counts comes from a step without canaries.
         let before = self.engine.traced_step(input(lot, 0.0)).await?;
         let (steps, mut counts) = (self.engine.encoded_steps().await?, self.engine.counts().await?);
         let beside = self.engine.traced_step(StepInput { canaries: &all, ..input(lot, 0.0) }).await?;
@@ -422,11 +432,12 @@ impl Known {
         self.judge("what canaries add to a lot", &kernels, if right { 0.0 } else { f64::NAN })
     }
 
-    /// What an example may add to the counts, by the CPU's gradients and logits; units of several examples add their norms alone.
+    /// Returns the counts that an example may add, by the CPU's gradients and logits; units of
+    /// several examples count norms only.
     fn counts_of(&self, task: &Task, example: usize) -> Vec<Counts> {
         let norm = norm(&self.gradients[example]);
         if norm == 0.0 && task.sharing.is_shared() {
-            // Without an example.
+            // A unit without examples.
             return vec![Counts::default()];
         }
         let sign = |yes: bool| if yes { 1 } else { -1 };
@@ -446,7 +457,7 @@ impl Known {
         norms.into_iter().flat_map(|norm| answers.map(|right| Counts::of(norm, right, digits))).collect()
     }
 
-    /// Parameters that are not finite break every example.
+    /// Checks that non-finite parameters make every example non-finite.
     async fn check_broken_examples(&mut self, lot: &[u32]) -> Result<(), EngineError> {
         let before = self.engine.metrics().await?.non_finite;
         let mut broken = self.start.clone();
@@ -457,7 +468,7 @@ impl Known {
         let trace = self.engine.traced_step(input(lot, 0.0)).await?;
         let counted = self.engine.metrics().await?.non_finite - before;
         let uncounted = self.engine.counts().await? == Counts::default();
-        // A unit without an example adds nothing, broken or not.
+        // A unit without examples adds nothing and is not counted.
         let there = self.gradients.iter().filter(|gradient| gradient.iter().any(|&v| v != 0.0)).count();
         let right = before == 0 && uncounted && counted == there as u64 && trace.encoded.iter().all(|&v| v == 0.0);
         let kernels = self.engine.kernel_names();
@@ -465,7 +476,7 @@ impl Known {
         self.judge("what is not finite", &kernels, if right { 0.0 } else { f64::NAN })
     }
 
-    /// The denoiser where nearly all of the sum lies far from the noise.
+    /// Checks the denoiser with nearly all of the sum far from the noise.
     async fn check_full_bins(&mut self, lot: &[u32]) -> Result<(), EngineError> {
         if self.task.denoiser != Denoiser::KolmogorovSmirnov {
             return Ok(());
@@ -480,7 +491,7 @@ impl Known {
         self.check_denoised(&trace, factor)
     }
 
-    /// Refuses the adapter for a difference above [`TOLERANCE`], or none that is a number.
+    /// Refuses the adapter if `difference` exceeds [`TOLERANCE`] or is NaN.
     fn judge(&self, what: &str, kernels: &[&'static str], difference: f64) -> Result<(), EngineError> {
         if difference <= TOLERANCE {
             return Ok(());
@@ -498,7 +509,7 @@ fn norm(vector: &[f32]) -> f64 {
     vector.iter().map(|&v| f64::from(v).powi(2)).sum::<f64>().sqrt()
 }
 
-/// NaN where either is.
+/// The larger number; NaN if either is.
 fn largest(a: f64, b: f64) -> f64 {
     if a.is_nan() || a >= b { a } else { b }
 }
@@ -511,14 +522,14 @@ fn sum<'a>(vectors: impl Iterator<Item = &'a [f32]>, length: usize) -> Vec<f32> 
     sum.into_iter().map(|v| v as f32).collect()
 }
 
-/// ‖found − expected‖ / ‖expected‖: 0 where both are zero, NaN where any of it is.
+/// ‖found − expected‖ / ‖expected‖: 0 if both are zero, NaN if any value is.
 fn apart(found: &[f32], expected: &[f32]) -> f64 {
     let length = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
     let difference = length(&mut found.iter().zip(expected).map(|(a, b)| f64::from(*a) - f64::from(*b)));
     if difference == 0.0 { 0.0 } else { difference / norm(expected) }
 }
 
-/// What every run may rely on when an adapter is opened: the smallest model, and all that follows its sum.
+/// The task checked when an adapter is opened: the smallest model, and every step after its sum.
 pub fn opening_task() -> Task {
     Task {
         encoder: EncoderSpec::Clip { norm: 1.0 },
@@ -532,11 +543,11 @@ pub fn opening_task() -> Task {
 mod tests {
     use super::*;
 
-    /// A device that computes wrongly is refused, until it is said that runs of this kind were checked there.
+    /// A device that computes wrongly is refused until its kind is marked as checked.
     #[test]
     fn a_kind_that_was_checked_is_not_checked_again() {
         let wrong = |_: &_, text: String| text.replace("t == label", "t == (label + 1u) % 10u");
-        // Where there is no adapter `tests/gpu_check.rs` says so.
+        // `tests/gpu_check.rs` reports a missing adapter.
         let Ok(gpu) = Gpu::open_edited(wrong) else { return };
         let task = Task { encoder: EncoderSpec::Clip { norm: 3.0 }, ..Task::without_privacy(Architecture::Linear) };
         let checked = || pollster::block_on(check(&gpu, &task));

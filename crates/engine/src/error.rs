@@ -1,8 +1,8 @@
-//! What goes wrong between a task and an engine.
+//! Errors of engines and tasks.
 
 use crate::{accounting::noise::NoiseError, data::Picture, mechanism::MechanismError};
 
-/// An engine that cannot be had, cannot run a task, or fails in the course of one.
+/// An engine that is unavailable, cannot run a task, or fails during one.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     #[error("no usable WebGPU adapter: {0}")]
@@ -11,12 +11,12 @@ pub enum EngineError {
     UnknownAdapter { wanted: String, there: Vec<String> },
     #[error("the graphics device was lost ({0}); the run is kept and can go on from its last checkpoint")]
     DeviceLost(String),
-    /// `difference` is relative; NaN where something is wrong whatever its size.
+    /// `difference` is relative; NaN if the result is wrong whatever the size of the difference.
     #[error("{adapter} computed {what} wrongly in a known step{}, so it is not used", by(*.difference))]
     WrongResult { adapter: String, what: String, difference: f64 },
     #[error("this engine cannot run this: {0}")]
     Unsupported(#[from] Unsupported),
-    /// Known before anything is allocated.
+    /// Detected before anything is allocated.
     #[error("{needed} bytes are needed for {what}, and the graphics device allows {limit} in one piece")]
     TooLarge { what: &'static str, needed: u64, limit: u64 },
     #[error("the run needs {needed} bytes on the graphics device, and this program takes {limit} of one at most")]
@@ -25,32 +25,32 @@ pub enum EngineError {
     OutOfMemory { what: &'static str },
 }
 
-/// What an engine does not take: a part of a task, a dataset, a state or a lot.
+/// A part of a task, a dataset, a state or a lot that an engine does not support.
 #[derive(Debug, thiserror::Error)]
 pub enum Unsupported {
     #[error("sums on a grid: WebGPU counts in 32 bits, and their noise takes numbers of 64")]
     GridOnGpu,
-    /// The norm of a mean over copies is none that the kernels can make of the copies' norms.
+    /// The kernels cannot derive the norm of a mean over copies from the copies' norms.
     #[error("augmentation on the graphics device: a mean over copies of each image is computed on the CPU")]
     AugmentationOnGpu,
-    /// Parameters of a user's own, and norms of each layer of a shared vector, have no kernels.
+    /// No kernel keeps separate parameters for each unit.
     #[error("several local steps of a user, on the graphics device: they are computed on the CPU")]
     SharingOnGpu,
-    /// A plane is held in a workgroup's memory, twice.
+    /// The kernel holds a plane in workgroup memory, twice.
     #[error("smoothing planes of {side}×{side} on the graphics device: it takes {most}×{most} at most, the CPU all")]
     SmoothingOnGpu { side: usize, most: usize },
-    /// Measured: 7 ms an image on lavapipe, 0.08 ms on one thread of the same processor.
+    /// Measured: 7 ms per image on lavapipe, 0.08 ms on one thread of the same processor.
     #[error(
         "scattering features on this adapter: it is software, and the CPU finds them a hundred times sooner by itself"
     )]
     ScatteringOnSoftware,
-    /// A browser fetches it as a run begins.
+    /// A browser fetches the file when a run begins.
     #[error("features of a network whose file was not fetched")]
     NoExtractor,
-    /// The named model's kernels read digits' features; a list's read an image's pixels.
+    /// The named model's kernels read features of digits; those of built networks read pixels.
     #[error("layers on fixed features, on the graphics device: they are computed on the CPU")]
     LayersOnFeatures,
-    /// The CPU draws such a noise from its own density.
+    /// The CPU draws this noise from its own density.
     #[error(
         "noise whose density changes this steeply: in 32 bits its quantiles on the graphics device would not follow it"
     )]
@@ -61,7 +61,7 @@ pub enum Unsupported {
     Mechanism(#[from] MechanismError),
     #[error(transparent)]
     Noise(#[from] NoiseError),
-    /// Between phases noise, clipping norm and expected lot may change, and what follows from them.
+    /// Noise, clipping norm, expected lot and values derived from them may change between phases.
     #[error("a task of another kind than that which the engine was made for")]
     OtherTask,
     #[error("an envelope encoder without its vectors")]
@@ -87,7 +87,7 @@ pub enum Unsupported {
     #[cfg(not(target_arch = "wasm32"))]
     #[error("{count} threads: {error}")]
     Threads { count: usize, error: rayon::ThreadPoolBuildError },
-    /// What an engine of another package does not take.
+    /// An error of an engine from another crate.
     #[error(transparent)]
     Other(Box<dyn core::error::Error + Send + Sync>),
 }
@@ -104,12 +104,12 @@ impl From<NoiseError> for EngineError {
     }
 }
 
-/// A difference in words, if it is a number.
+/// Formats a relative difference; empty if NaN.
 fn by(difference: f64) -> String {
     if difference.is_nan() { String::new() } else { format!(" (relative difference {difference:.1e})") }
 }
 
-/// Adapters by number and name.
+/// Lists adapters by number and name.
 fn those(there: &[String]) -> String {
     if there.is_empty() {
         return "there is none at all".to_owned();

@@ -1,4 +1,4 @@
-//! Chooses an engine once and builds one for every run.
+//! Selects a backend once and builds an engine for each run.
 
 #[cfg(feature = "gpu")]
 use super::{
@@ -14,10 +14,10 @@ use super::{
 use crate::model::Architecture;
 use crate::{
     data::Dataset,
-    mechanism::{State, canaries::Witness, counts::Told},
+    mechanism::{State, canaries::Witness, counts::ReleasedCounts},
 };
 
-/// Either engine. An enum, because an async trait makes no trait objects.
+/// An engine of either backend. An enum, because async trait methods are not dyn-compatible.
 pub enum AnyEngine {
     Cpu(Box<CpuEngine>),
     #[cfg(feature = "gpu")]
@@ -47,8 +47,8 @@ impl Engine for AnyEngine {
     async fn traced_step(&mut self, input: StepInput<'_>) -> Result<StepTrace, EngineError> {
         forward!(self, engine => engine.traced_step(input).await)
     }
-    async fn told(&mut self) -> Result<Told, EngineError> {
-        forward!(self, engine => engine.told().await)
+    async fn released_counts(&mut self) -> Result<ReleasedCounts, EngineError> {
+        forward!(self, engine => engine.released_counts().await)
     }
 
     async fn witness(&mut self) -> Result<Witness, EngineError> {
@@ -78,13 +78,13 @@ impl Engine for AnyEngine {
     }
 }
 
-/// Whether a task is left to the CPU, though the device could run it.
+/// True if `task` is left to the CPU although the device could run it.
 #[cfg(feature = "gpu")]
 fn refuses(gpu: &Gpu, task: &Task) -> bool {
     gpu.report().software && task.model == Architecture::Scattering
 }
 
-/// Makes engines of one backend.
+/// Builds engines of one backend.
 pub struct EngineFactory {
     #[cfg(feature = "gpu")]
     gpu: Option<Gpu>,
@@ -93,7 +93,7 @@ pub struct EngineFactory {
 }
 
 impl EngineFactory {
-    /// The CPU engine: always there.
+    /// Returns a factory of CPU engines; always available.
     #[must_use]
     pub fn cpu() -> Self {
         Self {
@@ -104,17 +104,17 @@ impl EngineFactory {
         }
     }
 
-    /// WebGPU, after known steps of the smallest model that agree with the CPU's: some drivers return wrong numbers without an error.
-    /// [`Self::build`] checks each kind of run besides.
+    /// Opens WebGPU and compares known steps of the smallest model with the CPU's: some drivers
+    /// return wrong numbers without an error. [`Self::build`] also checks each kind of run.
     ///
     /// # Errors
-    /// With a sentence for the page: why the CPU is used instead.
+    /// Why the CPU is used instead, as a sentence for the page.
     #[cfg(feature = "gpu")]
     pub async fn gpu_checked() -> Result<Self, EngineError> {
         Self::checked(Gpu::acquire().await?).await
     }
 
-    /// As [`Self::gpu_checked`], on the adapter of this number or name among [`Self::adapters`].
+    /// As [`Self::gpu_checked`], on the adapter with this number or name in [`Self::adapters`].
     ///
     /// # Errors
     /// As [`Self::gpu_checked`], and [`EngineError::UnknownAdapter`].
@@ -129,7 +129,7 @@ impl EngineFactory {
         Ok(Self::on(gpu))
     }
 
-    /// On a device that was not checked as it was opened: for tests.
+    /// Wraps a device without the check on opening, for tests.
     #[doc(hidden)]
     #[cfg(feature = "gpu")]
     #[must_use]
@@ -138,7 +138,7 @@ impl EngineFactory {
         Self { gpu: Some(gpu), performance: Performance::default(), info }
     }
 
-    /// This build has no WebGPU.
+    /// Fails: this build has no WebGPU.
     ///
     /// # Errors
     /// Always.
@@ -147,7 +147,7 @@ impl EngineFactory {
         Err(EngineError::NoAdapter("this build was made without the WebGPU engine".to_owned()))
     }
 
-    /// This build has no WebGPU.
+    /// Fails: this build has no WebGPU.
     ///
     /// # Errors
     /// Always.
@@ -156,24 +156,25 @@ impl EngineFactory {
         Self::gpu_checked().await
     }
 
-    /// The graphics adapters of this machine, in words; each one's place is its number.
+    /// Describes this machine's graphics adapters; an adapter's index is its number.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     pub async fn adapters() -> Vec<String> {
         super::gpu::adapters().await.iter().map(ToString::to_string).collect()
     }
 
-    /// None that this build could use.
+    /// Returns an empty list: this build has no WebGPU.
     #[cfg(all(not(feature = "gpu"), not(target_arch = "wasm32")))]
     pub async fn adapters() -> Vec<String> {
         Vec::new()
     }
 
-    /// CPU threads of the engines to come; `None`: all. Without effect on the results.
+    /// Sets the CPU threads of future engines; `None` means all. Does not affect results.
     pub fn threads(&mut self, threads: Option<u32>) {
         self.performance.threads = threads;
     }
 
-    /// Times a step of `task` on both engines; `None` where this factory builds on the CPU anyway, or the device cannot run the task, which [`Self::build`] says.
+    /// Times a step of `task` on both engines. `None` if this factory builds CPU engines anyway, or
+    /// if the device cannot run the task; [`Self::build`] then returns the reason.
     pub async fn timings(&self, task: &Task, helpers: Option<Helpers>) -> Option<Timings> {
         #[cfg(feature = "gpu")]
         if let Some(gpu) = self.gpu.as_ref().filter(|gpu| !refuses(gpu, task)) {
@@ -188,11 +189,11 @@ impl EngineFactory {
         self.info.clone()
     }
 
-    /// An engine that trains on `train` from `initial` parameters. Before the first run of its kind a graphics device computes known steps
-    /// of this kind.
+    /// Builds an engine that trains on `train` from `initial` parameters. Before the first run of a
+    /// kind, a graphics device is checked with known steps of that kind.
     ///
     /// # Errors
-    /// When the device has too little memory, is lost, or computes wrongly what the run needs.
+    /// If the task is not supported, or the device lacks memory, is lost, or computes wrongly.
     pub async fn build(&self, task: &Task, train: &Dataset, initial: &[f32]) -> Result<AnyEngine, EngineError> {
         #[cfg(feature = "gpu")]
         if let Some(gpu) = &self.gpu {

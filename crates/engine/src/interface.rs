@@ -1,4 +1,4 @@
-//! What the rest of the program may ask of an engine.
+//! The [`Engine`] trait, its inputs and its results.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,40 +12,43 @@ use crate::{
     mechanism::{
         State,
         canaries::{Canaries, DrawnCanary, Witness},
-        counts::Told,
+        counts::ReleasedCounts,
     },
     model::Architecture,
 };
 
-/// What one step needs from outside.
+/// Inputs of one step.
 #[derive(Clone, Debug)]
 pub struct StepInput<'a> {
-    /// The sampled examples, by index into the training set, strictly ascending; where some share a vector, the sampled units ([`crate::data::sharing::Units`]). May be
-    /// empty: then noise alone is released.
+    /// Strictly ascending indices of the sampled training examples or, if examples share vectors,
+    /// units ([`crate::data::sharing::Units`]). If empty, only noise is released.
     pub lot: &'a [u32],
-    /// An example's gradient is the mean over these copies of its image, then encoded: its augmentation multiplicity
-    /// (De et al. 2022). Not empty, as many as the task says, and the same for all examples of the lot.
+    /// Shifted copies of each image. An example's gradient is the mean over its copies, then
+    /// encoded (augmentation multiplicity, De et al. 2022). Not empty, as many as the task says,
+    /// and the same for all examples of the lot.
     pub shifts: &'a [Shift],
-    /// Canaries of the task that the step drew as well, each once.
+    /// Canaries of the task that the step also sampled, each once.
     pub canaries: &'a [DrawnCanary],
     /// ChaCha20 key of this step's noise, drawn fresh from the run's CSPRNG.
     pub noise_key: [u32; 8],
-    /// Where noise is correlated: steps of the present sequence before this one. 0 begins a sequence; a step that does not follow the last one is refused.
+    /// For correlated noise: number of earlier steps in the current sequence. 0 begins a sequence;
+    /// a step that does not follow the last one is refused.
     pub position: u64,
     pub learning_rate: f32,
-    /// What a mean of iterates keeps of itself: its weight beside the new parameters', in [0, 1].
+    /// Weight of the old mean when the mean of iterates is updated, in [0, 1].
     pub average_keeps: f32,
 }
 
 impl<'a> StepInput<'a> {
-    /// A step by itself: each example alone, no mean of iterates, and the first of a sequence where noise is correlated.
+    /// A step without augmentation, canaries or mean of iterates, and the first of a noise
+    /// sequence.
     #[must_use]
     pub const fn alone(lot: &'a [u32], noise_key: [u32; 8], learning_rate: f32) -> Self {
         Self { lot, shifts: Shift::ALONE, canaries: &[], noise_key, position: 0, learning_rate, average_keeps: 0.0 }
     }
 }
 
-/// What runs, in words for the page.
+/// Describes an engine, for display.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EngineInfo {
     pub backend: Backend,
@@ -61,16 +64,17 @@ pub enum Backend {
     Gpu,
 }
 
-/// Counters that need a readback on some engines: asked for every n-th step.
+/// Counters that some engines must read back from the device, so they are read every n-th step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Metrics {
-    /// Examples whose gradient was not finite since the start: each contributed zero. Looks at private data.
+    /// Examples with a non-finite gradient so far; each contributed zero. Derived from private
+    /// data.
     pub non_finite: u64,
-    /// Kolmogorov–Smirnov factor of the last step; 1 without denoiser.
+    /// Factor by which the last step's denoiser scaled the noisy sum; 1 if it did not scale.
     pub denoise_factor: f32,
 }
 
-/// The four pictures of one step: sums over the lot, before division. `raw` and `encoded` look at private data.
+/// Sums of one step over the lot, before division. `raw` and `encoded` come from private data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepTrace {
     pub raw: Vec<f32>,
@@ -79,7 +83,7 @@ pub struct StepTrace {
     pub denoised: Vec<f32>,
 }
 
-/// Whether there are as many of `what` as are needed.
+/// Checks that `found` equals `expected`.
 ///
 /// # Errors
 /// [`Unsupported::Length`].
@@ -87,10 +91,11 @@ pub fn check_length(what: &'static str, found: usize, expected: usize) -> Result
     if found == expected { Ok(()) } else { Err(Unsupported::Length { what, found, expected }.into()) }
 }
 
-/// Whether `data` has images that `model` reads, and a label that it knows for each.
+/// Checks that `model` reads images like those of `data` and knows each label.
 ///
 /// # Errors
-/// [`Unsupported::Images`], [`Unsupported::Classes`], [`Unsupported::Length`], [`Unsupported::Label`].
+/// [`Unsupported::Images`], [`Unsupported::NoExtractor`], [`Unsupported::Classes`],
+/// [`Unsupported::Length`], [`Unsupported::Label`].
 pub fn check_dataset(model: Architecture, data: &Dataset) -> Result<(), EngineError> {
     if data.picture != model.picture() {
         return Err(Unsupported::Images { found: data.picture, expected: model.picture() }.into());
@@ -109,7 +114,7 @@ pub fn check_dataset(model: Architecture, data: &Dataset) -> Result<(), EngineEr
     }
 }
 
-/// Whether `state` is one of so many parameters.
+/// Checks that every vector of `state` has length `dimension`.
 ///
 /// # Errors
 /// [`EngineError::Unsupported`].
@@ -125,7 +130,7 @@ pub fn check_state(state: &State, dimension: usize) -> Result<(), EngineError> {
     }
 }
 
-/// Whether canaries that a step drew are among those of its task, if it has any.
+/// Checks that each drawn canary is one of the task's.
 ///
 /// # Errors
 /// [`Unsupported::Canary`].
@@ -137,44 +142,47 @@ pub fn check_canaries(canaries: Option<&Canaries>, drawn: &[DrawnCanary]) -> Res
     }
 }
 
-/// Runs Algorithm 1 on a training set that was given to its constructor.
+/// Runs Algorithm 1 on the training set given to the constructor.
 ///
-/// Contract, checked by `tests/engines.rs` for every engine: after one step with the same input, parameters equal those of
-/// [`crate::mechanism`]'s reference within 1e-4 relative error; an example with a non-finite gradient contributes zero and is counted.
+/// Contract, checked for every engine by `tests/engines.rs`: after one step with the same input,
+/// parameters equal those of [`crate::mechanism`]'s reference within 1e-4 relative error; an
+/// example with a non-finite gradient contributes zero and is counted.
 #[expect(async_fn_in_trait, reason = "engines live on one thread in the browser; no Send bound is wanted")]
 pub trait Engine {
     fn info(&self) -> &EngineInfo;
 
-    /// Computes what training examples need before their first step, for `most` of them, and answers how many are left. A step does
-    /// what is left of it; asked for before, it is done a piece at a time.
+    /// Precomputes what up to `most` training examples need before their first step, and returns
+    /// how many examples remain. A step computes the rest itself; earlier calls split that work.
     ///
     /// # Errors
-    /// When there is no memory for it.
+    /// If memory runs out.
     async fn prepare(&mut self, _most: usize) -> Result<usize, EngineError> {
         Ok(0)
     }
 
-    /// One step: gradients → encode → sum → + noise → denoise → momentum → parameters. May return before the device is done.
+    /// Performs one step: gradients → encode → sum → + noise → denoise → momentum → parameters. May
+    /// return before the device has finished.
     ///
     /// # Errors
     /// When the device is lost; then no later call succeeds.
     async fn step(&mut self, input: StepInput<'_>) -> Result<(), EngineError>;
 
-    /// One step as [`Engine::step`], with its intermediate sums read back.
+    /// Performs one step as [`Engine::step`] and reads its intermediate sums back.
     ///
     /// # Errors
     /// As [`Engine::step`].
     async fn traced_step(&mut self, input: StepInput<'_>) -> Result<StepTrace, EngineError>;
 
-    /// What the last step released beside the noisy sum; an engine that takes no task with counts tells nothing.
+    /// Returns what the last step released besides the noisy sum; nothing if the engine never
+    /// counts.
     ///
     /// # Errors
     /// As [`Engine::step`].
-    async fn told(&mut self) -> Result<Told, EngineError> {
-        Ok(Told::default())
+    async fn released_counts(&mut self) -> Result<ReleasedCounts, EngineError> {
+        Ok(ReleasedCounts::default())
     }
 
-    /// What the last step released at the canaries' coordinates. Empty where the task has no canaries, and once it was asked for.
+    /// Returns an auditor's view of the last step; empty without canaries, or if already taken.
     ///
     /// # Errors
     /// As [`Engine::step`].
@@ -188,33 +196,36 @@ pub trait Engine {
     /// As [`Engine::step`].
     async fn metrics(&mut self) -> Result<Metrics, EngineError>;
 
-    /// Goes on with another noise, clipping norm or expected lot: the steps from here on are those of `task`. What steps have changed stays.
+    /// Switches to `task`, with other noise, clipping norm or expected lot. The state stays.
     ///
     /// # Errors
-    /// [`Unsupported::OtherTask`] where anything else differs ([`Task::check_next`]), and nothing changes; as [`Engine::step`].
+    /// [`Unsupported::OtherTask`] if anything else differs ([`Task::check_next`]); as
+    /// [`Engine::step`].
     async fn set_task(&mut self, task: &Task) -> Result<(), EngineError>;
 
-    /// The logits of each image of `data`, of the mean of iterates where there is one. [`reading`](super::reading) makes digits of them.
+    /// Returns the logits of each image of `data`, by the mean of iterates if there is one.
+    /// [`reading`](super::reading) turns them into digits.
     ///
     /// # Errors
     /// As [`Engine::step`].
     async fn scores(&mut self, data: &Dataset) -> Result<Scores, EngineError>;
 
-    /// Class probabilities of one image, of values in [0, 1], by the same parameters.
+    /// Returns the class probabilities of one image with values in [0, 1], by the same parameters.
     ///
     /// # Errors
     /// As [`Engine::step`].
     async fn predict(&mut self, image: &[f32]) -> Result<Probabilities, EngineError>;
 
-    /// What steps change.
+    /// Returns what steps change.
     ///
     /// # Errors
     /// As [`Engine::step`].
     async fn state(&mut self) -> Result<State, EngineError>;
 
-    /// Replaces it. Where a mean of iterates is to be kept and `state` has none, the parameters are taken for it.
+    /// Replaces the state. If the engine keeps a mean of iterates and `state` has none, the mean
+    /// starts at the parameters.
     ///
     /// # Errors
-    /// As [`Engine::step`]; when `state` is of another model.
+    /// As [`Engine::step`]; if `state` belongs to another model.
     async fn set_state(&mut self, state: &State) -> Result<(), EngineError>;
 }

@@ -1,5 +1,5 @@
-//! One trait, two engines. What an engine computes is fixed by [`Task`]; how fast, by [`Performance`], which can
-//! change nothing else.
+//! The [`Engine`] trait and its CPU and WebGPU implementations. A [`Task`] fixes what an engine
+//! computes; [`Performance`] changes only its speed and memory.
 
 use hushgrad_accounting as accounting;
 use hushgrad_core::{data, mechanism, model};

@@ -1,4 +1,4 @@
-//! From a model's scores to the digit that an image is read as: the best at the first look, or, where the model is not sure, of several looks.
+//! Turns a model's scores into classes, after one look at an image or, if unsure, several.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,47 +9,48 @@ use super::{
 };
 use crate::data::{Dataset, Picture, Shift};
 
-/// How often each class (row) was read as each other (column).
+/// How often each class (row) was read as each class (column).
 pub type Confusion = Vec<Vec<u32>>;
 
-/// How images are read. It works on a model that is released: ε has no part in it.
+/// How images are read. Post-processing of a released model, so it does not affect ε.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reading {
-    /// The best score.
+    /// The class with the best score.
     #[default]
     Once,
-    /// Test-time augmentation (Krizhevsky, Sutskever & Hinton 2012, §4.1) where it matters: an image of which no digit has 99 % is read again, moved by
-    /// a pixel to each side, and the mean probability decides.
+    /// Test-time augmentation (Krizhevsky, Sutskever & Hinton 2012, §4.1) for unsure images: if no
+    /// class has 99 %, the image is read again, shifted by a pixel to each side, and the mean
+    /// probability decides.
     #[serde(rename = "second-look", alias = "test-time-augmentation")]
     TestTimeAugmentation,
 }
 
-/// Probability of the best digit from which one look is enough.
+/// Probability of the best class from which one look is enough.
 const SURE: f32 = 0.99;
-/// The other looks.
+/// Shifts of the additional looks.
 const MOVES: [Shift; 4] = [
     Shift { right: 1, down: 0 },
     Shift { right: -1, down: 0 },
     Shift { right: 0, down: 1 },
     Shift { right: 0, down: -1 },
 ];
-/// Images that are moved at a time.
+/// Images that are shifted at a time.
 const AT_A_TIME: usize = 1024;
 
-/// The digit that each image of `data` is read as.
+/// Returns the class that each image of `data` is read as.
 ///
 /// # Errors
 /// As [`Engine::scores`].
 pub async fn digits<E: Engine>(engine: &mut E, data: &Dataset, reading: Reading) -> Result<Vec<u8>, EngineError> {
-    // Where an image is read once its probabilities decide nothing.
+    // A single look needs no probabilities.
     if reading == Reading::Once {
         return Ok(engine.scores(data).await?.iter().map(best).collect());
     }
     Ok(answers(engine, data, reading).await?.into_iter().map(|(digit, _)| digit).collect())
 }
 
-/// The digit that each image of `data` is read as, and all digits' probabilities.
+/// Returns the class that each image of `data` is read as, and all class probabilities.
 ///
 /// # Errors
 /// As [`Engine::scores`].
@@ -75,7 +76,7 @@ pub async fn answers<E: Engine>(
     Ok(answers)
 }
 
-/// How many images of `data` are read as what they are.
+/// Counts the images of `data` that are read correctly.
 ///
 /// # Errors
 /// As [`Engine::scores`].
@@ -84,7 +85,7 @@ pub async fn count_correct<E: Engine>(engine: &mut E, data: &Dataset, reading: R
     Ok(digits.iter().zip(data.labels.iter()).filter(|(digit, label)| digit == label).count() as u32)
 }
 
-/// Probabilities of one image of the model's size, of values in [0, 1].
+/// Returns the class probabilities of one image of the model's size, with values in [0, 1].
 ///
 /// # Errors
 /// As [`Engine::predict`].
@@ -105,7 +106,7 @@ pub async fn predict<E: Engine>(
     Ok(mean(&first, others.into_iter()))
 }
 
-/// What is not a number is not sure.
+/// True if some probability reaches [`SURE`]; false for NaN.
 fn is_sure(look: &[f32]) -> bool {
     look.iter().any(|&p| p >= SURE)
 }
@@ -130,7 +131,7 @@ mod tests {
         model::{CLASSES, PIXELS},
     };
 
-    /// Reads an image by the place of its one dot of ink: where it was drawn as [`drawn`] says, moved as `elsewhere`.
+    /// Reads an image by the position of its dot of ink: [`drawn`] at [`AT`], else `elsewhere`.
     struct Oracle {
         info: EngineInfo,
         elsewhere: [f32; CLASSES],
@@ -141,7 +142,7 @@ mod tests {
         Oracle { info: EngineInfo { backend: Backend::Cpu, device: String::new() }, elsewhere, asked: 0 }
     }
 
-    /// Logits that make a digit so probable, and leave the rest to another.
+    /// Logits that give `digit` this probability and `other` the rest.
     fn says(digit: usize, probability: f32, other: usize) -> [f32; CLASSES] {
         let mut scores = [-100.0; CLASSES];
         (scores[digit], scores[other]) = (probability.ln(), (1.0 - probability).ln());
@@ -149,7 +150,7 @@ mod tests {
     }
 
     const AT: usize = 14 * 28 + 14;
-    /// By how much ink the dot is: what is said of it where it is drawn.
+    /// Logits of an unshifted image, by the ink of its dot.
     fn drawn(ink: u8) -> [f32; CLASSES] {
         match ink {
             1 => says(3, 0.6, 5),
@@ -207,14 +208,14 @@ mod tests {
     }
 
     #[test]
-    fn a_second_look_is_taken_where_it_is_needed_and_the_mean_decides() {
+    fn unsure_images_get_a_second_look_and_the_mean_decides() {
         let data = dots(&[1, 2, 4, 1]);
-        // Four looks at 0.8 for 5 outweigh one at 0.6 for 3; the image that was sure is not asked about.
+        // Four looks at 0.8 for 5 outweigh one at 0.6 for 3; the sure image is not read again.
         let mut engine = oracle(says(5, 0.8, 3));
         assert_eq!(block_on(digits(&mut engine, &data, Reading::TestTimeAugmentation)).unwrap(), [5, 3, 5, 5]);
         assert_eq!(engine.asked, 4 + 4 * 3);
         assert_eq!(block_on(count_correct(&mut engine, &data, Reading::TestTimeAugmentation)).unwrap(), 1);
-        // Nearly undecided ones do not.
+        // Nearly undecided looks do not.
         let mut engine = oracle(says(5, 0.51, 3));
         assert_eq!(block_on(digits(&mut engine, &data, Reading::TestTimeAugmentation)).unwrap(), [3, 3, 5, 3]);
         let mut engine = oracle(says(5, 0.8, 3));
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_the_first_digit() {
+    fn nan_scores_read_as_digit_zero() {
         let mut engine = oracle(says(5, 0.8, 3));
         assert_eq!(block_on(digits(&mut engine, &dots(&[3]), Reading::TestTimeAugmentation)).unwrap(), [0]);
         assert_eq!(block_on(digits(&mut engine, &dots(&[]), Reading::TestTimeAugmentation)).unwrap(), [0; 0]);

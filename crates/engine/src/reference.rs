@@ -1,4 +1,4 @@
-//! The reference as an engine: `mechanism` and `model` put together, slow and plain, for the other engines to be compared with.
+//! The reference engine: `mechanism` and `model` combined, slow and plain, to test other engines.
 
 use super::{
     Backend, Engine, EngineError, EngineInfo, Metrics, Probabilities, Scores, StepInput, StepTrace, Task,
@@ -10,12 +10,12 @@ use crate::{
         Algorithm, MechanismError, State,
         canaries::Witness,
         correlated::CorrelatedNoise,
-        counts::{Counts, Told},
+        counts::{Counts, ReleasedCounts},
     },
     model::{self, Architecture, initial_parameters, reference},
 };
 
-/// Runs [`Algorithm`] on [`reference::gradient`], one example after the other.
+/// Runs [`Algorithm`] on [`reference::gradient`], one example after another.
 pub struct ReferenceEngine {
     info: EngineInfo,
     task: Task,
@@ -25,15 +25,15 @@ pub struct ReferenceEngine {
     units: Option<Units>,
     state: State,
     metrics: Metrics,
-    told: Told,
+    told: ReleasedCounts,
     witness: Witness,
 }
 
 impl ReferenceEngine {
-    /// An engine at the initial parameters of `seed`, with momentum zero.
+    /// Returns an engine at the initial parameters of `seed`, with zero momentum.
     ///
     /// # Errors
-    /// When the task's encoder, noise or denoiser is refused.
+    /// If the task's encoder, noise or denoiser is refused.
     pub fn new(task: &Task, train: Dataset, seed: u64) -> Result<Self, MechanismError> {
         let parameters = initial_parameters(task.model, seed);
         let algorithm = task.algorithm(parameters.len())?;
@@ -42,18 +42,18 @@ impl ReferenceEngine {
         let metrics = Metrics { non_finite: 0, denoise_factor: 1.0 };
         let state = State::start(parameters, task.reads_apart());
         let units = Units::of(task.sharing, &train);
-        let told = Told::default();
+        let told = ReleasedCounts::default();
         let witness = Witness::default();
         Ok(Self { info, task: task.clone(), algorithm, correlated, train, units, state, metrics, told, witness })
     }
 
-    /// One step, at once.
+    /// Performs one step synchronously.
     ///
     /// # Errors
     /// [`MechanismError::Sequence`].
     ///
     /// # Panics
-    /// With a canary that is not one of the task's.
+    /// If a canary is not one of the task's.
     pub fn step_now(&mut self, input: &StepInput<'_>) -> Result<StepTrace, MechanismError> {
         let (task, train, units) = (&self.task, &self.train, &self.units);
         let mut counts = Counts::default();
@@ -93,7 +93,8 @@ impl ReferenceEngine {
     }
 }
 
-/// Takes in an example whose gradient is `gradient`, read at the first of its copies. Of units of several examples the norm alone is asked for.
+/// Counts an example with this gradient, read at the first of its copies. Tasks with units of
+/// several examples count norms only.
 fn count(
     task: &Task,
     parameters: &[f32],
@@ -118,7 +119,7 @@ fn count(
     counts.add(task.is_within(norm), right, digit);
 }
 
-/// The mean, over the copies `shifts` of one example of `train`, of the gradients of its loss (length P), written over `out`.
+/// Writes the mean loss gradient over the copies `shifts` of one example to `out` (length P).
 ///
 /// # Panics
 /// As [`reference::gradient`].
@@ -140,7 +141,8 @@ pub fn mean_gradient(
     }
 }
 
-/// The vector of a unit of these examples before it is bounded ([`LocalSteps`](super::LocalSteps)), written over `out`; zero without an example.
+/// Writes the vector of a unit with these examples, before clipping
+/// ([`LocalSteps`](super::LocalSteps)), to `out`; zero without examples.
 ///
 /// # Panics
 /// As [`reference::gradient`].
@@ -164,13 +166,13 @@ pub fn shared_vector(
     }
 }
 
-/// What `model` takes of an image's bytes.
+/// Converts an image's bytes to inputs of `model`.
 #[must_use]
 pub fn inputs(model: Architecture, image: &[u8]) -> Vec<f32> {
     taken(model, pixels(image))
 }
 
-/// The same of an image of pixels in [0, 1].
+/// Converts an image of pixels in [0, 1] to inputs of `model`.
 fn taken(model: Architecture, image: Vec<f32>) -> Vec<f32> {
     match model.features() {
         Some(map) => cpu::features(map, &image).into_iter().map(model::scattering::value).collect(),
@@ -178,7 +180,7 @@ fn taken(model: Architecture, image: Vec<f32>) -> Vec<f32> {
     }
 }
 
-/// Bytes to grey values in [0, 1].
+/// Converts bytes to grey values in [0, 1].
 #[must_use]
 pub fn pixels(bytes: &[u8]) -> Vec<f32> {
     bytes.iter().copied().map(model::pixel).collect()
@@ -200,7 +202,7 @@ impl Engine for ReferenceEngine {
         Ok(self.step_now(&input)?)
     }
 
-    async fn told(&mut self) -> Result<Told, EngineError> {
+    async fn released_counts(&mut self) -> Result<ReleasedCounts, EngineError> {
         Ok(self.told)
     }
 

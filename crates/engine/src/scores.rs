@@ -1,63 +1,63 @@
-//! What a model says of images, and the class that it names.
+//! Logits, probabilities, and the class they select.
 
-/// Logits of images, a number for each class.
+/// Logits of images, one for each class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scores {
     classes: usize,
     values: Vec<f32>,
 }
 
-/// Probabilities of the classes for one image.
+/// Class probabilities of one image.
 pub type Probabilities = Vec<f32>;
 
 impl Scores {
-    /// `values` are image by image.
+    /// Wraps logits in image order.
     ///
     /// # Panics
-    /// When they are of no whole number of images.
+    /// If `classes` is 0 or does not divide the number of values.
     #[must_use]
     pub fn new(classes: usize, values: Vec<f32>) -> Self {
         assert!(classes > 0 && values.len().is_multiple_of(classes), "a number for each class of each image");
         Self { classes, values }
     }
 
-    /// Images.
+    /// Number of images.
     #[must_use]
     pub fn len(&self) -> usize {
         self.values.len() / self.classes
     }
 
-    /// Whether there is no image.
+    /// True if there are no images.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// Classes.
+    /// Number of classes.
     #[must_use]
     pub const fn classes(&self) -> usize {
         self.classes
     }
 
-    /// Each image's logits, in order.
+    /// Iterates over each image's logits, in order.
     pub fn iter(&self) -> std::slice::ChunksExact<'_, f32> {
         self.values.chunks_exact(self.classes)
     }
 
-    /// All numbers, image by image.
+    /// All logits, in image order.
     #[must_use]
     pub fn values(&self) -> &[f32] {
         &self.values
     }
 }
 
-/// The class with the largest score, the lowest of equals.
+/// Returns the class with the largest score, the lowest if several tie.
 #[must_use]
 pub fn best(scores: &[f32]) -> u8 {
     (1..scores.len()).fold(0, |best, class| if scores[class] > scores[best] { class } else { best }) as u8
 }
 
-/// Probabilities of the classes, of an image's logits.
+/// Converts one image's logits to class probabilities.
 #[must_use]
 pub fn softmax(scores: &[f32]) -> Probabilities {
     let largest = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);

@@ -1,4 +1,4 @@
-//! What an engine is asked to compute, and how fast.
+//! What an engine computes, and settings of its speed and memory.
 
 use std::sync::Arc;
 
@@ -21,45 +21,49 @@ use crate::{
     model::Architecture,
 };
 
-/// Algorithm 1 as an engine runs it: the part of the plan that tensors need.
+/// Algorithm 1 as an engine runs it: the part of the plan that concerns tensors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
     pub model: Architecture,
     pub encoder: EncoderSpec,
-    /// Ψ, where the encoder is an envelope: the very vectors that are accounted for.
+    /// Ψ, if the encoder is an envelope: the vectors that are accounted for.
     pub envelope: Option<Arc<Envelope>>,
     pub noise: Option<NoiseSpec>,
-    /// Sums are exact on this grid and noise is rounded to it, as [`crate::mechanism::grid`] does; the CPU alone has the numbers for it.
+    /// Grid of exact sums and rounded noise ([`crate::mechanism::grid`]); needs 64 bits, so CPU
+    /// only.
     pub grid: Option<GridRounding>,
-    /// Steps over which noise is correlated, b, at least 1: [`crate::mechanism::correlated`]. At 1 each step's noise is its own.
+    /// Steps over which noise is correlated, b ≥ 1 ([`crate::mechanism::correlated`]); 1:
+    /// independent.
     pub bands: u32,
     pub denoiser: Denoiser,
-    /// The sum is divided by this (the *expected* lot: the drawn size is private).
+    /// Divisor of the sum: the *expected* lot, as the drawn size is private.
     pub expected_lot: f32,
     pub momentum: f32,
-    /// Whether a mean of the parameters' iterates is kept, and images are read with it; not beside a denoiser that looks ahead.
+    /// Whether images are read with a mean of the parameter iterates; not combined with a denoiser
+    /// that looks ahead.
     pub averaging: bool,
-    /// Copies of each example that its gradient is the mean of, at least one.
+    /// Copies of each example over which its gradient is averaged, at least one.
     pub copies: u32,
-    /// Which examples share one bounded vector. A lot is then of their units.
+    /// Which examples share one bounded vector. A lot then consists of units.
     pub sharing: Sharing,
-    /// How such a vector is made.
+    /// How a unit computes its vector.
     pub local: LocalSteps,
-    /// What a step releases beside the noisy sum.
+    /// What a step releases besides the noisy sum.
     pub counting: Counting,
-    /// Records of an audit, which a step may draw beside its lot.
+    /// Canaries of an audit, which a step may draw besides its lot.
     pub canaries: Option<Arc<Canaries>>,
 }
 
-/// What a unit of several examples ([`Sharing`]) makes of the parameters θ by itself before it is bounded: with θ₀ = θ and θₑ₊₁ = θₑ − η·ḡ(θₑ), ḡ the mean of its examples' gradients,
-/// its vector is θ − θ_E, the sum of what its steps subtract. A unit without an example adds nothing. One step of rate 1 is the mean gradient (a micro-batch; FedSGD), more are
-/// federated averaging (McMahan, Ramage, Talwar & Zhang 2018).
+/// How a unit of several examples ([`Sharing`]) computes its vector before clipping: with θ₀ = θ
+/// and θₑ₊₁ = θₑ − η·ḡ(θₑ), ḡ the mean gradient of its examples, it is θ − θ_E, the sum of what its
+/// steps subtract. A unit without examples adds nothing. One step of rate 1 gives the mean gradient
+/// (a micro-batch; FedSGD), more give federated averaging (McMahan, Ramage, Talwar & Zhang 2018).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct LocalSteps {
-    /// E, at least 1.
+    /// Number of steps E, at least 1.
     pub steps: u32,
-    /// η.
+    /// Learning rate η.
     pub rate: f64,
 }
 
@@ -75,7 +79,8 @@ impl LocalSteps {
 }
 
 impl Task {
-    /// Nothing bounded, no noise, sums of gradients as they are: for public digits, and for reading alone.
+    /// A task with plain gradient sums, no bound and no noise: for public digits and for
+    /// evaluation.
     #[must_use]
     pub const fn without_privacy(model: Architecture) -> Self {
         Self {
@@ -97,8 +102,9 @@ impl Task {
         }
     }
 
-    /// Whether an engine that was made for this task can go on with `next`: noise (of the counts, too), clipping norm, expected lot and the grid's step may be others, and nothing
-    /// else. Where there is an envelope it must be the same one.
+    /// Checks that an engine made for this task can continue with `next`: only noise (also of the
+    /// counts), clipping norm, expected lot and the grid's step may differ. Envelopes must be
+    /// equal.
     ///
     /// # Errors
     /// [`Unsupported::OtherTask`].
@@ -116,7 +122,7 @@ impl Task {
         };
         let both = self.noise.is_some() == next.noise.is_some() && self.grid.is_some() == next.grid.is_some();
         let counted = |task: &Self| [task.counting.within, task.counting.answers].map(|noise| noise.is_some());
-        // What may be another is compared above.
+        // Fields that may differ are compared above.
         let rest = |task: &Self| {
             let Self { encoder, noise, grid, expected_lot, counting, .. } = self.clone();
             Self { encoder, envelope: None, noise, grid, expected_lot, counting, ..task.clone() }
@@ -128,7 +134,7 @@ impl Task {
         }
     }
 
-    /// The same with another clip, and its noise with it.
+    /// Returns the task with another clipping norm and proportionally scaled noise.
     #[must_use]
     pub fn with_clip(&self, clip: f64) -> Self {
         let mut task = self.clone();
@@ -139,16 +145,16 @@ impl Task {
         task
     }
 
-    /// Whether a gradient of this norm is within the clip.
+    /// True if `norm` is within the clipping norm.
     #[must_use]
     pub fn is_within(&self, norm: f64) -> bool {
         matches!(self.encoder, EncoderSpec::Clip { norm: clip } if norm <= clip)
     }
 
-    /// Its encoder, for gradients of length `p`, with the task's own Ψ.
+    /// Builds the encoder for gradients of length `p`, with the task's own Ψ.
     ///
     /// # Errors
-    /// When the encoder is refused, or Ψ's vectors are not of length `p`.
+    /// If the encoder is refused, or Ψ's vectors are not of length `p`.
     pub fn prepared_encoder(&self, p: usize) -> Result<Encoder, MechanismError> {
         match &self.envelope {
             _ if matches!(self.encoder, EncoderSpec::Layers(_)) => {
@@ -159,7 +165,7 @@ impl Task {
         }
     }
 
-    /// How layers are clipped, where each is.
+    /// Returns how layers are clipped, if each has its own clip.
     ///
     /// # Errors
     /// As [`Layers::new`].
@@ -168,10 +174,10 @@ impl Task {
         Layers::new(clip, &self.model.lengths()).map(Some)
     }
 
-    /// Algorithm 1 of this task, over gradients of length `p`.
+    /// Builds Algorithm 1 for gradients of length `p`.
     ///
     /// # Errors
-    /// When encoder, noise or denoiser is refused, or Ψ's vectors are not of length `p`.
+    /// If encoder, noise or denoiser is refused, or Ψ's vectors are not of length `p`.
     pub fn algorithm(&self, p: usize) -> Result<Algorithm, MechanismError> {
         self.check_denoiser()?;
         let encoder = self.prepared_encoder(p)?;
@@ -181,7 +187,7 @@ impl Task {
         Ok(algorithm.on_grid(self.grid))
     }
 
-    /// Whether denoiser, noise, model and the memories of the update go together.
+    /// Checks that denoiser, noise, model, momentum and averaging are compatible.
     ///
     /// # Errors
     /// As [`Denoiser::check`]; also noise out of range.
@@ -190,10 +196,11 @@ impl Task {
         self.denoiser.check(noise.as_deref(), self.model.planes(), self.momentum, self.averaging)
     }
 
-    /// How noise is correlated over gradients of length `p`; `None` where each step's is its own.
+    /// Returns the correlation of noise for gradients of length `p`; `None` if noise is
+    /// independent.
     ///
     /// # Errors
-    /// [`MechanismError::Bands`]; [`MechanismError::Correlated`] for what correlated noise does not go with.
+    /// [`MechanismError::Bands`]; [`MechanismError::Correlated`] if other settings exclude it.
     pub fn correlation(&self, p: usize) -> Result<Option<Correlation>, MechanismError> {
         let correlation = Correlation::new(self.bands, p)?;
         let refuse = |sentence| Err(MechanismError::Correlated(sentence));
@@ -209,7 +216,7 @@ impl Task {
         }
     }
 
-    /// A sequence of correlated noise at its beginning.
+    /// Returns correlated noise at the start of a sequence.
     ///
     /// # Errors
     /// As [`Task::correlation`].
@@ -217,7 +224,8 @@ impl Task {
         Ok(self.correlation(p)?.map(|correlation| CorrelatedNoise::new(correlation, p)))
     }
 
-    /// The noise of a step that made this noisy sum of that encoded one: where it is correlated, it has another spread at each step, and the step's own is taken.
+    /// Returns the noise of the step that turned `encoded` into `noisy`. Correlated noise has a
+    /// different scale in each step, which is then estimated from the difference.
     #[must_use]
     pub fn noise_of(&self, noisy: &[f32], encoded: &[f32]) -> Option<NoiseSpec> {
         let noise = self.noise.clone()?;
@@ -229,20 +237,20 @@ impl Task {
         Some(if spread > 0.0 { noise.with_scale(spread) } else { noise })
     }
 
-    /// What the update keeps of earlier steps.
+    /// Returns the filter that the update applies over the steps.
     #[must_use]
     pub fn filter(&self) -> Filter {
         self.denoiser.filter(self.momentum)
     }
 
-    /// Whether images are read with other parameters than gradients are taken at.
+    /// True if images are read with other parameters than gradients are taken at.
     #[must_use]
     pub fn reads_apart(&self) -> bool {
         self.averaging || self.filter().looks_ahead()
     }
 
-    /// The grid that encoded coordinates are rounded to, so that their sums are exact: where noise and a bound make a guarantee, and no
-    /// `grid` does.
+    /// Returns the grid to which encoded coordinates are rounded for exact sums: for tasks with
+    /// noise and a bound, unless `grid` is set.
     #[must_use]
     pub fn sum_grid(&self) -> Option<SumGrid> {
         if self.noise.is_none() || self.grid.is_some() {
@@ -257,7 +265,7 @@ impl Task {
     }
 }
 
-/// Flags that change speed and memory, never the result's distribution.
+/// Settings that change speed and memory, never the distribution of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Performance {
     /// Examples whose gradients are in memory at a time; `None`: the engine's choice.

@@ -1,5 +1,5 @@
-//! How long a step takes on either engine, so that the faster one trains: measured before a run, on images that are made up. Nothing is released: the engines that are timed are
-//! dropped with all that they computed.
+//! Times a step on both engines before a run, on made-up images, so that the faster one trains.
+//! Nothing is released: the timed engines are dropped with all that they computed.
 
 use std::time::Duration;
 
@@ -13,24 +13,24 @@ use super::{
 };
 use crate::{data::sharing::Sharing, model::initial_parameters};
 
-/// What either may be timed for, about.
+/// Approximate time that each engine may be timed for.
 const CPU: Duration = Duration::from_millis(40);
 const GPU: Duration = Duration::from_millis(80);
-/// Examples of the first steps, which tell how many the others may have.
+/// Examples of the first steps, which decide how many the later steps get.
 const FEW: usize = 16;
-/// Images at most; a step on more is reckoned from these.
+/// Most images; the time for a larger lot is extrapolated.
 const MOST: usize = 4096;
-/// Steps that are timed in one go, at most: a device is asked once how far it is, which takes longer than a small step.
+/// Most steps timed together: waiting for a device takes longer than a small step.
 const STEPS: u32 = 32;
 
-/// Times a step of `task` on a device that was checked for it, and on the CPU with these helpers, as far as they pay.
+/// Times a step of `task` on a device, after checking it, and on the CPU, with helpers if they pay.
 ///
 /// # Errors
-/// When either engine cannot run the task, or the device fails.
+/// If either engine cannot run the task, or the device fails.
 pub async fn timings(gpu: &Gpu, task: &Task, helpers: Option<Helpers>) -> Result<Timings, EngineError> {
     check::check(gpu, task).await?;
     let lot = (task.expected_lot as usize).max(1);
-    // What examples share costs either about the same; and a sequence of steps is none here.
+    // Sharing costs both about the same, and the steps form no sequence.
     let task = Task { sharing: Sharing::Alone, local: LocalSteps::MEAN, bands: 1, canaries: None, ..task.clone() };
     let data = made_up(task.model, lot.min(MOST));
     let start = initial_parameters(task.model, 1);
@@ -39,19 +39,19 @@ pub async fn timings(gpu: &Gpu, task: &Task, helpers: Option<Helpers>) -> Result
     here.set_helpers(helpers);
     let (mut cpu, gpu) = (step_of(&mut here, lot, CPU).await?, step_of(&mut there, lot, GPU).await?);
     if gpu < cpu {
-        // Helpers may change that.
+        // Preparing measures the helpers, which may be faster.
         here.prepare(0).await?;
         cpu = step_of(&mut here, lot, CPU / 2).await?;
     }
     Ok(Timings { cpu, gpu })
 }
 
-/// Milliseconds of a step on a lot of so many.
+/// Milliseconds of a step on a lot of `lot` examples.
 async fn step_of(engine: &mut impl Engine, lot: usize, within: Duration) -> Result<f64, EngineError> {
     let all: Vec<u32> = (0..lot.min(MOST) as u32).collect();
     let few = &all[..all.len().min(FEW)];
     let fits = |one: Duration, whole: Duration| (whole.as_nanos() / one.as_nanos().max(1)) as usize;
-    // Once without a look at the clock: what is allocated or compiled then is there.
+    // Untimed: the first run allocates and compiles.
     several(engine, few, 1).await?;
     let first = several(engine, few, 1).await?;
     let first = several(engine, few, (fits(first, within / 16) as u32).clamp(1, STEPS)).await?.min(first);
@@ -66,7 +66,7 @@ async fn step_of(engine: &mut impl Engine, lot: usize, within: Duration) -> Resu
     Ok(milliseconds(second) + each * (lot - more.len()) as f64)
 }
 
-/// The time of one step among so many.
+/// Mean time of one of `steps` steps.
 async fn several(engine: &mut impl Engine, lot: &[u32], steps: u32) -> Result<Duration, EngineError> {
     let start = Instant::now();
     for _ in 0..steps {

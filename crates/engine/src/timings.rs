@@ -1,8 +1,8 @@
-//! How long a step takes on either engine.
+//! Times of a step on both engines.
 
 use serde::{Deserialize, Serialize};
 
-/// Milliseconds of a step.
+/// Milliseconds per step.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timings {
     pub cpu: f64,
@@ -10,7 +10,7 @@ pub struct Timings {
 }
 
 impl Timings {
-    /// Whether a step is over sooner on the CPU.
+    /// True if a step is faster on the CPU.
     #[must_use]
     pub fn cpu_is_faster(self) -> bool {
         self.cpu < self.gpu

@@ -1,15 +1,15 @@
-//! Covering arrays: few rows in which every two values of two parameters meet.
+//! Covering arrays: few rows that cover every pair of values of two parameters.
 //!
-//! Greedy, as Cohen, Dalal, Fredman & Patton 1997, "The AETG system", but the same rows each time.
+//! Greedy, as in Cohen, Dalal, Fredman & Patton 1997, "The AETG system", but deterministic.
 
 use std::collections::BTreeSet;
 
-/// Whether tests take all that they could (`HUSHGRAD_FULL=1`), as `cargo xtask test --shipped` does.
+/// True if tests are to be exhaustive (`HUSHGRAD_FULL=1`), as in `cargo xtask test --shipped`.
 pub fn full() -> bool {
     std::env::var_os("HUSHGRAD_FULL").is_some_and(|value| value == "1")
 }
 
-/// Rows of one value for each parameter, where parameter `k` has the values `0..sizes[k]`; in full every row there is.
+/// Rows of one value of `0..sizes[k]` for each parameter `k`; every row if [`full`].
 pub fn rows<const N: usize>(sizes: [usize; N]) -> Vec<[usize; N]> {
     if full() {
         return product(sizes);
@@ -33,7 +33,7 @@ pub fn rows<const N: usize>(sizes: [usize; N]) -> Vec<[usize; N]> {
                 };
                 row.iter().enumerate().filter(|&(l, other)| l != k && met((l, other))).count()
             };
-            // Of equals another one each time.
+            // Rotates among ties.
             let shift = rows.len();
             row[k] = (0..sizes[k]).map(|value| (value + shift) % sizes[k]).max_by_key(covers);
         }
@@ -57,7 +57,7 @@ fn product<const N: usize>(sizes: [usize; N]) -> Vec<[usize; N]> {
 }
 
 #[test]
-fn every_two_values_meet_in_few_rows() {
+fn every_pair_of_values_is_covered_in_few_rows() {
     let sizes = [5, 8, 9, 2, 5];
     let found = rows(sizes);
     for (i, j) in (0..5).flat_map(|i| (i + 1..5).map(move |j| (i, j))) {
@@ -66,6 +66,6 @@ fn every_two_values_meet_in_few_rows() {
         }
     }
     assert_eq!(product(sizes).len(), 3600);
-    // The fewest that there can be are 72.
+    // The minimum is 72.
     assert!(found.len() < 100 || found.len() == 3600, "{}", found.len());
 }

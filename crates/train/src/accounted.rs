@@ -1,5 +1,6 @@
-//! A run file is accounted for anew: ε, its curves, and all that follows from counts are computed from the file's ledger, and what the file states
-//! of them is only compared. The ledger itself is its author's word; it is checked that the configuration can have led to it.
+//! Accounts for run files anew: computes ε, its curves and all that follows from step counts from
+//! the file's ledger, and checks a stated ε against it. The ledger itself is its author's word: it
+//! is only checked that the configuration can have led to it.
 
 use std::collections::BTreeMap;
 
@@ -22,20 +23,20 @@ use crate::{
     data::{idx::MAX_EXAMPLES, name::kept, sharing::Sharing},
 };
 
-/// Relative difference that a stated ε may have from the one that its ledger gives.
+/// Largest relative difference between a stated ε and the ledger's.
 const TOLERANCE: f64 = 1e-6;
-/// Most events of a ledger. A run's releases change only when it is continued on other digits.
+/// Most events of a ledger. Releases change only between phases and when a run's data change.
 const MOST_EVENTS: usize = 256;
-/// Most points of the curves of ε that are computed anew, times kinds of release. It takes a second where the noise is so wide that large orders are
-/// best. Of longer curves only every second point is kept, or fewer.
+/// Most recomputed points of the ε curves, times kinds of release. Takes about a second where wide
+/// noise makes large orders best. Longer curves keep every second point only, or fewer.
 const MOST_WORK: usize = 512;
 
-/// Puts what the ledger costs into the run's report and curves. A run that states no guarantee has none afterwards, either: a ledger that would give
-/// one is dropped.
+/// Recomputes the run's report and curves from its ledger. Without a stated guarantee the run has
+/// none afterwards: a ledger that would give one is dropped.
 ///
 /// # Errors
-/// With the file's `name`: a configuration that cannot be run, a ledger that this configuration cannot have led to, or a stated ε other than
-/// the ledger's.
+/// With the file's `name`: a configuration that cannot be run, an ε without a ledger or unlike the
+/// ledger's, or a ledger that the configuration cannot have led to.
 pub(super) fn account(name: &str, run: &mut RunCard, ledger: &mut Option<Ledger>) -> Result<(), RunFileError> {
     let RunCard { config, train, report, .. } = run;
     let impossible = |field, value: String| RunFileError::Impossible { name: name.to_owned(), field, value };
@@ -83,10 +84,10 @@ pub(super) fn account(name: &str, run: &mut RunCard, ledger: &mut Option<Ledger>
     if bounded {
         let beyond = own.steps() - report.step;
         let most = (MOST_WORK / own.releases().len().max(1)).max(2);
-        // Both curves mostly have the same steps, whose ε is computed once.
+        // The two curves mostly share their steps; compute each ε once.
         let mut known: BTreeMap<u64, Option<Epsilon>> = BTreeMap::new();
         let mut spent = |step: f64| {
-            // Releases beyond the run's steps (batches of an epoch that was given up, say) may have happened before any point of the curve.
+            // Surplus releases (of an abandoned epoch, say) may precede any point of the curve.
             let count = (step.ceil() as u64).saturating_add(beyond).min(own.steps());
             *known.entry(count).or_insert_with(|| books.after(count).ok()?.renyi(config.delta).ok())
         };
@@ -101,7 +102,7 @@ pub(super) fn account(name: &str, run: &mut RunCard, ledger: &mut Option<Ledger>
 
 const ANOTHER: &str = "of another mechanism than the configuration's";
 
-/// Removes the curves of ε from a run without a guarantee, and states `reason`, or else the file's own reason.
+/// Removes the ε curves of a run without a guarantee; states `reason`, else the file's own reason.
 fn unclaimed(run: &mut RunCard, reason: Option<String>) {
     (run.improved_curve, run.classic_curve) = (vec![], vec![]);
     if let Privacy::NoGuarantee { reason: stated } = &mut run.report.privacy {
@@ -109,9 +110,9 @@ fn unclaimed(run: &mut RunCard, reason: Option<String>) {
     }
 }
 
-/// The same events, with each release replaced by the one that this program makes for a phase of the run's configuration, so that an envelope's bounds are
-/// computed here and not read. `None` where a release does not follow from the configuration on any number of training examples, where no
-/// release is on the run's own number of them, or where a phase released less than its steps that were taken.
+/// Returns the same events with this program's own releases for the configuration's phases, so that
+/// an envelope's bounds are computed and not read. `None` if a release fits the configuration on no
+/// number of examples, if none is on the run's own number, or if a phase released less than it ran.
 fn own_ledger(written: &Ledger, phases: &[PricedPhase], run: &RunCard) -> Option<Ledger> {
     let events = written.events();
     if events.len() > MOST_EVENTS || written.releases().len() > MOST_EVENTS {
@@ -119,7 +120,7 @@ fn own_ledger(written: &Ledger, phases: &[PricedPhase], run: &RunCard) -> Option
     }
     let mut own = Ledger::new();
     let mut ids = Vec::new();
-    // How often something like each phase's release happened: of phases that are alike, together.
+    // Events that fit each phase's release; phases that are alike count the same events.
     let mut happened = vec![0u64; phases.len()];
     for (place, each) in written.releases().iter().enumerate() {
         let fits =
@@ -143,16 +144,16 @@ fn own_ledger(written: &Ledger, phases: &[PricedPhase], run: &RunCard) -> Option
     (events.is_empty() || on_its_own).then_some(own)
 }
 
-/// Whether `sampling` is the run's policy with the lots of `own` over some number of training examples that a run can have.
+/// True if `sampling` is the run's policy with `own`'s lot on some possible number of examples.
 fn on_other_digits(sampling: Sampling, run: &RunCard, own: &Release) -> bool {
     let Some(lot) = lot_of(own.sampling, run) else { return false };
     let canaries = run.config.canaries;
     let sampled = match sampling {
-        // By the rate alone any number of examples has as many users.
+        // The rate depends on the number of users alone, so any number of examples fits.
         Sampling::Poisson { .. } if matches!(run.config.sharing, Sharing::Users { .. }) => {
             run.train.checked_add(canaries)
         }
-        // The most that make as many micro-batches.
+        // The largest number that makes as many micro-batches.
         Sampling::Poisson { rate } => match run.config.sharing {
             Sharing::MicroBatches { size } => {
                 let units = (run.config.sharing.lot(lot) / rate).round() as u32;
@@ -166,15 +167,15 @@ fn on_other_digits(sampling: Sampling, run: &RunCard, own: &Release) -> bool {
             u32::try_from(batches).ok().and_then(|batches| batches.checked_mul(lot))
         }
     };
-    // The last batch of an epoch may be a small one.
+    // The last batch of an epoch may be smaller.
     let most = MAX_EXAMPLES.saturating_add(lot);
     let policy = |examples| RunConfig { lot, ..run.config.clone() }.drawn_from(examples);
-    // Canaries stand behind the examples.
+    // The units sampled from include the canaries.
     let examples = sampled.and_then(|sampled| sampled.checked_sub(canaries));
     examples.is_some_and(|examples| (lot..=most).contains(&examples) && policy(examples) == sampling)
 }
 
-/// The lot of a phase on the run's own digits.
+/// Returns a phase's lot on the run's own data.
 fn lot_of(sampling: Sampling, run: &RunCard) -> Option<u32> {
     match sampling {
         Sampling::Poisson { rate } => {
@@ -185,14 +186,14 @@ fn lot_of(sampling: Sampling, run: &RunCard) -> Option<u32> {
             Some((rate * f64::from(run.config.units(run.train)) * each).round() as u32)
         }
         Sampling::FixedSize { size, .. } => u32::try_from(size).ok(),
-        // One for all phases.
+        // All phases have the same lot.
         Sampling::Shuffled { .. } | Sampling::RandomAllocation { .. } | Sampling::CyclicPoisson { .. } => {
             Some(run.config.lot)
         }
     }
 }
 
-/// Whether two releases are the same but for their sampling and for the sums of their envelope, which this program computes.
+/// True if two releases agree in all but sampling and the envelope's sums, which are computed here.
 fn alike(written: &Release, own: &Release) -> bool {
     use crate::accounting::ledger::Sensitivity::{Envelope, L2};
     let bound = match (&written.sensitivity, &own.sensitivity) {
@@ -206,7 +207,7 @@ fn alike(written: &Release, own: &Release) -> bool {
         && (written.unit, &written.noise, written.grid, &written.parts) == (own.unit, &own.noise, own.grid, &own.parts)
 }
 
-/// At most `most` of the curve's steps, each with a new value.
+/// Returns about `most` of the curve's steps, each with a new value.
 fn anew(curve: &[Point], most: usize, mut value: impl FnMut(f64) -> Option<f64>) -> Vec<Point> {
     let every = curve.len().div_ceil(most).max(1);
     let last = curve.len().saturating_sub(1);

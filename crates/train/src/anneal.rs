@@ -1,20 +1,21 @@
-//! Which noise scales suit the phases of a run at the same ε: the optimum of a quadratic model, and simulated annealing for whatever else.
+//! Noise scales for a run's phases at equal ε: the optimum of a quadratic model, and annealing.
 //!
-//! Both look at public things alone: a rate, a curvature that somebody assumes, digits that the program draws. An acceptance that looked at a private loss
-//! would be one more query, and would have to be paid for.
+//! Both use public data alone: learning rates, an assumed curvature, digits that the program draws.
+//! Accepting proposals by a private loss would be one more query, which would have to be paid for.
 
 use super::{config::RunConfig, phased::configurations, projection::Point};
 use crate::{accounting::noise::NoiseSpec, rng::RandomSource};
 
-/// Standard deviation of a proposal, in logarithms of a phase's factor.
+/// Standard deviation of a proposal, in the logarithm of a phase's factor.
 const SPREAD: f64 = 0.15;
-/// What the temperature is multiplied by after each proposal.
+/// Factor on the temperature after each proposal.
 const COOLING: f64 = 0.97;
-/// Logarithms of a factor stay within this: phases take factors up to 1000.
+/// Bound on the logarithm of a factor; phases take factors up to 1000.
 const FARTHEST: f64 = 6.0;
 
-/// Simulated annealing (Kirkpatrick, Gelatt & Vecchi 1983) over K factors on the noise scale, whose common scale is somebody else's. Cheng, Yao & Liu 2020
-/// anneal the noise of differentially private training; what is open of their paper has no algorithm, so the moves and the cooling are this project's.
+/// Simulated annealing (Kirkpatrick, Gelatt & Vecchi 1983) over K factors on a noise scale that the
+/// caller sets. Cheng, Yao & Liu 2020 anneal the noise of differentially private training; the open
+/// part of their paper has no algorithm, so moves and cooling are this project's own.
 #[derive(Clone, Debug)]
 pub struct Annealing {
     /// Logarithms of the factors, which sum to 0.
@@ -26,14 +27,14 @@ pub struct Annealing {
 }
 
 impl Annealing {
-    /// Begins with K equal factors of this energy. `temperature`: a rise of the energy by so much is accepted once in e times.
+    /// Starts from `phases` equal factors; a rise by `temperature` is accepted once in e times.
     #[must_use]
     pub fn new(phases: usize, energy: f64, temperature: f64) -> Self {
         let state = vec![0.0; phases];
         Self { best: state.clone(), state, energy, best_energy: energy, temperature }
     }
 
-    /// The factors with one of them changed.
+    /// Proposes the current factors with one of them changed, scaled to a geometric mean of 1.
     pub fn propose(&self, rng: &mut dyn RandomSource) -> Vec<f64> {
         let mut proposal = self.state.clone();
         let place = (u64::from(rng.next_u32()) * proposal.len() as u64) >> 32;
@@ -43,7 +44,8 @@ impl Annealing {
         proposal.iter().map(|ln| (ln - mean).clamp(-FARTHEST, FARTHEST).exp()).collect()
     }
 
-    /// Takes or leaves a proposal of this energy, and cools: one that is better always, another with probability e^{−ΔE/τ}. One without an energy never.
+    /// Accepts or rejects a proposal of this energy, and cools. A lower energy is always accepted,
+    /// a higher one with probability e^{−ΔE/τ}, NaN and ∞ never. Returns whether it was accepted.
     pub fn judge(&mut self, factors: &[f64], energy: f64, rng: &mut dyn RandomSource) -> bool {
         let rise = energy - self.energy;
         let uniform = (f64::from(rng.next_u32()) + 0.5) / 4_294_967_296.0;
@@ -59,13 +61,13 @@ impl Annealing {
         taken
     }
 
-    /// The present temperature and energy.
+    /// Returns the temperature and the energy.
     #[must_use]
     pub const fn now(&self) -> (f64, f64) {
         (self.temperature, self.energy)
     }
 
-    /// The factors of least energy so far, and that energy.
+    /// Returns the factors of least energy so far, and that energy.
     #[must_use]
     pub fn best(&self) -> (Vec<f64>, f64) {
         (self.best.iter().map(|ln| ln.exp()).collect(), self.best_energy)
@@ -76,7 +78,8 @@ fn words(rng: &mut dyn RandomSource) -> [u32; 4] {
     std::array::from_fn(|_| rng.next_u32())
 }
 
-/// What the noise of each step does to the end of a run by gradient descent on a quadratic of this curvature λ: w_t = η_t²·∏_{s>t}(1 − η_s λ)², for rates η_t.
+/// Returns the weight of each step's noise in the final error of gradient descent with rates η_t on
+/// a quadratic of curvature λ: w_t = η_t²·∏_{s>t}(1 − η_s λ)².
 #[must_use]
 pub fn weights(rates: &[f64], curvature: f64) -> Vec<f64> {
     let mut kept = 1.0;
@@ -93,14 +96,16 @@ pub fn weights(rates: &[f64], curvature: f64) -> Vec<f64> {
     weights
 }
 
-/// The σ_k of phases, each with the mean weight of its steps and their number T_k, that make Σ T_k w_k σ_k² least where Σ T_k (e^{1/σ_k²} − 1) is `budget`:
-/// what steps cost together in the small-rate limit of Gaussian noise under Poisson sampling, without the q². For large σ, σ_k is proportional to
-/// w_k^{−1/4}. A phase of weight 0 may have any noise: its σ is as large as this can say.
+/// Returns the σ_k that minimize Σ T_k w_k σ_k² where Σ T_k (e^{1/σ_k²} − 1) = `budget`; `phases`
+/// are pairs (w_k, T_k) of a phase's mean weight and its steps. The budget is the cost of the steps
+/// in the small-rate limit of Gaussian noise under Poisson sampling, without the q². For large σ,
+/// σ_k is proportional to w_k^{−1/4}. A phase of weight 0 gets the largest σ searched.
 ///
-/// Stationary points satisfy w_k·u_k^{−2}·e^{−u_k} = c for all k, where u = 1/σ²; the left side falls in u, so that each c has one u_k, and the budget one c.
+/// Stationary points satisfy w_k·u_k^{−2}·e^{−u_k} = c for all k, where u = 1/σ². The left side
+/// falls in u, so each c has one u_k, and the budget one c.
 #[must_use]
 pub fn optimum(phases: &[(f64, u64)], budget: f64) -> Vec<f64> {
-    // Of ln w − 2 ln u − u = ln c.
+    // Solves ln w − 2 ln u − u = ln c for u, by bisection in ln u.
     let precision = |weight: f64, log_c: f64| {
         let (mut low, mut high) = (-700.0_f64, 7.0_f64);
         for _ in 0..200 {
@@ -120,22 +125,22 @@ pub fn optimum(phases: &[(f64, u64)], budget: f64) -> Vec<f64> {
     phases.iter().map(|(weight, _)| precision(*weight, 0.5 * (low + high)).sqrt().recip()).collect()
 }
 
-/// A run's phases, and beside each noise the one that is best by [`optimum`].
+/// The noise of a run's phases, to be compared with the best by [`optimum`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planned {
-    /// Steps of each phase, and its noise multiplier σ.
+    /// Steps and noise multiplier σ of each phase.
     pub phases: Vec<(u64, f64)>,
     rates: Vec<f64>,
 }
 
-/// Where later steps wear off what earlier ones brought: a curvature at which that takes some hundred steps at a rate of 1.
+/// A curvature at which later steps undo earlier ones in some hundred steps at rate 1.
 const CURVATURE: f64 = 0.01;
-/// A run of more steps is not weighed step by step.
+/// Longest run that is weighed step by step.
 const MOST_STEPS: u64 = 1_000_000;
 
 impl Planned {
-    /// The noise of a run that has an end. `None`: it has none, its phases are refused, or they differ in more than Gaussian noise and rate, so that
-    /// the small-rate limit would have to be taken for each by itself.
+    /// Returns the noise of a run. `None` if it has no end, if its phases are refused, or if they
+    /// differ in more than Gaussian noise and rate: each then has its own small-rate limit.
     #[must_use]
     pub fn of(config: &RunConfig) -> Option<Self> {
         let steps = config.steps.filter(|steps| *steps <= MOST_STEPS)?;
@@ -153,7 +158,8 @@ impl Planned {
         Some(Self { phases: all.iter().map(|(steps, one)| (*steps, sigma(one))).collect(), rates })
     }
 
-    /// Noise multipliers over steps, two points a phase: the best where early steps wear off, the best where each step stays, and the run's own.
+    /// Returns noise multipliers over steps, two points per phase: the best where later steps undo
+    /// earlier ones, the best where each step stays, and the run's own.
     #[must_use]
     pub fn stairs(&self) -> [Vec<Point>; 3] {
         let own = self.phases.iter().map(|(_, sigma)| *sigma).collect();
@@ -168,7 +174,7 @@ impl Planned {
         })
     }
 
-    /// The noise multipliers that would cost the same, and be best for gradient descent on a quadratic of this curvature.
+    /// Returns the best multipliers of equal cost for descent on a quadratic of `curvature`.
     #[must_use]
     pub fn best(&self, curvature: f64) -> Vec<f64> {
         let weights = weights(&self.rates, curvature);
@@ -197,7 +203,7 @@ mod tests {
         rng::NotPrivateReplay,
     };
 
-    /// Where it is known what is best, it is found: the sum of squared distances from some logarithms, up to their mean.
+    /// On a known minimum: the sum of squared distances from given logarithms, up to their mean.
     #[test]
     fn annealing_comes_near_the_least_energy() {
         let aim = [0.4, -0.2, 0.3, -0.5, 0.1, -0.1];
@@ -220,7 +226,7 @@ mod tests {
             ends.push(annealing.best().1 / start);
         }
         assert!(ends.iter().all(|end| *end < 0.1), "{ends:?}");
-        // What has no energy is not taken.
+        // A proposal without a finite energy is rejected.
         let mut annealing = Annealing::new(6, 1.0, 1.0);
         assert!(!annealing.judge(&[2.0; 6], f64::NAN, &mut NotPrivateReplay::new(1)));
         assert!(!annealing.judge(&[2.0; 6], f64::INFINITY, &mut NotPrivateReplay::new(1)));
@@ -239,13 +245,13 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_weighed_by_its_own_rates_and_costs_what_it_costs() {
+    fn planned_noise_uses_own_rates_at_equal_cost() {
         let list = |text: &str| Phases::List(PhaseList(text.to_owned()));
         let config = |text: &str| RunConfig { phases: list(text), steps: Some(60), ..RunConfig::default() };
         let planned = Planned::of(&config("20; 30 noise 0.5; 10 rate 0.1")).unwrap();
         let sigma = planned.phases[0].1;
         assert_eq!(planned.phases, [(20, sigma), (30, 0.5 * sigma), (10, sigma)]);
-        // Without curvature each step weighs as its squared rate: the last ten, which go less far, may have more noise.
+        // Without curvature a step weighs its squared rate: the last ten may have more noise.
         let best = planned.best(0.0);
         let stationary = |weight: f64, sigma: f64| weight * sigma.powi(4) * (-1.0 / (sigma * sigma)).exp();
         assert!((best[0] / best[1] - 1.0).abs() < 1e-9 && best[2] > 1.5 * best[0], "{best:?}");
@@ -256,13 +262,13 @@ mod tests {
             planned.phases.iter().zip(&best).map(|((steps, _), sigma)| price((*steps, *sigma))).sum(),
         ];
         assert!((own / other - 1.0).abs() < 1e-6);
-        // Where nothing changes, nothing is better.
+        // The last stair is the run's own noise; phases that are alike have nothing better.
         let [_, _, own] = planned.stairs();
         assert_eq!(own.iter().map(|point| point.0).collect::<Vec<_>>(), [0.0, 20.0, 20.0, 50.0, 50.0, 60.0]);
         assert_eq!([own[1].1, own[2].1], [planned.phases[0].1, planned.phases[1].1]);
         let even = Planned::of(&config("30; 30")).unwrap();
         assert!(even.best(0.0).iter().all(|best| (best / sigma - 1.0).abs() < 1e-6));
-        // Where early steps are forgotten, they may have all the noise there is; that is a number, too.
+        // Steps whose effect fades may have very large noise, but finite.
         let forgotten = even.best(1.9);
         assert!(forgotten[0] > 10.0 * forgotten[1] && forgotten.iter().all(|best| best.is_finite()), "{forgotten:?}");
         for other in ["30; 30 laplace", "30; 30 lot 3", "30; 30 clip 2", "30; 20"] {
@@ -272,9 +278,9 @@ mod tests {
     }
 
     proptest! {
-        /// It costs the budget, and no change of two scales that costs as much has less of Σ w σ².
+        /// It costs the budget, and no change of two scales at equal cost lowers Σ w σ².
         #[test]
-        fn the_optimum_is_one(weights in prop::collection::vec(1e-3f64..10.0, 2..7), budget in 0.01f64..20.0, a in 0usize..6, b in 0usize..6, by in -0.2f64..0.2) {
+        fn optimum_keeps_the_budget_and_minimizes_the_loss(weights in prop::collection::vec(1e-3f64..10.0, 2..7), budget in 0.01f64..20.0, a in 0usize..6, b in 0usize..6, by in -0.2f64..0.2) {
             let phases: Vec<_> = weights.iter().zip(1..).map(|(weight, steps)| (*weight, steps)).collect();
             let scales = optimum(&phases, budget);
             let price = |sigma: f64| (1.0 / (sigma * sigma)).exp_m1();

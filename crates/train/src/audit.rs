@@ -1,14 +1,16 @@
-//! A run that is audited: records of an auditor, *canaries*, stand among those that it samples from, each in or out by a coin of its own, and the auditor sees each step.
+//! Audited runs sample *canaries*, too: an auditor's own records, each in or out by a coin.
 //!
-//! What is audited is the run itself: its sampler draws a canary as it draws an example, its engine encodes and adds it, and its noise hides it. The auditor knows all examples
-//! and every lot but for the canaries of it, so what is left along a canary's coordinates is noise, and the canary where it is in and was drawn. A canary is public, and counts
-//! among those that the books sample from. Coins are drawn by the run's own source of randomness and are in no file: a run that is continued has no canary in, and its audit has ended.
+//! The audit is of the run itself: its engine adds drawn canaries, and its noise hides them. The
+//! auditor sees each step and knows all examples and every lot except its canaries; what remains
+//! along a canary's coordinates is noise, plus the canary if it is in and was drawn. Canaries are
+//! public and count in the population. The run draws their coins and no file holds them: a
+//! continued run has no canary in, and its audit has ended.
 
 mod mutation;
 mod witnessed;
 
 pub(super) use mutation::Broken;
-pub use mutation::Mutation;
+pub use mutation::InjectedBug;
 pub(super) use witnessed::Seen;
 use witnessed::{Scores, Witnessed};
 
@@ -20,21 +22,21 @@ use crate::{
     rng::RandomSource,
 };
 
-/// Coins and scores of a run's canaries. They are the auditor's, and private as long as the audit goes on.
+/// Coins and scores of a run's canaries: the auditor's own, and private during the audit.
 pub(super) struct Audit {
     /// Whether each canary is in.
     coins: Vec<bool>,
     scores: Scores,
-    /// How each phase is looked at.
+    /// The scoring of each phase's steps.
     phases: Vec<Witnessed>,
     steps: u64,
 }
 
 impl Audit {
-    /// The audit of a run that begins; `None` where it has no canaries.
+    /// Starts the audit of a run; `None` if it has no canaries.
     ///
     /// # Errors
-    /// Where its steps are not scored.
+    /// A sampling that is not scored, or a clipping norm that no encoder has.
     pub(super) fn begin(plan: &Plan, rng: &mut dyn RandomSource) -> Result<Option<Self>, ConfigError> {
         let Some(canaries) = &plan.task.canaries else { return Ok(None) };
         let scores = Scores::new(canaries);
@@ -43,7 +45,8 @@ impl Audit {
         Ok(Some(Self { coins, scores, phases, steps: 0 }))
     }
 
-    /// Of the drawn canaries those that the engine adds: that are in, or stand turned round for a record in their place.
+    /// Keeps the drawn canaries that the engine adds: those that are in and, under fixed-size
+    /// sampling, those that are out, with the opposite sign, in place of another record.
     pub(super) fn enter(&self, drawn: &mut Vec<DrawnCanary>, phase: usize) {
         let replaced = self.phases[phase].replaces();
         drawn.retain_mut(|each| {
@@ -53,19 +56,19 @@ impl Audit {
         });
     }
 
-    /// Takes in a step: what was seen of it, and what a run that breaks its promise told beside.
+    /// Scores a step; `broken` is the promise that the run breaks, if any.
     ///
     /// # Errors
-    /// A clip that no encoder has.
+    /// A clipping norm that no encoder has.
     pub(super) fn take(&mut self, phase: usize, seen: Seen<'_>, broken: Option<&Broken>) -> Result<(), MechanismError> {
         self.phases[phase].take(&mut self.scores, Seen { step: self.steps, ..seen }, broken)?;
         self.steps += 1;
         Ok(())
     }
 
-    /// What was found so far; `place` says which release of the ledger each phase's is.
+    /// Returns the evidence so far. `place` maps a phase to its release's place in the ledger.
     pub(super) fn evidence(&self, place: impl Fn(usize) -> Option<usize>) -> Evidence {
-        // All phases draw alike, but for their rates; what is open of an epoch is so in all.
+        // Phases sample alike except for rates, and an epoch is open in all of them or in none.
         let scorer: Scorer = self.phases[0].scorer();
         let Scores { all, factors, canaries } = &self.scores;
         let mut scores = all.iter().zip(factors).map(|(score, factor)| scorer.value(score) + factor.ln());
@@ -78,7 +81,6 @@ impl Audit {
         }
     }
 
-    /// Steps that were audited.
     pub(super) const fn steps(&self) -> u64 {
         self.steps
     }

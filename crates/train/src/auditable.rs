@@ -1,21 +1,21 @@
-//! Whether a run can be audited.
+//! Checks whether a run can be audited.
 
 use super::{config::RunConfig, error::ConfigError};
 use crate::data::sharing::Sharing;
 
-/// Most canaries of a run: as many scores are kept.
+/// Most canaries of a run; one score is kept for each.
 const MOST_CANARIES: u32 = 20_000;
 
-/// Most canaries of a run of this model on `examples` training examples.
+/// Returns the most canaries of a run of this model on `examples` training examples.
 #[must_use]
 pub fn most_canaries(config: &RunConfig, examples: u32) -> u32 {
     MOST_CANARIES.min(config.model.parameters() as u32).min(examples)
 }
 
-/// Whether a configuration can have its canaries, of `examples` training examples.
+/// Checks the canaries of a configuration on `examples` training examples.
 ///
 /// # Errors
-/// The field that is out of its range, or what contradicts it.
+/// The field that is out of range, or what contradicts it.
 pub(super) fn check(config: &RunConfig, examples: u32) -> Result<(), ConfigError> {
     if config.canaries == 0 {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Correlated noise of a configuration: what it goes with, and how lots are drawn for it.
+//! Correlated noise in a configuration: what it combines with, and how lots are drawn for it.
 
 use super::{
     config::{RunConfig, SamplingPolicy},
@@ -13,8 +13,9 @@ use crate::{
 };
 
 impl RunConfig {
-    /// How the lots of this run are drawn from `examples` training examples: by its policy and, where noise is correlated over the steps, from groups that take
-    /// turns. A lot is as large as without groups: each is a `bands`-th of the examples, of which so many more are drawn.
+    /// Returns how this run draws lots from `examples` training examples: by its policy or, if
+    /// noise is correlated over steps, from groups in turn. A lot is as large as without groups: a
+    /// group has one `bands`-th of the examples and is sampled at `bands` times the rate.
     #[must_use]
     pub fn drawn_from(&self, examples: u32) -> Sampling {
         match self.drawn_of_units(examples) {
@@ -27,15 +28,15 @@ impl RunConfig {
     }
 }
 
-/// How much larger than fresh noise a step's can be.
+/// Returns how much larger than fresh noise a step's noise can be.
 pub(super) fn gain(config: &RunConfig) -> Result<f64, MechanismError> {
     Ok(Correlation::new(config.bands, config.model.parameters())?.map_or(1.0, |correlation| correlation.gain()))
 }
 
-/// Whether the noise of a configuration can be correlated as it says, on `examples` training examples.
+/// Checks the correlated noise of a configuration on `examples` training examples.
 ///
 /// # Errors
-/// `bands` out of its range, or what contradicts it.
+/// `bands` out of range, or what contradicts it.
 pub(super) fn check(config: &RunConfig, examples: u32) -> Result<(), ConfigError> {
     let RunConfig { bands, lot, steps, .. } = *config;
     if bands == 1 {
@@ -165,7 +166,7 @@ mod tests {
         }
     }
 
-    /// The training set of the sessions below.
+    /// The training set's size in the sessions below.
     const EXAMPLES: u32 = 60;
 
     fn on_cpu(plan: &Plan) -> CpuEngine {
@@ -177,7 +178,7 @@ mod tests {
         Plan::new(RunConfig { lot: 10, replay, ..banded(bands) }, EXAMPLES).unwrap()
     }
 
-    /// A run of one band is DP-SGD as it was written before there were bands: its lots, its keys and its parameters, bit for bit.
+    /// A run of one band is plain DP-SGD, bit for bit: its lots, its keys and its parameters.
     fn assert_is_dp_sgd<E: Engine>(make: impl Fn(&Plan) -> E) {
         let plan = plan(1, Some(3));
         let mut session = Session::new(plan.clone(), make(&plan)).unwrap();
@@ -203,7 +204,7 @@ mod tests {
         });
     }
 
-    /// A session tells its engine where it stands, and both engines make the same of it.
+    /// A session tells its engine the position in the noise sequence; both engines agree.
     #[test]
     fn a_run_has_correlated_noise_and_groups_in_turns() {
         let plan = plan(3, Some(5));
@@ -229,7 +230,7 @@ mod tests {
         assert_eq!(groups.iter().flatten().collect::<std::collections::BTreeSet<_>>().len(), EXAMPLES as usize);
     }
 
-    /// The memory of correlated noise is the engine's. With another one a new sequence begins, and both cost what they cost alone.
+    /// The engine holds the noise memory: another one begins a new sequence, priced on its own.
     #[test]
     fn another_engine_begins_another_sequence() {
         let plan = plan(4, None);
@@ -254,7 +255,7 @@ mod tests {
         session.replace_engine(on_cpu(&plan));
         assert_eq!(steps(&mut session, 1), cycles(4));
         assert_eq!(session.step_count(), 10);
-        // An engine that is not told so refuses: the run stops, and ε is what it was said to be.
+        // An engine without that memory refuses: the run stops, and ε stays true.
         *session.engine() = on_cpu(&plan);
         assert!(block_on(session.step()).unwrap_err().to_string().contains("begin a new one"));
     }
@@ -271,7 +272,7 @@ mod tests {
 
     /// `methods.md`: 20 epochs, lot 1024 of 60,000, ε 3 at δ 1e-5.
     #[test]
-    fn noise_multipliers_of_a_budget_are_those_that_are_known() {
+    fn noise_multipliers_of_a_budget_match_known_values() {
         let steps = (20.0_f64 * 60_000.0 / 1024.0).round() as u64;
         for (bands, sigma) in [(1, 1.092), (2, 1.395), (4, 1.846), (8, 2.508)] {
             let at = |sigma: f64| RunConfig {
@@ -289,9 +290,9 @@ mod tests {
         }
     }
 
-    /// A cycle is paid for when it begins, and every step of it is then there: at no moment is less said than ⌈T/b⌉ releases of Poisson sampling at b times the rate.
+    /// A cycle is paid for when it begins: ε is that of ⌈T/b⌉ Poisson releases at b times the rate.
     #[test]
-    fn a_cycle_costs_one_step_at_its_own_rate_from_its_first_on() {
+    fn a_cycle_costs_one_step_at_b_times_the_rate() {
         let cyclic = RunConfig { lot: 300, noise: Some(NoiseSpec::Gaussian { sigma: 2.0 }), ..banded(4) };
         let plain = RunConfig { lot: 1200, ..RunConfig { bands: 1, ..cyclic.clone() } };
         for steps in [1, 3, 4, 5, 8, 9, 100] {

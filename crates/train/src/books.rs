@@ -1,8 +1,11 @@
-//! What all runs on the same digits released: a small file of entries under the digits' digest ([`Dataset::digest`](crate::data::Dataset::digest)). Sets with
-//! the same first thousand examples count as one ([`Dataset::opening_digest`](crate::data::Dataset::opening_digest)), as they do on the page: a set with one example less holds the others all the same.
+//! What all runs on the same data released: a small file of entries by the training set's digest
+//! ([`Dataset::digest`](crate::data::Dataset::digest)). Sets with the same first thousand examples
+//! count as one ([`Dataset::opening_digest`](crate::data::Dataset::opening_digest)), as in the
+//! browser page: dropping one example does not hide the others.
 //!
-//! An entry holds what *one program's run* released, each release once: a run that continues a file whose releases are in these books enters only
-//! what it adds. Releases that are not known to be in the books are counted again, so the sum may be too large and is never too small.
+//! An entry holds what *one program's run* released, each release once: a run that continues a file
+//! whose releases are in these books enters only what it adds. Releases not known to be in the
+//! books are counted again, so the sum may be too large but never too small.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,23 +23,23 @@ use crate::{
 const FORMAT: &str = "hushgrad-books";
 /// Version 1 had no openings.
 const VERSION: u32 = 2;
-/// A larger file is not read: a thousand runs take a megabyte, and sixteen with the widest envelopes there are take as much.
+/// Largest file read, in bytes: a thousand runs take 1 MB, sixteen of the widest envelopes this.
 pub const LARGEST: usize = 256 << 20;
 
-/// The books of all digits that somebody trained on.
+/// The books of all data sets that someone trained on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct DatasetBooks {
     format: String,
     version: u32,
-    /// For each digest the runs on these digits, in the order in which they began.
+    /// By digest: the runs on this set, in the order in which they began.
     digits: BTreeMap<String, Vec<Entry>>,
-    /// For each beginning of a set the digests of the sets that begin so.
+    /// By opening digest: the digests of the sets that begin so.
     #[serde(default)]
     openings: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// How books know a set.
+/// The digests by which books identify a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetName {
     digest: String,
@@ -50,7 +53,7 @@ impl SetName {
     }
 }
 
-/// What one run released on the digits.
+/// What one run released on a set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Entry {
@@ -58,16 +61,16 @@ pub struct Entry {
     pub run: String,
     /// The name that people gave the run.
     pub name: String,
-    /// What the run released, or will have released before it writes again; `None`: it has no guarantee.
+    /// What it released, or will have before its next write; `None` without a guarantee.
     pub released: Option<Ledger>,
-    /// What all its planned steps release, where that is more.
+    /// What all its planned steps release, if that is more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned: Option<Ledger>,
-    /// SHA-256 of the run files that it wrote. All releases of their ledgers are in these books.
+    /// SHA-256 of the run files that it wrote; all releases of their ledgers are in these books.
     pub files: Vec<String>,
 }
 
-/// Why a file is not books.
+/// Why a file is not read as books.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BooksError {
     #[error("{name} holds no books: it has {bytes} bytes, more than any")]
@@ -80,12 +83,12 @@ pub enum BooksError {
     Impossible { name: String, run: String, reason: String },
 }
 
-/// What all runs on the same digits cost together.
+/// The joint cost of all runs on the same set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct AllRuns {
     pub runs: usize,
-    /// With all steps that were planned, which holds whenever the runs stop; `None`: all of them ran.
+    /// With all planned steps, so it holds whenever the runs stop; `None` if all of them ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned: Option<Cost>,
     /// Of the steps that ran.
@@ -109,10 +112,10 @@ impl Default for DatasetBooks {
 }
 
 impl DatasetBooks {
-    /// Reads books and checks them; `name` is the file's, for errors.
+    /// Reads and checks books; errors name the file `name`.
     ///
     /// # Errors
-    /// What is wrong, by name.
+    /// A file too large, unreadable or of a later version; a run that cannot have happened.
     pub fn from_json(name: &str, bytes: &[u8]) -> Result<Self, BooksError> {
         #[derive(Deserialize)]
         struct Head {
@@ -144,17 +147,17 @@ impl DatasetBooks {
 
     #[must_use]
     pub fn to_json(&self) -> String {
-        // Plain numbers, texts, lists, and a map whose keys are texts.
+        // JSON refuses only maps whose keys are not strings.
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// The runs on `set`, and on sets that begin as it does.
+    /// Returns the runs on `set`, and on sets that begin alike.
     pub fn runs<'a>(&'a self, set: &'a SetName) -> impl Iterator<Item = &'a Entry> {
         let alike = self.openings.get(&set.opening).into_iter().flatten().filter(|digest| **digest != set.digest);
         alike.chain([&set.digest]).filter_map(|digest| self.digits.get(digest)).flatten()
     }
 
-    /// Enters `entry`, which replaces the same run's earlier entry.
+    /// Enters `entry`, replacing the same run's earlier entry.
     pub fn enter(&mut self, set: &SetName, entry: Entry) {
         self.openings.entry(set.opening.clone()).or_default().insert(set.digest.clone());
         self.version = VERSION;
@@ -165,20 +168,20 @@ impl DatasetBooks {
         }
     }
 
-    /// The run whose file has this SHA-256 goes on in another entry, which has the rest of its plan.
+    /// Drops the plan of the run whose file has this SHA-256: another entry has the rest of it.
     pub fn go_on(&mut self, file: &str) {
         let of_file = |entry: &&mut Entry| entry.files.iter().any(|known| known == file);
         self.digits.values_mut().flatten().filter(of_file).for_each(|entry| entry.planned = None);
     }
 
-    /// Whether these books hold all releases on `set` of the run file with this SHA-256.
+    /// True if these books hold all releases on `set` of the run file with this SHA-256.
     #[must_use]
     pub fn counts(&self, set: &SetName, file: &str) -> bool {
         self.runs(set).any(|entry| entry.files.iter().any(|known| known == file))
     }
 
-    /// What the runs on `set` cost one example together at `delta`, for somebody who sees all of them. Each is priced as it happened; if one has no
-    /// guarantee, all together have none.
+    /// Returns what the runs on `set` together cost one example at `delta`, if an attacker sees all
+    /// of them. Each is priced as it happened; one without a guarantee leaves none for all.
     #[must_use]
     pub fn all_runs(&self, set: &SetName, delta: f64) -> AllRuns {
         let runs: Vec<&Entry> = self.runs(set).collect();
@@ -193,13 +196,13 @@ impl DatasetBooks {
 }
 
 impl Cost {
-    /// Of runs that released this, each; `None`: one without a guarantee.
+    /// Composes runs by what each released; `None` marks a run without a guarantee.
     fn of<'a>(runs: impl Iterator<Item = Option<&'a Ledger>> + Clone, delta: f64) -> Self {
         let without = runs.clone().filter(Option::is_none).count();
         let ledgers: Vec<&Ledger> = runs.flatten().collect();
         match without {
             0 => match composition::total_per_example(&ledgers, delta) {
-                Ok(Total { epsilon, delta, neighbours }) => Self::Bounded { epsilon, delta, neighbours },
+                Ok(Total { epsilon, delta, neighbours, .. }) => Self::Bounded { epsilon, delta, neighbours },
                 Err(error) => Self::NoGuarantee { reason: error.to_string() },
             },
             1 => Self::NoGuarantee { reason: "one of them has none".to_owned() },
@@ -232,7 +235,6 @@ mod tests {
         Entry { run: run.into(), name: run.into(), released: steps.map(ledger), planned: None, files }
     }
 
-    /// A set that begins as no other does.
     fn set(name: &str) -> SetName {
         SetName { digest: name.to_owned(), opening: format!("{name}…") }
     }
@@ -271,7 +273,7 @@ mod tests {
         assert_eq!(reason, "one of them has none");
     }
 
-    /// A stop that looked at what was released is covered by the plan alone.
+    /// The plan alone covers a stop that depended on what was released.
     #[test]
     fn runs_that_stopped_early_cost_their_plans_until_they_go_on() {
         let mut books = DatasetBooks::default();
@@ -290,9 +292,9 @@ mod tests {
         assert!(matches!(DatasetBooks::from_json("", json.as_bytes()), Err(BooksError::Impossible { .. })));
     }
 
-    /// Of the two neither digest is the other's, and 1999 of 2000 examples are in both.
+    /// The two have different digests and share 1999 of 2000 examples.
     #[test]
-    fn a_set_with_an_example_less_has_the_same_books_and_so_has_one_in_another_order() {
+    fn removing_or_reordering_examples_keeps_the_books() {
         let all = crate::data::synthetic::dataset(1, 0, 2000);
         let part = |keep: &dyn Fn(usize) -> bool| {
             let kept: Vec<usize> = (0..all.len()).filter(|i| keep(*i)).collect();
@@ -305,7 +307,7 @@ mod tests {
         for (set, known) in [(part(&|_| true), 1), (part(&|i| i != 1500), 1), (part(&|i| i >= 1000), 0)] {
             assert_eq!(books.runs(&set).count(), known, "{set:?}");
         }
-        // Of before, where nothing was known of beginnings.
+        // Version 1 knew no openings.
         let of_before = books.to_json().replacen("\"version\":2", "\"version\":1", 1);
         let of_before = format!("{}}}", of_before.split_once(",\"openings\"").unwrap().0);
         let read = DatasetBooks::from_json("books", of_before.as_bytes()).unwrap();
@@ -313,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_books_is_refused_by_name() {
+    fn invalid_books_are_refused_by_name() {
         let read = |text: &str| DatasetBooks::from_json("my books", text.as_bytes()).unwrap_err().to_string();
         let mut books = DatasetBooks::default();
         books.enter(&set("a"), entry("1", Some(3)));

@@ -1,4 +1,4 @@
-//! Whether a configuration can be run on a training set: ranges, and what contradicts.
+//! Checks whether a configuration can be run on a training set: ranges and contradictions.
 
 use super::{
     auditable, bands,
@@ -14,17 +14,17 @@ use crate::{
     model,
 };
 
-/// Finer grids leave inexact noise no useful price.
+/// Finest grid; finer ones leave inexact noise no useful price.
 const MOST_GRID_BITS: u32 = 24;
 
-/// Smallest clipping norm and pre-scale: below, f32 gradients are lost to rounding ([`EncoderSpec::validate`]).
+/// Smallest clipping norm and pre-scale: f32 loses smaller ones ([`EncoderSpec::validate`]).
 const LEAST_SCALE: f64 = 1e-9;
 
-/// Pixels by which a copy may be moved: MNIST's digits stand four from the edge.
+/// Largest shift of a copy in pixels: MNIST's digits have a margin of four.
 const MOST_REACH: u32 = 4;
 const MOST_COPIES: u32 = 16;
 
-/// Checks `config` against a training set of `train_examples`, as a whole and in each of its phases.
+/// Checks `config` on a training set of `train_examples`, as a whole and in each phase.
 ///
 /// # Errors
 /// The first field that is out of its range or contradicts another.
@@ -33,11 +33,10 @@ pub(super) fn check(config: &RunConfig, train_examples: u32) -> Result<(), Confi
     if config.phases.is_none() {
         return Ok(());
     }
-    // What a range is of is the product of a setting and a phase's factor: the sentence names that setting, with the product.
+    // A range applies to the setting times the phase's factor; the error states the product.
     phased::configurations(config)?.iter().try_for_each(|(_, phase)| check_phase(phase, train_examples))
 }
 
-/// The same, without phases.
 fn check_phase(config: &RunConfig, train_examples: u32) -> Result<(), ConfigError> {
     check_ranges(config, train_examples)?;
     check_denoiser(config)?;
@@ -63,7 +62,7 @@ fn check_phase(config: &RunConfig, train_examples: u32) -> Result<(), ConfigErro
     limits::check(config, expected_lot(config, train_examples))
 }
 
-/// Whether the denoiser goes with the noise, the model and the other memories of the update ([`Denoiser::check`]).
+/// Checks the denoiser with noise, model and the update's memories ([`Denoiser::check`]).
 fn check_denoiser(config: &RunConfig) -> Result<(), ConfigError> {
     let contradiction = |sentence| Err(ConfigError::Contradiction { field: "denoiser", sentence });
     let range = |field, value: f64, range: &str| {

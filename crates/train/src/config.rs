@@ -1,4 +1,4 @@
-//! What a visitor set ([`RunConfig`]), checked once into what will run ([`Plan`](super::plan::Plan)).
+//! A run's settings ([`RunConfig`]), checked once into a [`Plan`](super::plan::Plan).
 
 use serde::{Deserialize, Serialize};
 
@@ -12,83 +12,87 @@ use crate::{
     rng::RandomSource,
 };
 
-/// Everything that decides what a run computes and what it costs. JSON with these names is the file format.
+/// All that decides what a run computes and costs. JSON with these names is the file format.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct RunConfig {
     pub model: Architecture,
     pub encoder: EncoderSpec,
-    /// Scale relative to the encoder's norm (for a Gaussian: the noise multiplier). `None`: train without noise, and
-    /// without a guarantee.
+    /// Scale relative to the encoder's norm (Gaussian: the noise multiplier). `None`: no noise, and
+    /// no guarantee.
     pub noise: Option<NoiseSpec>,
-    /// Gradients, sums and noise are rounded to multiples of a power of two, at most 2^−`grid_bits` noise scales, and ε then covers what the low bits
-    /// of floating-point noise reveal. `None`: nothing is rounded, and ε does not cover them.
+    /// Rounds gradients, sums and noise to multiples of a power of two, at most 2^−`grid_bits`
+    /// noise scales; ε then covers what the low bits of floating-point noise reveal. `None`: no
+    /// rounding, and ε does not cover them.
     pub grid_bits: Option<u32>,
     pub denoiser: Denoiser,
-    /// Examples of a step (users, where there are some): their expected number (Poisson), their exact number (fixed size), or an upper bound on their expected number
-    /// (shuffled and random allocation, where an epoch has whole batches). Updates divide by the expected number.
+    /// Examples (or users) of a step: the expected number (Poisson), the exact number (fixed size),
+    /// or an upper bound on the expected one (shuffled and random allocation, where an epoch has
+    /// whole batches). Updates divide by the expected number.
     pub lot: u32,
     pub sampling: SamplingPolicy,
-    /// Steps over which noise is correlated, b (banded square root; [`crate::mechanism::correlated`]); examples are then sampled from b groups that take
-    /// turns. 1: each step's noise is its own.
+    /// Steps over which noise is correlated, b (banded square root;
+    /// [`crate::mechanism::correlated`]); b groups of examples are then sampled in turn. 1:
+    /// independent noise at each step.
     pub bands: u32,
     pub learning_rate: f64,
     pub schedule: Schedule,
-    /// Whether noise, clipping norm, lot and rate change in the course of the run.
+    /// Changes of noise, clipping norm, lot and rate in the course of the run.
     pub phases: Phases,
     pub momentum: f64,
-    /// Whether images are read with the last parameters or with an average.
+    /// Whether images are classified with the last parameters or with an average.
     pub averaging: Averaging,
-    /// Whether some training images are unlike the others.
+    /// Whether some training images are made unlike the others.
     pub minority: Minority,
-    /// An example's gradient is the mean over moved copies of it; `None`: over the example alone.
+    /// Averages an example's gradient over shifted copies of it; `None`: no copies.
     pub augmentation: Option<Augmentation>,
-    /// Whether examples share bounded vectors: micro-batches, and users with all their images.
+    /// Whether examples share a bounded vector: micro-batches, or users with all their images.
     pub sharing: Sharing,
-    /// What one is to the guarantee where it is in a micro-batch.
+    /// The unit that ε protects with micro-batches.
     pub protects: Protects,
-    /// How such a vector is made.
+    /// How a shared vector is made.
     pub local: LocalSteps,
-    /// Whether the clip follows the norms of the gradients from step to step, beginning with the encoder's; `None`: it stays.
+    /// Adapts the clipping norm to the gradients' norms, from the encoder's; `None`: fixed.
     pub adaptive_clip: Option<AdaptiveClip>,
-    /// Whether right answers and digits are counted with each step, and paid for.
+    /// Counts right answers and digits with each step, at a privacy cost.
     pub metrics: Option<PaidMetrics>,
-    /// Records of an auditor among those that are sampled, m ([`super::audit`]); 0: the run is not audited.
+    /// An auditor's records among those sampled from, m ([`super::audit`]); 0: no audit.
     pub canaries: u32,
-    /// How test images and drawings are read.
+    /// How test images and drawings are classified.
     pub reading: Reading,
-    /// Steps after which the run completes by itself; `None`: until paused.
+    /// Steps after which the run completes; `None`: until paused.
     pub steps: Option<u64>,
     pub delta: f64,
     /// The parameters before the first step.
     pub start: Start,
     /// Seed of the random start (public).
     pub init_seed: u64,
-    /// Replayable sampling and noise: reproducible, and **not private**; reports say so.
+    /// Seed of replayable sampling and noise: reproducible, and **not private**; reports say so.
     pub replay: Option<u64>,
 }
 
-/// How the examples of a step are chosen. With a lot and a training set it becomes a [`Sampling`], by which lots are drawn and ε is computed.
+/// How the examples of a step are chosen. With a lot and a training set it becomes a [`Sampling`],
+/// by which lots are drawn and ε is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SamplingPolicy {
-    /// Each example by itself, with probability lot / examples.
+    /// Each example independently, with probability lot / examples.
     #[default]
     Poisson,
-    /// Exactly `lot` of them, without replacement. Neighbours then differ by the replacement of one example.
+    /// Exactly `lot`, without replacement. Neighbours differ by the replacement of one example.
     FixedSize,
-    /// Each example in one batch of every epoch. Sampling amplifies nothing, and an epoch counts in full from its first batch on.
+    /// Each example in one batch per epoch, without amplification; a begun epoch counts in full.
     Shuffled,
-    /// The same draw, and priced for what it is: nobody is told which batch an example is in (Feldman & Shenfeld 2026). An epoch counts as a whole one from
-    /// its first batch on.
+    /// The same draw, priced with amplification, as no one learns which batch an example is in
+    /// (Feldman & Shenfeld 2026). A begun epoch counts in full.
     RandomAllocation,
 }
 
 impl SamplingPolicy {
-    /// The policy over `examples` training examples.
+    /// Returns the policy over `examples` training examples.
     #[must_use]
     pub fn over(self, examples: u32, lot: u32) -> Sampling {
-        // Rounded up, so that a number of passes over the examples is no more than as many epochs.
+        // Rounded up, so that a number of passes over the examples is at most as many epochs.
         let batches = examples.div_ceil(lot.max(1)).into();
         match self {
             Self::Poisson => Sampling::Poisson { rate: f64::from(lot) / f64::from(examples) },
@@ -98,7 +102,7 @@ impl SamplingPolicy {
         }
     }
 
-    /// Expected steps in which every example takes part once.
+    /// Returns the expected number of steps in which every example takes part once.
     #[must_use]
     pub fn steps_per_epoch(self, examples: u32, lot: u32) -> f64 {
         let batches = self.over(examples, lot).batches();
@@ -106,25 +110,26 @@ impl SamplingPolicy {
     }
 }
 
-/// Augmentation multiplicity (De, Berrada, Hayes, Smith & Balle 2022, §3.2): an example's gradient is the mean over copies
-/// of its image, *then* it is clipped or encoded. It is still one example's, so it costs no privacy.
+/// Augmentation multiplicity (De, Berrada, Hayes, Smith & Balle 2022, §3.2): an example's gradient
+/// is the mean over copies of its image, *then* it is clipped or encoded. It is still one
+/// example's, so it costs no privacy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Augmentation {
-    /// Copies, from 2 up; each step moves them anew, each in another way.
+    /// Number of copies, at least 2; each step shifts them anew, each differently.
     pub copies: u32,
-    /// Pixels by which a copy is moved at most, in either direction.
+    /// Largest shift of a copy, in pixels along each axis.
     pub reach: u32,
 }
 
 impl Augmentation {
-    /// Ways to move an image.
+    /// Returns the number of distinct shifts.
     #[must_use]
     pub const fn ways(self) -> u32 {
         (2 * self.reach + 1).pow(2)
     }
 
-    /// Fills `shifts` with different ways to move an image, drawn evenly.
+    /// Fills `shifts` with distinct shifts, drawn uniformly.
     pub fn draw(self, rng: &mut dyn RandomSource, shifts: &mut Vec<Shift>) {
         let reach = self.reach as i8;
         let side = -reach..=reach;
@@ -138,20 +143,21 @@ impl Augmentation {
     }
 }
 
-/// A few training images made unlike the others, to see what a bound and noise cost those who are few (Bagdasaryan, Poursaeed & Shmatikov 2019).
-/// It is done to each image by itself, before anything else, so sensitivity, sampling and ε are what they are without it.
+/// A few training images made unlike the others, to see what clipping and noise cost a minority
+/// (Bagdasaryan, Poursaeed & Shmatikov 2019). Each image is changed independently and before
+/// anything else, so sensitivity, sampling and ε stay the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Minority {
-    /// Training images are as they came.
+    /// Training images are unchanged.
     #[default]
     None,
-    /// About one image in fifty is turned a quarter ([`Dataset::turned_by_coin`]).
+    /// About one image in fifty is rotated by 90° ([`Dataset::turned_by_coin`]).
     Turned,
 }
 
 impl Minority {
-    /// The training set as a run sees it.
+    /// Returns the training set with the minority's images changed.
     #[must_use]
     pub fn among(self, train: &Dataset) -> Dataset {
         match self {
@@ -161,18 +167,18 @@ impl Minority {
     }
 }
 
-/// What ε is of where micro-batches are sampled. Users are what is protected where there are some.
+/// The unit of ε with sampled micro-batches; with users, the unit is the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protects {
-    /// One example: it turns the vector of its micro-batch into another.
+    /// One example, which changes its micro-batch's vector into another.
     #[default]
     Example,
     /// The micro-batch, as if all its examples were one person's.
     MicroBatch,
 }
 
-/// Parameters before the first step. Both starts are public: neither looks at a private example.
+/// Parameters before the first step. Both starts are public: neither depends on a private example.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Start {
@@ -183,23 +189,23 @@ pub enum Start {
     Pretrained,
 }
 
-/// Learning rate over the run: a factor on `learning_rate` by progress t in [0, 1] of `steps`.
+/// Learning-rate schedule: a factor on `learning_rate` by progress t in [0, 1] through `steps`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Schedule {
     Constant,
-    /// From 1 down to `to`, in a line.
+    /// Linear, from 1 to `to`.
     Linear {
         to: f64,
     },
-    /// From 1 down to `to`, by half a cosine.
+    /// Half a cosine, from 1 to `to`.
     Cosine {
         to: f64,
     },
 }
 
 impl Schedule {
-    /// The factor on the learning rate in step `step` (the first is 0) of so many. A run without an end has no progress to follow.
+    /// Returns the factor in step `step` (the first is 0) of `steps`; 1 for a run without an end.
     #[must_use]
     pub fn factor(self, step: u64, steps: Option<u64>) -> f64 {
         let Some(steps) = steps else { return 1.0 };
@@ -212,20 +218,20 @@ impl Schedule {
     }
 }
 
-/// Averaged iterates (Polyak & Juditsky 1992), of what was released: ε has no part in it.
+/// Averaged iterates (Polyak & Juditsky 1992): post-processing of the releases, free in ε.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Averaging {
-    /// Images are read with the last parameters.
+    /// Images are classified with the last parameters.
     #[default]
     None,
-    /// Images are read with an exponential moving average, as in De, Berrada, Hayes, Smith & Balle 2022 with a shorter memory: over the last ninth of
-    /// the steps, 1000 at most.
+    /// Images are classified with an exponential moving average, as in De, Berrada, Hayes, Smith &
+    /// Balle 2022 but with a shorter memory: the last ninth of the steps, at most 1000.
     Exponential,
 }
 
 impl Averaging {
-    /// Weight of the old average in step `step` (the first is 0).
+    /// Returns the weight of the old average in step `step` (the first is 0).
     #[must_use]
     pub fn keeps(self, step: u64) -> f64 {
         let step = step as f64;
@@ -237,11 +243,11 @@ impl Averaging {
 }
 
 impl RunConfig {
-    /// The same run on images of this size and of so many classes: the model's layers stay, and their shapes follow ([`Architecture::fitted`]). What was trained
-    /// beforehand is of the model that it was trained with, so another one starts at random.
+    /// Returns the same run for images of this size and number of classes: the model keeps its
+    /// layers, with new shapes ([`Architecture::fitted`]). A changed model starts at random.
     ///
     /// # Errors
-    /// Where the model's windows do not fit such images, or it would be too large.
+    /// A model whose windows do not fit such images, or that would be too large.
     pub fn fitted(self, picture: Picture, classes: usize) -> Result<Self, LayersError> {
         let model = self.model.fitted(picture, classes)?;
         let start = if model == self.model { self.start } else { Start::Random };

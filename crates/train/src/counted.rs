@@ -1,5 +1,5 @@
-//! Counts that a configuration releases with its steps: an adaptive clip, and metrics that are paid for. The noise of a run is that of the whole release, so
-//! its price is that of a plain clip, and the gradient gets the noise that the counts leave it.
+//! Counts released with a run's steps: an adaptive clipping norm and paid metrics. A run's noise is
+//! that of the whole release, so its price stays; the gradient gets the noise that counts leave.
 
 use super::{config::RunConfig, error::ConfigError};
 use crate::{
@@ -12,11 +12,11 @@ use crate::{
     model::CLASSES,
 };
 
-/// Noise of more lots than this tells nothing.
+/// Largest noise, in lots; with more, a count is useless.
 const MOST_NOISE: f64 = 1000.0;
 
 impl RunConfig {
-    /// What a step releases beside its sum. The noise is a share of the lot that is set, whatever number of examples it is drawn from.
+    /// Returns a step's counts besides its sum; their noise is a share of the configured lot.
     #[must_use]
     pub fn counting(&self) -> Counting {
         let lot = self.sharing.lot(self.lot);
@@ -26,15 +26,15 @@ impl RunConfig {
         }
     }
 
-    /// The gradient's noise as a multiple of its clip. It is the run's where nothing is counted.
+    /// Returns the gradient's noise over its clipping norm: the run's own if nothing is counted.
     pub(super) fn noise_of_gradient(&self) -> Option<NoiseSpec> {
         let noise = self.noise.clone()?;
-        // What leaves nothing is refused before.
+        // Counts that leave nothing are refused earlier.
         let scale = self.counting().of_gradient(noise.scale()).unwrap_or(f64::INFINITY);
         Some(noise.with_scale(scale))
     }
 
-    /// What a release holds, where that is more than a gradient.
+    /// Returns the parts of a release that is more than a gradient.
     pub(super) fn parts(&self) -> Vec<Part> {
         let counting = self.counting();
         let (false, Some(noise)) = (counting.is_none(), self.noise_of_gradient()) else { return Vec::new() };
@@ -48,10 +48,10 @@ impl RunConfig {
     }
 }
 
-/// Whether a configuration can release what it counts.
+/// Checks that a configuration can release its counts.
 ///
 /// # Errors
-/// The field that is out of its range, or what contradicts it.
+/// The field that is out of range, or what contradicts it.
 pub(super) fn check(config: &RunConfig) -> Result<(), ConfigError> {
     let counting = config.counting();
     let first = if config.adaptive_clip.is_some() { "adaptive-clip" } else { "metrics" };
@@ -128,7 +128,7 @@ pub(super) fn check(config: &RunConfig) -> Result<(), ConfigError> {
         }
         noise_of("metrics.noise", 1.25_f64.sqrt(), metrics.noise)?;
     }
-    // Rounding may have left nothing where the least noise is met to the last digit.
+    // Rounding may leave nothing where the least noise is met to the last digit.
     if counting.of_gradient(z).is_none_or(|noise| !noise.is_finite()) {
         return contradiction(
             first,

@@ -4,7 +4,7 @@ use crate::{
     accounting::error::PrivacyError, engine::EngineError, mechanism::error::MechanismError, rng::EntropyError,
 };
 
-/// Why a [`RunConfig`](super::config::RunConfig) does not become a plan. Nothing has been started.
+/// Why a [`RunConfig`](super::config::RunConfig) cannot become a plan. Nothing has started.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     #[error("{field} is {value}; it must be {range}")]
@@ -13,13 +13,13 @@ pub enum ConfigError {
     Contradiction { field: &'static str, sentence: &'static str },
     #[error("encoder: {0}")]
     Mechanism(#[from] MechanismError),
-    /// The privacy core refused a part of the release; its sentence names the field.
+    /// The accountant refused a part of the release; its sentence names the field.
     #[error("{0}")]
     Privacy(#[from] PrivacyError),
 }
 
 impl ConfigError {
-    /// The field of the configuration that is to be changed.
+    /// Returns the field of the configuration that has to change.
     #[must_use]
     pub fn field(&self) -> &'static str {
         match self {
@@ -31,7 +31,7 @@ impl ConfigError {
     }
 }
 
-/// Why nothing can be claimed of what a run releases.
+/// Why a run's releases carry no guarantee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoGuarantee {
     #[error("sampling and noise are replayed from a known seed, so anybody can subtract them")]
@@ -44,7 +44,7 @@ pub enum NoGuarantee {
     Unrecorded,
 }
 
-/// Why the cost of a run cannot be told in advance.
+/// Why the cost of a run cannot be computed in advance.
 #[derive(Debug, thiserror::Error)]
 pub enum PriceError {
     #[error(transparent)]
@@ -53,14 +53,14 @@ pub enum PriceError {
     NoGuarantee(#[from] NoGuarantee),
     #[error(transparent)]
     Privacy(#[from] PrivacyError),
-    /// Not even the widest noise keeps the budget: there Rényi accounting says `least`.
+    /// Not even the widest noise keeps the budget; Rényi accounting gives `least` for it.
     #[error(
         "no noise scale up to {widest} keeps {steps} steps within ε = {budget}: there Rényi accounting says {least}, because {reason}"
     )]
     NoScale { widest: f64, steps: u64, budget: f64, least: f64, reason: NoScale },
 }
 
-/// Why no noise scale keeps a budget, and what does.
+/// Why no noise scale keeps a budget, and what would.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum NoScale {
     #[error("so many steps add up, by tight accounting, too; plan fewer steps, smaller lots or a larger δ")]
@@ -73,7 +73,7 @@ pub enum NoScale {
     Conversion { delta: f64, floor: f64, tight: bool },
 }
 
-/// Why a run cannot go on. What it released so far is in its ledger.
+/// Why a run cannot go on. Its ledger has what it released so far.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     #[error(transparent)]

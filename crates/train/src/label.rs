@@ -1,10 +1,10 @@
-//! The privacy label of a training: what is protected, by how much, what was counted, and what was not. One page, to be kept beside a model.
+//! A training's privacy label: what is protected, how well, and what was counted, on one page.
 //!
-//! | module | what it is |
+//! | module | contents |
 //! | --- | --- |
-//! | `facts` | what a label says, from books and from what is known of the run |
-//! | `text` | the same as headed lines, which both pages are made of |
-//! | `html`, `markdown` | a page to print; a page to keep in a repository |
+//! | `facts` | a label's statements, from the books and the run's settings |
+//! | `text` | the same as headed lines, the basis of both pages |
+//! | `html`, `markdown` | a page to print; a page for a repository |
 //! | `registry` | an entry for the registry of deployments of differential privacy |
 
 mod facts;
@@ -20,17 +20,17 @@ pub use self::{
     html::escaped,
 };
 
-/// What a label is written as.
+/// The format of a written label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Format {
-    /// A page of its own, to be shown and printed.
+    /// A page of its own, for screen and print.
     Html,
     Markdown,
     /// YAML with the keys of OpenDP's registry of deployments.
     Registry,
 }
 
-/// The label, written.
+/// Returns the label in `format`.
 #[must_use]
 pub fn write(label: &PrivacyLabel, format: Format) -> String {
     match format {

@@ -1,4 +1,4 @@
-//! How large a run's numbers may be before the 32-bit floating-point numbers of an engine overflow.
+//! Bounds on a run's numbers, so that an engine's 32-bit floating-point numbers do not overflow.
 
 use super::{
     bands,
@@ -15,16 +15,17 @@ use crate::{
     mechanism::{AdaptiveClip, EncoderSpec},
 };
 
-/// Largest magnitude of sums, momentum and parameters: a thirtieth of what an f32 holds, because differences of them are taken.
+/// Largest magnitude of sums, momentum and parameters: a thirtieth of f32's, for differences.
 const LARGEST: f64 = 1e37;
-/// Smallest number that an f32 holds at full precision.
+/// Smallest f32 of full precision.
 const LEAST: f64 = f32::MIN_POSITIVE as f64;
 
-/// Checks that an f32 holds the rate and the momentum, and that no noisy sum, momentum or parameter overflows in any step: with momentum m, lot L and
-/// rate η, no parameter moves by more than η·T·z/(L·(1 − m)) in T steps, where z is the largest noise that can be drawn.
+/// Checks that rate and momentum are f32 numbers and that no noisy sum, momentum or parameter
+/// overflows: with momentum m, lot L and rate η, no parameter moves by more than η·T·z/(L·(1 − m))
+/// in T steps, where z is the largest noise that can be drawn.
 ///
 /// # Errors
-/// The number that is out of its range, and the range.
+/// The number that is out of range, and the range.
 pub(super) fn check(config: &RunConfig, expected_lot: f64) -> Result<(), ConfigError> {
     let refuse =
         |field, value: f64, range: String| Err(ConfigError::OutOfRange { field, value: format!("{value:e}"), range });
@@ -40,7 +41,7 @@ pub(super) fn check(config: &RunConfig, expected_lot: f64) -> Result<(), ConfigE
     let (Some(relative), Some(noise)) = (&config.noise, absolute_noise(config)) else { return Ok(()) };
     let (scale, field) =
         (relative.scale(), if matches!(noise, NoiseSpec::Gaussian { .. }) { "noise.sigma" } else { "noise.scale" });
-    // A clip that follows the norms may become as large as any.
+    // An adaptive clipping norm may grow to its maximum.
     let growth = match (config.adaptive_clip, &config.encoder) {
         (Some(_), EncoderSpec::Clip { norm }) => AdaptiveClip::MOST / norm,
         _ => 1.0,
@@ -53,7 +54,7 @@ pub(super) fn check(config: &RunConfig, expected_lot: f64) -> Result<(), ConfigE
     let reach = noise.build().map_err(PrivacyError::from)?.draw([0; 4]).abs() * bands::gain(config)? * growth;
     let steps = config.steps.unwrap_or(MOST_STEPS) as f64;
     let worst = reach / momentum_left * (steps * learning_rate / expected_lot).max(1.0);
-    // A worst case that is NaN is refused, too.
+    // A NaN worst case is refused, too.
     if worst <= LARGEST {
         return Ok(());
     }
@@ -100,7 +101,6 @@ mod tests {
         }
     }
 
-    /// The largest value that a refusal names.
     fn named(error: &ConfigError) -> f64 {
         let ConfigError::OutOfRange { range, .. } = error else { panic!("{error}") };
         let number = range.split([' ', ',']).find_map(|word| word.parse().ok());

@@ -7,7 +7,6 @@ use super::{
 };
 use crate::mechanism::EncoderSpec;
 
-/// A run's configuration as it is in this phase.
 fn in_phase(phase: &Phase, config: &RunConfig) -> RunConfig {
     let mut own = RunConfig { phases: Phases::None, ..config.clone() };
     if let Some(noise) = &mut own.noise {
@@ -24,7 +23,7 @@ fn in_phase(phase: &Phase, config: &RunConfig) -> RunConfig {
     own
 }
 
-/// The phases of a run, in order: how many steps each has, and the configuration that holds in it. What they are together is checked, each by itself is not.
+/// Returns each phase's steps and configuration, in order. Only checks the phases together.
 ///
 /// # Errors
 /// [`ConfigError`] on `phases`.
@@ -58,7 +57,7 @@ pub fn configurations(config: &RunConfig) -> Result<Vec<(u64, RunConfig)>, Confi
 }
 
 impl RunConfig {
-    /// How often each of `train` examples has been looked at after `steps` steps, on average.
+    /// Returns how often each of `train` examples was used in `steps` steps, on average.
     #[must_use]
     pub fn epochs(&self, train: u32, steps: u64) -> f64 {
         let phases = configurations(self).unwrap_or_default();
@@ -67,7 +66,7 @@ impl RunConfig {
         shares.zip(&phases).map(epochs).sum()
     }
 
-    /// The configuration that holds in step `step` (the first is 0): the run's own where it has no phases, or where they are refused.
+    /// Returns the configuration of step `step` (from 0), or the run's own without valid phases.
     #[must_use]
     pub fn in_step(&self, step: u64) -> Self {
         let mut first = 0u64;
@@ -153,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn text_comes_back() {
+    fn phases_survive_text_and_json() {
         for text in
             ["none", "time 3 0.5", "exponential 6 0.5", "step 2 2", "polynomial 64 0.001", "1; 2 noise 0.5", "7"]
         {
@@ -183,7 +182,7 @@ mod tests {
             let error = text.parse::<Phases>().unwrap_err();
             assert!(error.field() == "phases" && error.to_string().len() > 40, "{text}: {error}");
         }
-        // A configuration of before has none.
+        // A configuration without the field has none.
         assert_eq!(serde_json::from_str::<RunConfig>("{}").unwrap().phases, Phases::None);
     }
 
@@ -219,7 +218,7 @@ mod tests {
             let sentence = refusal(config);
             assert!(sentence.contains(words), "{words}: {sentence}");
         }
-        // One lot for all phases is no other lot; and phases that change nothing are those of any run.
+        // The run's own lot is no change, and a rate may change without noise.
         for config in [
             RunConfig { sampling: SamplingPolicy::Shuffled, ..config(list("4; 4 lot 256 noise 2"), 8) },
             RunConfig { noise: None, encoder: EncoderSpec::None, ..config(list("4; 4 rate 2"), 8) },
@@ -233,7 +232,7 @@ mod tests {
         let config = RunConfig { steps: Some(20), ..RunConfig::default() };
         let plan = Plan::new(config.clone(), 60_000).unwrap();
         assert!(plan.later.is_empty() && plan.opening == config);
-        // So does one whose phases change nothing, to the last bit.
+        // The same for phases that change nothing, to the last bit.
         let same = Plan::new(RunConfig { phases: list("9; 11"), ..config.clone() }, 60_000).unwrap();
         assert_eq!((same.task.clone(), same.later[0].task.clone()), (plan.task.clone(), plan.task));
         let cost = |config: &RunConfig| projection::cost(config, 60_000, 20).unwrap();
@@ -246,7 +245,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
-        /// What is said of a phased run before it is what a ledger of its phases costs, at every step; by both accountants.
+        /// At every step a phased run's projected cost is that of its ledger, by both accountants.
         #[test]
         fn a_phased_run_costs_its_phases(
             parts in prop::collection::vec((1u64..40, 0.6f64..3.0, 0usize..3), 2..5), after in 0u64..160,
@@ -278,7 +277,7 @@ mod tests {
             }
         }
 
-        /// Every phase has a step, and all have as many as there are.
+        /// Every phase has a step, lengths differ by at most one, and they sum to the run's steps.
         #[test]
         fn phases_of_a_schedule_are_alike(steps in 2u64..100_000, phases in 2u32..65) {
             prop_assume!(u64::from(phases) <= steps);

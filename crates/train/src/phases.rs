@@ -1,8 +1,8 @@
-//! Another noise in every phase: what Algorithm 1 calls Z_t (Nasr, Shokri & Houmansadr 2020, line 11), and what Theorem 1 adds up.
+//! Noise by phase: Algorithm 1's Z_t (line 11 in Nasr, Shokri & Houmansadr 2020) under Theorem 1.
 //!
-//! A run of T steps has K phases, each with a noise, a clipping norm, a lot and a learning rate of its own. All of it is set before the first step and looks
-//! at no example, so that a run costs the composition of its phases, phase by phase, and nothing besides. A schedule that follows private data cannot be
-//! written down here.
+//! A run of T steps has K phases, each with its own noise, clipping norm, lot and learning rate.
+//! All are fixed before the first step and depend on no example, so a run costs the composition of
+//! its phases and no more. A schedule that follows private data cannot be expressed here.
 
 use std::{fmt, str::FromStr};
 
@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use super::error::ConfigError;
 use crate::accounting::{decimal::quoted, noise::NoiseSpec, pld::MOST_KINDS};
 
-/// Phases of a run at most: as many kinds of release as tight accounting takes.
+/// Most phases of a run: as many kinds of release as tight accounting takes.
 pub const MOST_PHASES: usize = MOST_KINDS;
-/// Largest factor on a scale, a norm or a rate; the least is one over it.
+/// Largest factor on a scale, a norm or a rate; the smallest is its inverse.
 const MOST_FACTOR: f64 = 1e3;
 
 /// How a run's steps fall into phases, and what changes between them.
@@ -25,7 +25,7 @@ pub enum Phases {
     None,
     /// `phases` of equal lengths, whose noise scale goes from the run's to `to` times it.
     Schedule(NoiseSchedule),
-    /// As written, each phase by itself.
+    /// As written, each phase on its own.
     List(PhaseList),
 }
 
@@ -40,7 +40,7 @@ pub struct NoiseSchedule {
     pub to: f64,
 }
 
-/// How s_k goes from 1 to r (the rules are those of Yu, Liu, Pu, Gursoy & Truex 2019, with κ taken from r, so that all of them end there).
+/// How s_k goes from 1 to r: the rules of Yu, Liu, Pu, Gursoy & Truex 2019, with κ derived from r.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
@@ -48,21 +48,22 @@ pub enum Rule {
     Time,
     /// e^{−κk}, κ = −ln r/(K − 1).
     Exponential,
-    /// r in the second half of the phases: one step, half way.
+    /// 1 in the first half of the phases, r in the second.
     Step,
     /// (1 − r)(1 − k/(K − 1))² + r.
     Polynomial,
 }
 
-/// Phases as text: `STEPS`, then what is otherwise than in the run, by blanks; phases are parted by semicolons. `noise 0.5` and `clip 2` and `rate 0.1` are
-/// factors, `lot 512` is a lot, and `laplace`, `gaussian`, `cauchy`, `variance-gamma` or `hyperbolic-secant` is another family at the phase's scale.
+/// Phases as text, separated by semicolons: each is `STEPS` and its changes, separated by blanks.
+/// `noise 0.5`, `clip 2` and `rate 0.1` are factors, `lot 512` is a lot, and `laplace`, `gaussian`,
+/// `cauchy`, `variance-gamma` or `hyperbolic-secant` is another family at the phase's scale.
 ///
 /// `200; 200 noise 0.7 rate 0.5; 100 laplace lot 512`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PhaseList(pub String);
 
-/// What one phase has that the run has not.
+/// The changes of one phase from the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Phase {
     pub steps: u64,
@@ -78,7 +79,7 @@ pub struct Phase {
 }
 
 impl Phase {
-    /// So many steps as the run has them.
+    /// Creates a phase that changes nothing.
     #[must_use]
     pub const fn plain(steps: u64) -> Self {
         Self { steps, noise: 1.0, family: None, clip: 1.0, lot: None, rate: 1.0 }
@@ -86,7 +87,7 @@ impl Phase {
 }
 
 impl NoiseSchedule {
-    /// s_k for k = 0, …, K − 1.
+    /// Returns s_k for k = 0, …, K − 1.
     #[must_use]
     pub fn factors(self) -> Vec<f64> {
         let (count, to) = (self.phases.max(1), self.to);
@@ -104,7 +105,7 @@ impl NoiseSchedule {
         (0..count).map(factor).collect()
     }
 
-    /// The phases of `steps`: as long as one another, or a step longer.
+    /// Returns the phases of `steps`; their lengths differ by at most one step.
     fn phases(self, steps: u64) -> Vec<Phase> {
         let phases = lengths(steps, self.phases).zip(self.factors());
         phases.map(|(steps, noise)| Phase { noise, ..Phase::plain(steps) }).collect()
@@ -112,23 +113,23 @@ impl NoiseSchedule {
 }
 
 impl Phases {
-    /// Whether all steps are alike.
+    /// True if all steps are alike.
     #[must_use]
     pub const fn is_none(&self) -> bool {
         matches!(self, Self::None)
     }
 
-    /// The steps of all listed phases.
+    /// Returns the sum of all listed phases' steps; `None` without a valid list.
     #[must_use]
     pub fn steps(&self) -> Option<u64> {
         let Self::List(list) = self else { return None };
         Some(list.read().ok()?.iter().fold(0, |sum, phase| sum.saturating_add(phase.steps)))
     }
 
-    /// What the phases of a run of `steps` change; of one without phases, one that changes nothing.
+    /// Returns the phases of a run of `steps`; without phases, one that changes nothing.
     ///
     /// # Errors
-    /// [`ConfigError`] on `phases`, with what is wrong of which phase.
+    /// [`ConfigError`] on `phases`, naming the phase and what is wrong.
     pub(super) fn over(&self, steps: Option<u64>) -> Result<Vec<Phase>, ConfigError> {
         let contradiction = |sentence| Err(ConfigError::Contradiction { field: "phases", sentence });
         let steps = match (self, steps) {
@@ -169,13 +170,13 @@ impl Phases {
     }
 }
 
-/// Steps of each of so many phases: as many as in one another, or one more.
+/// Splits `steps` into `phases` lengths that differ by at most one.
 pub fn lengths(steps: u64, phases: u32) -> impl Iterator<Item = u64> {
     let count = u64::from(phases);
     (0..count).map(move |k| steps * (k + 1) / count - steps * k / count)
 }
 
-/// How many of `steps` steps fall into each phase of these lengths, in order; all that are more than planned, into the last.
+/// Returns how many of `steps` fall into each phase of these lengths, any surplus into the last.
 pub fn shares(lengths: impl IntoIterator<Item = u64>, steps: u64) -> impl Iterator<Item = u64> {
     let mut lengths = lengths.into_iter().peekable();
     let mut left = steps;
@@ -187,12 +188,11 @@ pub fn shares(lengths: impl IntoIterator<Item = u64>, steps: u64) -> impl Iterat
     })
 }
 
-/// A factor in its range.
 fn factor(value: f64) -> Option<f64> {
     (1.0 / MOST_FACTOR..=MOST_FACTOR).contains(&value).then_some(value)
 }
 
-/// As [`Phases::from_str`] reads it.
+/// Writes what [`Phases::from_str`] reads.
 impl fmt::Display for Phases {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -219,7 +219,7 @@ impl Rule {
 impl FromStr for Phases {
     type Err = ConfigError;
 
-    /// `none`; a rule with the number of phases and the last one's factor (`exponential 6 0.5`); or a [`PhaseList`].
+    /// Reads `none`, a rule with phases and last factor (`exponential 6 0.5`), or a [`PhaseList`].
     fn from_str(text: &str) -> Result<Self, ConfigError> {
         let mut words = text.split_whitespace();
         let first = words.next().unwrap_or_default();
@@ -247,7 +247,7 @@ impl FromStr for Phases {
 
 impl PhaseList {
     /// # Errors
-    /// Which phase is wrong, and what is.
+    /// The phase that is wrong, and what is wrong.
     fn read(&self) -> Result<Vec<Phase>, ConfigError> {
         let parts: Vec<&str> = self.0.trim().trim_end_matches(';').split(';').collect();
         if parts.len() > MOST_PHASES {

@@ -1,4 +1,4 @@
-//! A configuration that has been checked against a training set, once and for all. It holds one [`Sampling`], by which lots are drawn and ε is computed.
+//! A checked configuration. Its one [`Sampling`] determines both the lots drawn and ε.
 
 use std::sync::Arc;
 
@@ -18,17 +18,17 @@ use crate::{
     model,
 };
 
-/// What will run. A run begins with its first phase, and mostly has no other.
+/// What will run. A run begins with its first phase, and most have no other.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub config: RunConfig,
-    /// The configuration as it is in the first phase.
+    /// The configuration in the first phase.
     pub opening: RunConfig,
-    /// What the engine is made for, and what it computes in the first phase.
+    /// What the engine is made for, and computes in the first phase.
     pub task: Task,
     /// Of the first phase.
     pub sampling: Sampling,
-    /// What every step of the first phase releases and what it costs; `Err` says why no guarantee can be stated for this run.
+    /// Each step's release in the first phase and its cost; `Err`: why there is no guarantee.
     pub priced: Result<(Release, RdpCurve), NoGuarantee>,
     /// The phases after the first, in order.
     pub later: Vec<PlannedPhase>,
@@ -41,16 +41,16 @@ pub struct Plan {
 pub struct PlannedPhase {
     /// Its first step; the run's first is 0.
     pub first: u64,
-    /// The run's configuration as it is in this phase.
+    /// The run's configuration in this phase.
     pub config: RunConfig,
     pub task: Task,
     pub sampling: Sampling,
-    /// As of [`Plan::priced`].
+    /// As [`Plan::priced`].
     pub priced: Result<(Release, RdpCurve), NoGuarantee>,
 }
 
 impl PlannedPhase {
-    /// A phase of a configuration that has been checked, with the run's envelope.
+    /// Creates a phase from a checked configuration, with the run's envelope and canaries.
     fn new(
         first: u64,
         config: RunConfig,
@@ -82,13 +82,13 @@ impl PlannedPhase {
 }
 
 impl Plan {
-    /// What `config` means on a training set of `train_examples`, priced as everything else prices it (`train::price`).
+    /// Plans `config` on a training set of `train_examples`, priced by `train::price`.
     ///
     /// # Errors
     /// The first field that is out of its range or contradicts another.
     pub fn new(config: RunConfig, train_examples: u32) -> Result<Self, ConfigError> {
         check::check(&config, train_examples)?;
-        // What a run costs does not depend on it.
+        // A run's cost does not depend on this.
         if config.minority == Minority::Turned && u64::from(train_examples) < ONE_IN {
             return Err(ConfigError::Contradiction {
                 field: "minority",
@@ -104,7 +104,7 @@ impl Plan {
             phases.push(PlannedPhase::new(begun, phase, envelope.clone(), canaries.clone(), train_examples)?);
             begun = begun.saturating_add(steps);
         }
-        // Of a run in which one phase has no guarantee, none has.
+        // One phase without a guarantee leaves none for the run.
         let unpriced = phases.iter().find_map(|phase| phase.priced.as_ref().err().copied());
         let later = phases.split_off(1);
         let first = phases.remove(0);
@@ -113,13 +113,13 @@ impl Plan {
         Ok(Self { config, opening, task, sampling, priced, later, train_examples })
     }
 
-    /// Which phase step `step` (the first is 0) is in; phase 0 is the plan's own, phase k the k-th of [`Plan::later`].
+    /// Returns the phase of step `step` (from 0): 0, or k for the k-th of [`Plan::later`].
     #[must_use]
     pub fn phase_of(&self, step: u64) -> usize {
         self.later.iter().take_while(|phase| phase.first <= step).count()
     }
 
-    /// What the engine computes in a phase, and how its lots are drawn.
+    /// Returns what the engine computes in a phase, and how lots are drawn.
     #[must_use]
     pub fn phase(&self, phase: usize) -> (&Task, Sampling) {
         match phase.checked_sub(1).and_then(|place| self.later.get(place)) {
@@ -128,7 +128,7 @@ impl Plan {
         }
     }
 
-    /// What the steps from `step` on release, phase by phase: how many, and what each is. The last goes on for ever where the run has no end.
+    /// Returns the releases from `step` on and their numbers of steps; the last one never ends.
     ///
     /// # Errors
     /// Why no guarantee can be stated.
@@ -147,14 +147,14 @@ impl Plan {
         Ok(releases)
     }
 
-    /// Prices of all phases, with what they are of.
+    /// Returns the releases of all phases with their Rényi curves.
     #[must_use]
     pub fn prices(&self) -> Vec<(&Release, &RdpCurve)> {
         let all = std::iter::once(&self.priced).chain(self.later.iter().map(|phase| &phase.priced));
         all.filter_map(|priced| priced.as_ref().ok()).map(|(release, curve)| (release, curve)).collect()
     }
 
-    /// Learning rate of step `step` (the first is 0).
+    /// Returns the learning rate of step `step` (the first is 0).
     #[must_use]
     pub fn learning_rate(&self, step: u64) -> f64 {
         let RunConfig { schedule, steps, .. } = self.config;
@@ -163,26 +163,26 @@ impl Plan {
         learning_rate * schedule.factor(step, steps)
     }
 
-    /// Initial parameters, flat.
+    /// Returns the initial parameters, flat.
     #[must_use]
     pub fn initial_parameters(&self) -> Vec<f32> {
         initial_parameters(&self.config)
     }
 
-    /// Expected steps in which every example takes part once, with the first phase's lots.
+    /// Returns the expected steps per pass over the examples, by the first phase's lot.
     #[must_use]
     pub fn steps_per_epoch(&self) -> f64 {
         self.opening.steps_per_epoch(self.train_examples)
     }
 
-    /// How many there are to sample from: training examples, micro-batches or users.
+    /// Returns the number of units to sample from: examples, micro-batches or users, with canaries.
     #[must_use]
     pub fn units(&self) -> u32 {
         self.config.units(self.train_examples)
     }
 }
 
-/// The canaries of a run of these phases: longer than the bound in each of them, and than any clip that follows the norms.
+/// Draws the canaries of a run: longer than every phase's bound and any adaptive clipping norm.
 fn canaries(phases: &[(u64, RunConfig)], envelope: Option<&Envelope>) -> Result<Option<Canaries>, MechanismError> {
     let bound = |config: &RunConfig| match &config.encoder {
         EncoderSpec::Clip { .. } if config.adaptive_clip.is_some() => AdaptiveClip::MOST,
@@ -200,7 +200,7 @@ fn canaries(phases: &[(u64, RunConfig)], envelope: Option<&Envelope>) -> Result<
     Canaries::draw(*canaries, &longest, envelope, model.parameters(), *init_seed).map(Some)
 }
 
-/// Whether these are, to the last bit, the parameters that a run of this configuration starts from. It needs no file of them.
+/// True if `parameters` are, to the last bit, a run's initial ones. Reads no file of parameters.
 #[must_use]
 pub(super) fn starts_with(config: &RunConfig, parameters: &[f32]) -> bool {
     match config.start {
@@ -209,14 +209,14 @@ pub(super) fn starts_with(config: &RunConfig, parameters: &[f32]) -> bool {
     }
 }
 
-/// The parameters that a run of this configuration starts from, flat.
+/// Returns the initial parameters of a run of this configuration, flat.
 #[must_use]
 pub(super) fn initial_parameters(config: &RunConfig) -> Vec<f32> {
     let pretrained = match config.start {
         Start::Random => None,
         Start::Pretrained => model::pretrained::parameters(config.model),
     };
-    // A plan is refused where its model has no pre-trained parameters, so the alternative is for random starts alone.
+    // Plans without pre-trained parameters are refused, so this is for random starts only.
     pretrained.unwrap_or_else(|| model::initial_parameters(config.model, config.init_seed))
 }
 
@@ -226,7 +226,7 @@ mod tests {
     use crate::model::Architecture;
 
     #[test]
-    fn a_lot_that_is_too_large_is_told_how_many_examples_there_are() {
+    fn too_large_a_lot_is_refused_with_the_number_of_examples() {
         let of = |lot, examples| Plan::new(RunConfig { lot, ..RunConfig::default() }, examples);
         assert!(of(1, 1).is_ok());
         assert_eq!(of(2, 1).unwrap_err().to_string(), "lot is 2; it must be 1, as there is one training example");
@@ -243,7 +243,7 @@ mod tests {
         assert!(error.to_string().contains("there are fewer than fifty"), "{error}");
     }
 
-    /// The refusal names those that have parameters to start from, and no others.
+    /// The refusal names exactly the models with pre-trained parameters.
     #[test]
     fn a_start_that_does_not_exist_names_the_models_that_have_one() {
         let names = [(Architecture::CnnTanh, "tanh CNN"), (Architecture::Scattering, "scattering")];

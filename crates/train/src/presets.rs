@@ -1,7 +1,7 @@
-//! Ready-made runs, each of which shows one thing. The page and `hushgrad train --preset` offer the same table.
+//! Ready-made runs, each to show one thing, for the page and `hushgrad train --preset`.
 //!
-//! Learning rates, lots, clipping norms and steps of the presets with a budget were chosen on images held out of
-//! MNIST's training set; no test image had a part in it.
+//! Learning rates, lots, clipping norms and steps of the presets with a budget were chosen on
+//! images held out of MNIST's training set; no test image had a part in it.
 
 use super::config::{Augmentation, RunConfig, SamplingPolicy, Schedule, Start};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     model::Architecture,
 };
 
-/// The preset that the page opens with, where a link names no setting.
+/// The preset that the page opens with if a link names no setting.
 pub const FIRST: &str = "quick-linear";
 
 /// One entry of the table.
@@ -20,12 +20,12 @@ pub struct Preset {
     /// Its name in links and on the command line.
     pub key: &'static str,
     pub label: &'static str,
-    /// ε by tight accounting that the planned steps stay within on 60,000 examples; `None`: nothing is promised.
+    /// Tight ε that the planned steps keep within on 60,000 examples; `None`: nothing is promised.
     pub budget: Option<f64>,
     config: fn() -> RunConfig,
 }
 
-/// All of them, in the order of the list.
+/// All presets, in the order of the list.
 pub const ALL: [Preset; 14] = [
     Preset {
         key: "quick-linear",
@@ -127,13 +127,13 @@ pub const ALL: [Preset; 14] = [
     },
 ];
 
-/// Scattering features hardly change when an image moves by a pixel, so test-time augmentation would add nothing.
+/// Scattering features hardly change under a shift by a pixel: test-time augmentation adds nothing.
 fn scattering(learning_rate: f64, sigma: f64) -> RunConfig {
     RunConfig { model: Architecture::Scattering, reading: Reading::Once, ..pretrained_cnn(learning_rate, 600, sigma) }
 }
 
-/// The tanh CNN (another model where one is named) from the parameters that come with the program. Steps are whole epochs of 60,000 examples, each of which picks a
-/// batch of every epoch by itself: at equal ε that needs 3 to 5 % less noise than Poisson sampling.
+/// The tanh CNN from the parameters that come with the program. Steps are whole epochs of 60,000
+/// examples, each in a random batch: at equal ε 3 to 5 % less noise than Poisson sampling.
 fn pretrained_cnn(learning_rate: f64, steps: u64, sigma: f64) -> RunConfig {
     RunConfig {
         model: Architecture::CnnTanh,
@@ -150,13 +150,13 @@ fn pretrained_cnn(learning_rate: f64, steps: u64, sigma: f64) -> RunConfig {
 }
 
 impl Preset {
-    /// The preset of that name.
+    /// Returns the preset with this key.
     #[must_use]
     pub fn by_key(key: &str) -> Option<Self> {
         ALL.into_iter().find(|preset| preset.key == key)
     }
 
-    /// The run that it stands for.
+    /// Returns the preset's configuration.
     #[must_use]
     pub fn config(self) -> RunConfig {
         (self.config)()

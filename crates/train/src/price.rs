@@ -1,5 +1,5 @@
-//! What one step of a configuration releases, and what that costs. A plan, its projection, the noise for a budget and the tight account of a finished
-//! run are all priced here, from all vectors of an envelope, so that ε before a run is ε after it.
+//! The release of one step of a configuration, and its cost. Plans, projections, budgets and
+//! finished runs are priced here, over all envelope vectors, so ε before a run equals ε after.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -15,32 +15,32 @@ use crate::{
         PrivacyError,
         envelope::EnvelopeProfile,
         ledger::{Release, Sensitivity},
-        rdp::{Accountant, RdpCurve},
+        rdp::{RdpAccountant, RdpCurve},
         sampling::Sampling,
     },
     mechanism::{EncoderSpec, EnvelopeShape, envelope::Envelope, error::MechanismError},
 };
 
-/// A step's release and its price; `Err` says why no guarantee can be stated for it.
+/// A step's release and its price; `Err` says why there is no guarantee.
 pub(super) type Priced = Result<(Release, RdpCurve), NoGuarantee>;
 
-/// Steps of a phase, what each releases, and what that costs.
+/// A phase's steps, the release of each, and its cost.
 #[derive(Clone, Debug)]
 pub(super) struct PricedPhase {
-    /// The last phase of a run without an end has `u64::MAX`.
+    /// `u64::MAX` in the last phase of a run without an end.
     pub steps: u64,
     pub release: Release,
     pub curve: RdpCurve,
 }
 
-/// How many profiles are kept: that of the envelope in use, and those of a few used before. Each takes about a kilobyte a vector.
+/// Number of cached profiles, each of about a kilobyte per vector.
 const KEPT: usize = 4;
 
-/// Profiles of the envelopes that were priced last, the latest at the end. Drawing Ψ and summing over it takes a hundred times as long as pricing a noise
-/// under it.
+/// Profiles of the envelopes priced last, the latest at the end. Drawing Ψ and summing over it
+/// takes a hundred times as long as pricing a noise under it.
 static PROFILES: Mutex<Vec<(Drawn, EnvelopeProfile)>> = Mutex::new(Vec::new());
 
-/// What decides an envelope, to the last bit.
+/// What determines an envelope, to the last bit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Drawn {
     shape: EnvelopeShape,
@@ -50,7 +50,7 @@ pub(super) struct Drawn {
 }
 
 impl Drawn {
-    /// The envelope of a configuration that has one.
+    /// Returns the key of a configuration's envelope, if it has one.
     pub fn of(config: &RunConfig) -> Option<Self> {
         match config.encoder {
             EncoderSpec::Envelope { shape, vectors, seed, .. } => {
@@ -66,9 +66,9 @@ impl Drawn {
         Envelope::draw(self.shape, self.vectors, self.dimension, self.seed)
     }
 
-    /// The envelope's profile: from the cache, or made of `envelope`, which must be what [`Drawn::draw`] gives, or of one that is drawn here.
+    /// Returns the profile: cached, of `envelope` (equal to [`Drawn::draw`]'s), or of a new draw.
     fn profile(self, envelope: Option<&Envelope>) -> Result<EnvelopeProfile, ConfigError> {
-        // The lock is not held while Ψ is drawn and summed: the threads that do this may ask for another profile here.
+        // Not locked while Ψ is drawn and summed: those threads may ask for a profile here.
         let known = |kept: &[(Self, EnvelopeProfile)]| {
             kept.iter().find(|(drawn, _)| *drawn == self).map(|(_, profile)| profile.clone())
         };
@@ -94,8 +94,8 @@ fn profile_of(envelope: &Envelope) -> Result<EnvelopeProfile, PrivacyError> {
     EnvelopeProfile::from_vectors((0..envelope.vectors()).map(|index| envelope.vector(index)))
 }
 
-/// What the steps of `config` release on `train` examples, and what that costs, phase by phase. The configuration is checked as for a plan, except for what
-/// only training needs.
+/// Returns the releases of `config` on `train` examples and their cost, by phase. Checks the
+/// configuration as for a plan, except for what only training needs.
 ///
 /// # Errors
 /// As [`Plan::new`].
@@ -111,7 +111,7 @@ pub(super) fn of(config: &RunConfig, train: u32) -> Result<Result<Vec<PricedPhas
     Ok(Ok(phases))
 }
 
-/// The same of one step of a configuration that has no phases and has been checked, with its sampling. `envelope`: the configuration's envelope, if it has been drawn.
+/// The same for one step of a checked configuration without phases; `envelope` if already drawn.
 ///
 /// # Errors
 /// As [`Plan::new`].
@@ -130,14 +130,14 @@ pub(super) fn step(config: &RunConfig, sampling: Sampling, envelope: Option<&Env
 
 /// Refuses a run whose inexact noise would use up all of δ in its planned steps.
 fn bounded(curve: &RdpCurve, steps: u64, delta: f64) -> Result<(), PrivacyError> {
-    match Accountant::of_steps(curve, steps).epsilon(delta) {
+    match RdpAccountant::of_steps(curve, steps).epsilon(delta) {
         // The report says so, as it does without a grid.
         Ok(_) | Err(PrivacyError::Infinite) => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// What a step releases, or why nothing can be claimed of it.
+/// Returns a step's release, or why it carries no guarantee.
 fn release_of(
     config: &RunConfig,
     sampling: Sampling,
@@ -148,7 +148,7 @@ fn release_of(
     };
     let parts = config.parts();
     let sensitivity = match (&config.encoder, Drawn::of(config)) {
-        // In units of the clip, which may be another at each step.
+        // In units of the clipping norm, which may differ at each step.
         (EncoderSpec::Clip { .. }, _) if !parts.is_empty() => Sensitivity::L2 { norm: 1.0 },
         (EncoderSpec::Clip { norm }, _) => Sensitivity::L2 { norm: *norm },
         // In units of each layer's noise: mechanism::layers.
@@ -156,7 +156,7 @@ fn release_of(
         (_, Some(drawn)) => Sensitivity::Envelope { profile: drawn.profile(envelope)? },
         (_, None) => return Ok(Err(NoGuarantee::NoBound)),
     };
-    // Of a release of several vectors, the noise of all together.
+    // The noise of the whole release, if it has several parts.
     let noise = if parts.is_empty() { noise } else { config.noise.clone().unwrap_or(noise) };
     Ok(Ok(Release {
         unit: config.unit(),
@@ -177,7 +177,7 @@ mod tests {
         RunConfig { encoder, noise: Some(NoiseSpec::Laplace { scale: 1.0 }), ..RunConfig::default() }
     }
 
-    /// Layers cost what their groups cost as one query, which is what one clip with this noise costs; a norm alone changes nothing.
+    /// Layers cost what their groups cost as one query: the same as one clipping norm.
     #[test]
     fn layers_are_priced_as_one_query() {
         use crate::{
@@ -185,7 +185,7 @@ mod tests {
             mechanism::LayerClip,
             model::Architecture,
         };
-        let spent = |curve: &RdpCurve| Accountant::of_steps(curve, 100).epsilon(1e-5).unwrap();
+        let spent = |curve: &RdpCurve| RdpAccountant::of_steps(curve, 100).epsilon(1e-5).unwrap();
         let one = of(&RunConfig::default(), 60_000).unwrap().unwrap().remove(0);
         for clipping in [Clipping::Separate, Clipping::Joint] {
             for strategy in [NoiseStrategy::Proportional, NoiseStrategy::DimensionAdjusted] {
@@ -202,7 +202,7 @@ mod tests {
                 let sigma = |release: &Release| release.noise.as_ref().unwrap().scale();
                 assert!((sigma(&release) - sigma(&expected)).abs() < 1e-12);
                 assert_eq!(spent(&curve), spent(&one.curve));
-                // The noise that the engine adds to each layer is the groups'.
+                // The engine adds the groups' noise to each layer.
                 let plan = Plan::new(config.clone(), 60_000).unwrap();
                 let noise = plan.task.noise.clone().unwrap().scale();
                 let units = plan.task.layers().unwrap().unwrap();
@@ -219,7 +219,7 @@ mod tests {
         let written = r#"{"encoder":{"layers":{"norms":[0.5]}}}"#;
         let read: RunConfig = serde_json::from_str(written).unwrap();
         assert_eq!(read.encoder, EncoderSpec::Layers(LayerClip::even(0.5)));
-        // Of other noise as well: its price is that of any vector in the ball.
+        // Other noise, too, is priced for any vector in the ball.
         let laplace = |encoder| {
             let noise = Some(NoiseSpec::Laplace { scale: 2.0 });
             let phase = of(&RunConfig { encoder, noise, ..RunConfig::default() }, 60_000).unwrap().unwrap().remove(0);
@@ -250,7 +250,7 @@ mod tests {
         }
     }
 
-    /// What was kept, what is drawn for a price and what is drawn for training are one profile, also when others have taken its place.
+    /// Profiles cached, drawn for a price or for training are equal, even after eviction.
     #[test]
     fn an_envelope_has_one_profile() {
         let all: Vec<RunConfig> = (0..=KEPT as u64).flat_map(|seed| [under(3, seed), under(5, seed)]).collect();
@@ -269,7 +269,7 @@ mod tests {
 
     /// A price and a plan refuse the same, for the same reason.
     #[test]
-    fn what_is_no_plan_has_no_price() {
+    fn a_refused_plan_has_no_price() {
         let config = RunConfig::default();
         let refused = |config: RunConfig| {
             let (price, plan) = (of(&config, 1000).unwrap_err(), Plan::new(config, 1000).unwrap_err());

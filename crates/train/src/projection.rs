@@ -1,4 +1,4 @@
-//! What a run will cost, computed before it is played, and the noise scale that keeps a budget.
+//! A run's cost in advance, and the noise scale that keeps a budget.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ use crate::accounting::{
     composition,
     ledger::{PrivacyUnit, Release},
     pld::Pld,
-    rdp::{Accountant, Epsilon, Orders, RdpCurve},
+    rdp::{Epsilon, Orders, RdpAccountant, RdpCurve},
     selection::{self, Choice},
 };
 
@@ -24,9 +24,9 @@ pub type Point = (f64, f64);
 
 /// Points of a projected curve.
 const POINTS: u64 = 40;
-/// Noise scales that a budget may ask for; the first times 4^7 is the widest.
+/// Noise scales that a budget may need; the first times 4^7 is the widest.
 const SCALES: Scales = Scales { first: 1e4 / 16_384.0, least: 1e-2, most: 1e4 };
-/// Scales of four digits that are tried from the one that was found on upwards.
+/// Number of four-digit scales tried upwards from the one found.
 const ROUNDED: usize = 16;
 
 /// A run's cost in advance.
@@ -37,11 +37,11 @@ pub struct Projection {
     /// The ε that a run reports after all these steps.
     pub end: Epsilon,
     pub steps: u64,
-    /// Where examples share vectors: ε of one example, and of all that share one together (a micro-batch, a user), by the improved conversion.
+    /// With shared vectors: ε of one example, and of its micro-batch or user (improved conversion).
     pub shared: Option<[f64; 2]>,
 }
 
-/// ε by step of `steps` steps of this configuration on `train` examples.
+/// Returns ε over `steps` steps of this configuration on `train` examples.
 ///
 /// # Errors
 /// Why there is none.
@@ -59,7 +59,6 @@ pub fn project(config: &RunConfig, train: u32, steps: u64) -> Result<Projection,
     Ok(Projection { end: spent(&phases, steps, config.delta)?, curve: points, steps, shared })
 }
 
-/// ε of one example, and of all that share a vector with it.
 fn of_both(phases: &[PricedPhase], steps: u64, delta: f64) -> Result<[f64; 2], PriceError> {
     let of = |unit: fn(PrivacyUnit) -> PrivacyUnit| {
         let priced = phases.iter().map(|phase| {
@@ -74,7 +73,7 @@ fn of_both(phases: &[PricedPhase], steps: u64, delta: f64) -> Result<[f64; 2], P
     Ok([of(PrivacyUnit::within)?, of(|unit| if unit == PrivacyUnit::User { unit } else { PrivacyUnit::MicroBatch })?])
 }
 
-/// What `steps` steps of this configuration cost on `train` examples.
+/// Returns the cost of `steps` steps of this configuration on `train` examples.
 ///
 /// # Errors
 /// Why there is no price.
@@ -82,7 +81,7 @@ pub fn cost(config: &RunConfig, train: u32, steps: u64) -> Result<Epsilon, Price
     spent(&phases(config, train)?, steps, config.delta)
 }
 
-/// The books that a run of this configuration has after `steps` steps on `train` examples.
+/// Returns the books of a run of this configuration after `steps` steps on `train` examples.
 ///
 /// # Errors
 /// Why there are none.
@@ -90,16 +89,16 @@ pub fn planned(config: &RunConfig, train: u32, steps: u64) -> Result<Books, Pric
     books(&phases(config, train)?, steps)
 }
 
-/// What the runs of a sweep cost.
+/// The cost of a sweep's runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepPrice {
-    /// ε of whoever sees all of them.
+    /// ε if all of them are seen.
     pub all: f64,
-    /// What it would be, had their number been drawn, each with settings by lot, and the best alone been seen.
+    /// ε if the number of runs and their settings were random and only the best were seen.
     pub best: Choice,
 }
 
-/// What these runs, so many steps of each configuration, cost on `train` examples, at the first one's δ.
+/// Returns the cost of these runs (configuration, steps) on `train` examples, at the first one's δ.
 ///
 /// # Errors
 /// Why there is no price.
@@ -112,7 +111,7 @@ pub fn sweep(runs: &[(RunConfig, u64)], train: u32) -> Result<SweepPrice, PriceE
     Ok(SweepPrice { all, best })
 }
 
-/// Tight ε (privacy loss distributions) after each of these numbers of steps.
+/// Returns tight ε (privacy loss distributions) after each of these numbers of steps.
 ///
 /// # Errors
 /// Why there is none.
@@ -123,7 +122,8 @@ pub fn tight(config: &RunConfig, train: u32, steps: &[u64]) -> Result<Vec<Point>
         return Ok(steps.iter().zip(found).map(|(&steps, found)| (steps as f64, found.value)).collect());
     }
     let whole = planned(config, train, steps.iter().copied().max().unwrap_or(0))?;
-    // The distributions of the whole are those of its beginnings; the computed ε may fall in its last digits although the true one grows.
+    // The distributions of the whole serve its beginnings. Computed ε may fall in its last digits
+    // although true ε grows.
     let mut least = 0.0_f64;
     let mut point = |&steps: &u64| {
         least = least.max(whole.after(steps)?.tight(config.delta)?.value);
@@ -133,8 +133,8 @@ pub fn tight(config: &RunConfig, train: u32, steps: &[u64]) -> Result<Vec<Point>
     steps.iter().map(&mut point).collect()
 }
 
-/// The smallest noise scale (to four digits, rounded up) with which `steps` steps stay within ε `budget`: by the Rényi accounting that the run reports,
-/// of the scale as it is handed over.
+/// Returns the smallest noise scale (to four digits, rounded up) that keeps `steps` steps within ε
+/// `budget`, by the Rényi accounting that the run reports, applied to the returned scale itself.
 ///
 /// # Errors
 /// Why there is none.
@@ -142,7 +142,7 @@ pub fn scale_for(config: &RunConfig, train: u32, steps: u64, budget: f64) -> Res
     scale_or_least(config, train, steps, budget)?.map_err(|least| no_scale(config, train, steps, budget, least))
 }
 
-/// The same; where there is no such scale, what even the widest costs. It needs no tight accounting to say why.
+/// The same; if there is no such scale, `Err` is the cost at the widest. Needs no tight accounting.
 ///
 /// # Errors
 /// Why there is no price.
@@ -159,16 +159,16 @@ pub fn scale_or_least(config: &RunConfig, train: u32, steps: u64, budget: f64) -
     let at = |scale: f64| Ok::<f64, PrivacyError>(cost(scale).unwrap_or(f64::INFINITY));
     let target = Target { epsilon: budget, delta: config.delta, method: Method::Improved, orders: Orders::All };
     let found = calibrate::least_scale(&target, SCALES, at)?;
-    // The widest scale keeps the budget, as was checked above.
+    // The widest scale keeps the budget, as checked above.
     let scale = found.map_or(SCALES.most, |found| found.value);
-    // On a grid ε may rise with the scale. Each rounded scale is therefore priced itself, and where none of those tried keeps the budget, the scale
-    // that was found is given with all its digits.
+    // On a grid ε may rise with the scale, so each rounded scale is priced itself; if none of those
+    // tried keeps the budget, the scale found is returned with all its digits.
     let keeps = |scale: f64| cost(scale).is_ok_and(|epsilon| epsilon <= budget);
     let rounded = std::iter::successors(Some(round_up(scale)), |scale| Some(round_up(scale * (1.0 + 1e-6))));
     Ok(Ok(rounded.take(ROUNDED).find(|&scale| scale <= SCALES.most && keeps(scale)).unwrap_or(scale)))
 }
 
-/// Why no noise scale keeps the budget, where even the widest costs `least`; and what would keep it, by either accounting.
+/// Returns why no noise scale keeps the budget if the widest costs `least`, and what would.
 fn no_scale(config: &RunConfig, train: u32, steps: u64, budget: f64, least: f64) -> PriceError {
     let (widest, delta) = (SCALES.most, config.delta);
     let noise = config.noise.as_ref().map(|noise| noise.with_scale(widest));
@@ -177,14 +177,14 @@ fn no_scale(config: &RunConfig, train: u32, steps: u64, budget: f64, least: f64)
     let reason = if floor <= budget {
         NoScale::StepsAddUp
     } else {
-        // The refusal only says whether there is a tight bound: computing one close to 0 would take long.
+        // Only whether there is a tight bound: computing one close to 0 would take long.
         let priced = |phases: Vec<PricedPhase>| phases.iter().all(|phase| Pld::for_release(&phase.release).is_ok());
         NoScale::Conversion { delta, floor: round_up(floor), tight: phases(&config, train).is_ok_and(priced) }
     };
     PriceError::NoScale { widest, steps, budget, least: round_up(least), reason }
 }
 
-/// `x` rounded up to four digits.
+/// Rounds `x` up to four digits.
 #[must_use]
 pub fn round_up(x: f64) -> f64 {
     let decimals = 3 - x.log10().floor() as i32;
@@ -195,19 +195,18 @@ pub fn round_up(x: f64) -> f64 {
     if digits(units) < x { digits(units + 1.0) } else { digits(units) }
 }
 
-/// What steps release and cost, phase by phase.
 fn phases(config: &RunConfig, train: u32) -> Result<Vec<PricedPhase>, PriceError> {
     Ok(price::of(config, train)??)
 }
 
 fn spent(phases: &[PricedPhase], steps: u64, delta: f64) -> Result<Epsilon, PriceError> {
     if let [only] = phases {
-        return Ok(Accountant::of_steps(&only.curve, steps).epsilon(delta)?);
+        return Ok(RdpAccountant::of_steps(&only.curve, steps).epsilon(delta)?);
     }
     Ok(books(phases, steps)?.renyi(delta)?)
 }
 
-/// Books of `steps` steps; all that are more than planned fall into the last phase.
+/// Returns the books of `steps` steps; surplus steps fall into the last phase.
 fn books(phases: &[PricedPhase], steps: u64) -> Result<Books, PriceError> {
     let mut books = Books::default();
     for (phase, count) in phases.iter().zip(shares(phases.iter().map(|phase| phase.steps), steps)) {
@@ -239,7 +238,7 @@ mod tests {
         RunConfig { encoder, noise: Some(noise), ..RunConfig::default() }
     }
 
-    /// The books of a run of so many steps: what its report reads.
+    /// Returns the ledger that a run's report reads after `steps` steps.
     fn books(config: &RunConfig, train: u32, steps: u64) -> Ledger {
         let plan = Plan::new(config.clone(), train).unwrap();
         let mut ledger = Ledger::new();
@@ -276,7 +275,7 @@ mod tests {
         assert_eq!(project(&config, 60_000, 1).unwrap().curve.len(), 1);
     }
 
-    /// However many points are asked for at once, as the page asks before Play.
+    /// Independent of the number of points requested at once, as the page does before Play.
     #[test]
     fn tight_before_is_tight_after_for_heavy_tails() {
         for vectors in [20, 100] {
@@ -288,7 +287,7 @@ mod tests {
         }
     }
 
-    /// Where the best order is the largest there is, too.
+    /// Even where the best order is the largest available.
     #[test]
     fn wide_noise_is_priced_at_once() {
         for sigma in [40.0, 300.0, 1e3, 1e4, 1e6, 1e20] {
@@ -298,7 +297,7 @@ mod tests {
             let took = start.elapsed();
             assert!(took.as_secs_f64() < 2.0, "σ = {sigma}: {took:?}");
             assert!(projection.curve.windows(2).all(|pair| pair[0].1 <= pair[1].1));
-            // By such orders the improved conversion may find that δ alone pays for all of it.
+            // At such orders the improved conversion may find that δ alone pays for all of it.
             let Epsilon { classic, improved } = projection.end;
             assert!(
                 classic.epsilon > improved.epsilon && improved.order > 50.0,
@@ -316,7 +315,7 @@ mod tests {
         let books = planned(&config, 60_000, 1172).unwrap();
         let spent = books.tight(config.delta).unwrap();
         assert!(spent.value == points[1].1 && spent.rigor == Rigor::Proven, "{spent:?}");
-        // The whole curve leaves an attacker less than its point at δ, and never less than the curve of another accountant.
+        // The curve allows less than its point at δ, and never less than another accountant's.
         let points = books.curve_about(spent.value, config.delta).unwrap();
         let curve = PrivacyCurve::new(points.iter().copied()).unwrap();
         let point = EpsilonDelta::new(spent.value, config.delta).unwrap();
@@ -352,7 +351,7 @@ mod tests {
         assert!(many.contains("plan fewer steps"), "{many}");
     }
 
-    /// Of many vectors the dearest is mostly not among the first.
+    /// Of many vectors the most expensive is rarely among the first.
     #[test]
     fn a_budget_is_kept_by_all_vectors_of_an_envelope() {
         let student = NoiseSpec::StudentT { nu: 9.0, scale: 1.0 };
@@ -362,7 +361,7 @@ mod tests {
         for sampling in [SamplingPolicy::FixedSize, SamplingPolicy::Shuffled, SamplingPolicy::RandomAllocation] {
             cases.push(RunConfig { sampling, ..under(EnvelopeShape::HeavyTailed, 300, student.clone()) });
         }
-        // What inexact noise tells on a grid jumps as the scale grows.
+        // The cost of inexact noise on a grid jumps as the scale grows.
         cases.push(RunConfig { grid_bits: Some(8), ..under(EnvelopeShape::HeavyTailed, 300, student) });
         for config in cases {
             for (steps, budget) in [(234, 1.0), (40, 0.4)] {
@@ -378,7 +377,7 @@ mod tests {
         }
     }
 
-    /// What is said before the first step is what the report and the books say after the last one: to the last bit.
+    /// The projection equals the report and the books after the last step, to the last bit.
     #[test]
     fn a_run_costs_what_was_said_before_it() {
         let (train, steps) = (20_000, 12);
@@ -417,7 +416,7 @@ mod tests {
                 }
             }
         }
-        // All but noise that is not Gaussian where an example is exchanged.
+        // All but non-Gaussian noise under replacement.
         assert_eq!(tightly, 3 * 4 + 8 * 3);
     }
 

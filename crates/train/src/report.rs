@@ -1,4 +1,4 @@
-//! What a run reports: plain numbers for charts, files and screens.
+//! A run's report: plain numbers for charts, files and screens.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -16,15 +16,16 @@ pub use crate::accounting::rdp::Bound as OrderedEpsilon;
 #[serde(rename_all = "kebab-case")]
 pub struct Report {
     pub step: u64,
-    /// Steps × sampling rate: how often an example was looked at on average.
+    /// Steps × sampling rate: how often an example was used on average.
     pub epoch: f64,
-    /// Seconds spent in steps, without pauses and evaluations, rounded to two digits: more digits would reveal how many examples were drawn.
+    /// Seconds in steps, without pauses and evaluations, rounded to two digits: more would reveal
+    /// how many examples were drawn.
     #[serde(deserialize_with = "coarse")]
     pub training_seconds: f64,
     pub learning_rate: f64,
-    /// Share of the test set that the model gets right, where this report measured it.
+    /// Share of the test set classified correctly, if this report measured it.
     pub test_accuracy: Option<f64>,
-    /// Where those images came from, as ε covers the training images alone. `None`: the file does not say.
+    /// Origin of the test images, as ε covers training images only. `None`: the file does not say.
     #[serde(default)]
     pub test_set: Option<TestSet>,
     /// Kolmogorov–Smirnov factor of the last step; 1 without denoiser.
@@ -32,22 +33,22 @@ pub struct Report {
     pub privacy: Privacy,
     /// Whether the run has done all its steps.
     pub complete: bool,
-    /// What counts told that were released with the steps.
+    /// Results of the counts released with the steps.
     #[serde(default)]
     pub counted: Counted,
 }
 
-/// What follows from the counts that were released with the steps: public, as they are.
+/// Results of the counts that were released with the steps, and public with them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Counted {
-    /// The clip of the next step, where it follows the gradients' norms.
+    /// The next step's clipping norm, if it is adaptive.
     pub clip: Option<f64>,
-    /// Accuracy and digits, where they are paid for.
+    /// Accuracy and digit counts, if they are paid for.
     pub answers: Option<Estimate>,
 }
 
-/// Seconds rounded to two digits; 0 for what is negative or not finite.
+/// Rounds seconds to two digits; 0 for a negative or non-finite number.
 #[must_use]
 pub(super) fn two_digits(seconds: f64) -> f64 {
     let micros = if seconds < 1e12 { (seconds * 1e6) as u64 } else { 0 };
@@ -61,22 +62,22 @@ fn coarse<'de, D: Deserializer<'de>>(file: D) -> Result<f64, D::Error> {
 }
 
 impl Report {
-    /// Whether publishing the test accuracy reveals something about private images.
+    /// True if publishing the test accuracy reveals something about private images.
     #[must_use]
     pub fn tests_private_images(&self) -> bool {
         self.test_set.is_some_and(|set| set != TestSet::Public)
     }
 }
 
-/// Numbers that are computed from private data outside the mechanism: ε does not cover their publication. A screen shows them under the mark of a
-/// teaching view, and no file holds them.
+/// Numbers computed from private data outside the mechanism: ε does not cover their publication. A
+/// screen marks them as a teaching view, and no file holds them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Teaching {
-    /// Examples that the last step drew: under Poisson sampling their number is secret.
+    /// Examples that the last step drew: secret under Poisson sampling.
     pub lot_size: u32,
-    /// Examples whose gradient was not finite since the run began or was continued (each contributed zero).
+    /// Examples with a non-finite gradient since the run began or resumed; each added zero.
     pub non_finite: u64,
-    /// [`Report::training_seconds`] as measured: the time of a step reveals its number of examples.
+    /// [`Report::training_seconds`] as measured: a step's time reveals its number of examples.
     pub training_seconds: f64,
 }
 
@@ -86,12 +87,12 @@ pub struct Teaching {
 pub enum Privacy {
     /// (ε, δ)-differential privacy holds with either bound.
     Bounded(PrivacyBound),
-    /// No claim: the sentence says why (no noise, no bound on a gradient, a replayable seed).
+    /// No claim, with the reason (no noise, unbounded gradients, a replayable seed).
     NoGuarantee { reason: String },
 }
 
 impl Privacy {
-    /// The statement on what an accountant says of a ledger; an infinite ε is no guarantee.
+    /// Returns the statement for an accountant's result on `ledger`; an infinite ε is no guarantee.
     ///
     /// # Errors
     /// Any other refusal of the accountant.
@@ -115,12 +116,12 @@ pub struct PrivacyBound {
     pub classic: OrderedEpsilon,
     /// Canonne, Kamath & Steinke 2020, and its order.
     pub improved: OrderedEpsilon,
-    /// Assumptions in words, each a phrase: mechanism, sampling, neighbours, unit, composition, "upper bound".
+    /// Assumption phrases: mechanism, sampling, neighbours, unit, composition, "upper bound".
     pub assumptions: Vec<String>,
 }
 
 impl PrivacyBound {
-    /// The bound, with the assumptions that follow from the ledger.
+    /// Creates the bound with the assumptions that follow from the ledger.
     #[must_use]
     pub fn new(delta: f64, epsilon: &Epsilon, ledger: &Ledger) -> Self {
         Self { delta, classic: epsilon.classic, improved: epsilon.improved, assumptions: assumptions(ledger) }

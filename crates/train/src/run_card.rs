@@ -11,31 +11,31 @@ use crate::{
     engine::EngineInfo,
 };
 
-/// Version of [`RunFile`](super::run_file::RunFile). Later versions are refused, because what they add may matter. Version 1 had Poisson sampling alone,
-/// version 2 no mean of iterates.
+/// Version of [`RunFile`](super::run_file::RunFile). Later versions are refused, because what they
+/// add may matter. Version 1 had only Poisson sampling; version 2 had no averaged iterates.
 pub(super) const VERSION: u32 = 3;
-/// Characters of a run's name.
+/// Most characters of a run's name.
 pub const LONGEST_NAME: usize = 60;
-/// Characters of each other text: what changed, and the names of the device and of the digits.
+/// Most characters of each other text: the note, and the names of the device and of the data.
 pub(super) const LONGEST_TEXT: usize = 400;
-/// Points of a curve; the page writes a thousand at most.
+/// Most points of a curve; the page writes a thousand at most.
 pub(super) const MOST_POINTS: usize = 10_000;
 
-/// A run as it is shown: all that lists and charts need.
+/// A run as shown: all that lists and charts need.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct RunCard {
     pub name: String,
-    /// What changed from the run before.
+    /// What changed since the previous run.
     pub note: String,
     pub config: RunConfig,
     pub engine: EngineInfo,
-    /// Name of the digits, and how many there are.
+    /// Name of the data, and numbers of training and test examples.
     pub data: String,
     pub train: u32,
     pub test: u32,
     pub report: Report,
-    /// Test accuracy where it was measured last.
+    /// The test accuracy last measured.
     pub accuracy: Option<f64>,
     /// Step and value.
     pub accuracy_curve: Vec<Point>,
@@ -83,7 +83,7 @@ impl RunCard {
 
     #[must_use]
     pub fn to_json(&self) -> String {
-        // JSON refuses only maps whose keys are no texts, and no field is a map.
+        // JSON refuses only maps whose keys are not strings, and no field is a map.
         serde_json::to_string(self).unwrap_or_default()
     }
 
@@ -122,7 +122,7 @@ impl RunCard {
     }
 }
 
-/// The beginning of a text of any length, to be quoted in an error.
+/// Returns the beginning of a text of any length, for quoting in an error.
 #[must_use]
 pub fn clipped(text: &str) -> String {
     quoted(text, 24)

@@ -1,4 +1,4 @@
-//! A run as a file: configuration, report, ledger, and the state of the model, so that the run can be shown, accounted for anew, and continued.
+//! A run as a file to show, account for anew and continue: configuration, report, ledger, state.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,28 +7,28 @@ use super::{accounted, plan, report::Counted, run_card::VERSION};
 use crate::{accounting::ledger::Ledger, mechanism::State};
 
 const FORMAT: &str = "hushgrad-run";
-/// Largest run file that is read, in bytes. Four thousand envelope vectors in the ledger take 15 MB.
+/// Largest run file that is read, in bytes. A ledger of 4,000 envelope vectors takes 15 MB.
 pub const LARGEST: usize = 64 << 20;
-/// A run whole.
+/// A complete run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct RunFile {
     pub format: String,
     pub version: u32,
     pub run: RunCard,
-    /// What was released; `None`: nothing can be claimed of the run.
+    /// What was released; `None`: the run has no guarantee.
     pub ledger: Option<Ledger>,
     /// θ, flat.
     pub parameters: Vec<f32>,
-    /// Empty: all zero.
+    /// Empty if all zero.
     pub momentum: Vec<f32>,
-    /// The mean of the iterates, where one is kept.
+    /// The average of the iterates, if one is kept.
     #[serde(default)]
     pub average: Option<Vec<f32>>,
-    /// The clip of each step, where it follows the gradients' norms: public, as it follows from what was released.
+    /// Each step's clipping norm, if adaptive: public, as it follows from what was released.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clips: Vec<f32>,
-    /// Whether the tool's books count it: without books it does not go on, as they would miss what it adds.
+    /// Whether the tool's books count it; it is then continued only with books.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_books: bool,
 }
@@ -52,7 +52,7 @@ impl RunFile {
         }
     }
 
-    /// With the clips of its steps; those of steps after it, it has not taken.
+    /// Adds the clipping norms of the steps taken; drops those of later steps.
     #[must_use]
     pub fn with_clips(self, clips: &[f32]) -> Self {
         let taken = clips.len().min(self.run.report.step as usize);
@@ -61,12 +61,12 @@ impl RunFile {
 
     #[must_use]
     pub fn to_json(&self) -> String {
-        // JSON refuses only maps whose keys are no texts, and no field is a map.
+        // JSON refuses only maps whose keys are not strings, and no field is a map.
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Reads the file called `name` and accounts for it anew, so that its report and its curves say what its ledger costs. A run of no steps
-    /// must have the parameters that its settings start from.
+    /// Reads the file called `name` and accounts for it anew, so that its report and curves state
+    /// its ledger's cost. A run of no steps must have its settings' initial parameters.
     ///
     /// # Errors
     /// What is wrong with it, with the file's name.
@@ -78,8 +78,8 @@ impl RunFile {
         Ok(file)
     }
 
-    /// The same for a run that is shown and not continued. Its parameters are not checked, so that a program that only shows runs does not have to
-    /// contain the parameters that runs start from.
+    /// The same for a run that is shown and not continued. Its parameters are not checked, so that
+    /// a program that only shows runs need not contain the pre-trained ones.
     ///
     /// # Errors
     /// As [`RunFile::from_json`].
@@ -109,7 +109,7 @@ impl RunFile {
         Ok(file)
     }
 
-    /// Checks that a run of no steps has, to the last bit, the parameters that its settings start from; they are the same on every machine.
+    /// Checks that a run of no steps has its settings' initial parameters, to the last bit.
     fn check_start(&self, name: &str) -> Result<(), RunFileError> {
         let trained = |field| Err(RunFileError::Trained { name: name.to_owned(), field });
         if !plan::starts_with(&self.run.config, &self.parameters) {
@@ -124,7 +124,7 @@ impl RunFile {
         Ok(())
     }
 
-    /// Whether what counts told can be what they told.
+    /// Checks that the counts' results are possible.
     fn check_counted(&mut self, name: &str) -> Result<(), RunFileError> {
         let impossible = |field, value: String| Err(RunFileError::Impossible { name: name.to_owned(), field, value });
         let usable = |clip: f64| (1e-9..=1e6).contains(&clip);

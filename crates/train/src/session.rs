@@ -1,12 +1,12 @@
-//! The loop of a run: sample, record, step, report. The ledger is written before a step is released, so whatever happens
-//! it never says less than what happened.
+//! The loop of a run: sample, record, step, report. A step is recorded in the ledger before its
+//! release, so the ledger never states less than what happened.
 
 use std::time::Duration;
 
 use web_time::Instant;
 
 use super::{
-    audit::{Audit, Broken, Mutation, Seen},
+    audit::{Audit, Broken, InjectedBug, Seen},
     error::{ConfigError, NoGuarantee, SessionError},
     phases::shares,
     plan::Plan,
@@ -23,7 +23,7 @@ use crate::{
     },
     data::{Dataset, Shift},
     engine::{Engine, EngineError, Metrics, StepInput, StepTrace, Task, reading},
-    mechanism::{EncoderSpec, canaries::DrawnCanary, counts::Told},
+    mechanism::{EncoderSpec, canaries::DrawnCanary, counts::ReleasedCounts},
     rng::{NotPrivateReplay, RandomSource, SystemRng},
 };
 
@@ -32,35 +32,35 @@ pub struct Session<E> {
     plan: Plan,
     engine: E,
     rng: Box<dyn RandomSource>,
-    /// Draws lots by `plan.sampling`, for which each step is priced.
+    /// Draws lots by the sampling for which each step is priced.
     sampler: Sampler,
     account: Option<RunBooks>,
-    /// The phase whose task the engine has: an engine is made for the first one's.
+    /// The phase whose task the engine has; an engine is made for the first phase's.
     engine_phase: usize,
-    /// What an auditor finds, where there is one.
+    /// The auditor's state, if the run is audited.
     audit: Option<Audit>,
     /// A promise that the run breaks.
     broken: Option<Broken>,
     /// Canaries of the last lot.
     canaries: Vec<DrawnCanary>,
-    /// Whether each example is in; none stays out where it is empty.
+    /// Whether each example is in; if empty, all are.
     is_in: Vec<bool>,
-    /// What the last step computed, where its clip was its own.
+    /// The last step's task, if it had a clipping norm of its own.
     clipped: Option<Task>,
     counted: Counted,
-    /// The clip of each step, where it follows the norms.
+    /// Each step's clipping norm, if adaptive.
     clips: Vec<f32>,
     lot: Vec<u32>,
     shifts: Vec<Shift>,
     step: u64,
-    /// Steps of the present sequence of correlated noise.
+    /// Steps in the current sequence of correlated noise.
     position: u64,
     training: Duration,
-    /// Examples without a finite gradient: those of earlier engines, and those of this one when its metrics were read last.
+    /// Examples without a finite gradient: on earlier engines, and on this one when last read.
     non_finite: (u64, u64),
 }
 
-/// The books of a run that can be accounted for, and what each step of each phase releases.
+/// The books of a run that can be accounted for, and the release of each phase's steps.
 #[derive(Clone)]
 struct RunBooks {
     books: Books,
@@ -68,14 +68,14 @@ struct RunBooks {
 }
 
 impl RunBooks {
-    /// Books that begin with what `ledger` says was released before. A shuffled epoch that is open there counts in full, because the new sampler
-    /// begins with an epoch of its own.
+    /// Creates books that begin with the releases in `ledger`. A shuffled epoch left open there
+    /// counts in full, because the new sampler begins an epoch of its own.
     fn after(mut ledger: Ledger, plan: &Plan) -> Result<Option<Self>, PrivacyError> {
         if plan.priced.is_err() {
             return Ok(None);
         }
-        // Batches of an epoch are as many in all phases.
-        ledger.give_up_epoch(plan.sampling);
+        // Epochs have equally many batches in all phases.
+        ledger.charge_open_epoch(plan.sampling);
         let prices = plan.prices();
         let mut books = Books::of_priced(ledger, &prices)?;
         let releases = prices.into_iter().map(|(release, curve)| books.register(release.clone(), curve));
@@ -85,7 +85,7 @@ impl RunBooks {
 }
 
 impl RunBooks {
-    /// The releases of `steps` steps from `step` on.
+    /// Returns the releases of `steps` steps from `step` on.
     fn ahead(&self, plan: &Plan, step: u64, steps: u64) -> impl Iterator<Item = (ReleaseId, u64)> {
         let lengths: Vec<u64> = plan.releases_from(step).unwrap_or_default().iter().map(|(_, count)| *count).collect();
         let releases: Vec<ReleaseId> = self.releases[plan.phase_of(step)..].to_vec();
@@ -93,28 +93,28 @@ impl RunBooks {
     }
 }
 
-/// What a continued run needs to know of its past, beside its engine's state.
+/// What a continued run needs to know of its past, besides its engine's state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
     pub step: u64,
-    /// All that was released, checked by [`Ledger::validate`]; `None`: nothing can be claimed of what happened.
+    /// All that was released, checked by [`Ledger::validate`]; `None`: there is no guarantee.
     pub ledger: Option<Ledger>,
     pub training: Duration,
     /// Examples whose gradient was not finite.
     pub non_finite: u64,
-    /// What counts told that were released with its steps, and the clips that followed from them.
+    /// Results of the counts released with its steps, and the resulting clipping norms.
     pub counted: Counted,
     pub clips: Vec<f32>,
 }
 
-/// Most steps of a replayed run that can be continued: its stream is wound forward draw by draw.
+/// Most steps of a replayed run that can be continued: its random stream is replayed draw by draw.
 const MOST_REPLAYED: u64 = 1_000_000;
 
 impl<E: Engine> Session<E> {
-    /// A run at step 0. `engine` was made for `plan.task` with `plan.initial_parameters()`.
+    /// Starts a run at step 0. `engine` was made for `plan.task` with `plan.initial_parameters()`.
     ///
     /// # Errors
-    /// When the system gives no entropy, or the release cannot be accounted for.
+    /// The system gives no entropy, or the release cannot be accounted for.
     pub fn new(plan: Plan, engine: E) -> Result<Self, SessionError> {
         let rng: Box<dyn RandomSource> = match plan.config.replay {
             Some(seed) => Box::new(NotPrivateReplay::new(seed)),
@@ -123,7 +123,7 @@ impl<E: Engine> Session<E> {
         Self::drawing_from(rng, plan, engine)
     }
 
-    /// The same with another source of randomness: tests of what runs do by chance ask for the same chance each time.
+    /// The same with a given source of randomness, for reproducible tests.
     pub(super) fn drawing_from(mut rng: Box<dyn RandomSource>, plan: Plan, engine: E) -> Result<Self, SessionError> {
         let sampler = plan.sampling.sampler(plan.units().into())?;
         let account = RunBooks::after(Ledger::new(), &plan)?;
@@ -155,11 +155,11 @@ impl<E: Engine> Session<E> {
         })
     }
 
-    /// Breaks a promise of a run at its beginning: what it runs is no longer what it is priced at.
+    /// Breaks a promise of a run that has not begun: it no longer runs what it is priced for.
     ///
     /// # Errors
-    /// Where this run cannot break it ([`Mutation::refused`]), or has begun.
-    pub fn break_promise(&mut self, mutation: Mutation) -> Result<(), SessionError> {
+    /// This run cannot break it ([`InjectedBug::refused`]), or has begun.
+    pub fn inject_bug(&mut self, mutation: InjectedBug) -> Result<(), SessionError> {
         let late = (self.step > 0).then_some("the run has begun");
         if let Some(sentence) = mutation.refused(&self.plan).or(late) {
             return Err(ConfigError::Contradiction { field: "mutation", sentence }.into());
@@ -168,26 +168,27 @@ impl<E: Engine> Session<E> {
         let below = |n: u32| ((u64::from(rng.next_u32()) * u64::from(n)) >> 32) as u32;
         self.broken = Some(Broken::new(mutation, &mut self.plan, below));
         self.sampler = self.plan.sampling.sampler(self.plan.units().into())?;
-        // The engine was made for what was promised.
+        // The engine was made for the original task.
         self.engine_phase = usize::MAX;
         Ok(())
     }
 
-    /// Leaves examples out of every lot from the next one on: those whose coin in `is_in`, which has one for each, says so.
+    /// Excludes from all later lots the examples whose coin in `is_in` (one each) is false.
     ///
-    /// An example that is out keeps its place among those that are drawn from, and adds nothing where it is drawn. So rates, lots and what sums are divided by are the same whatever the coins say, as
-    /// add-or-remove-one neighbours have them; were the training set as long as those that are in, its very length would tell of each coin.
+    /// An excluded example keeps its place in the population and adds nothing when drawn. So rates,
+    /// lots and the sums' divisor do not depend on the coins, as for add-or-remove-one neighbours;
+    /// the length of a shortened training set would reveal each coin.
     pub fn leave_out(&mut self, is_in: Vec<bool>) {
         self.is_in = is_in;
     }
 
-    /// The promise that the run breaks.
+    /// Returns the promise that the run breaks.
     #[must_use]
-    pub fn broken(&self) -> Option<Mutation> {
+    pub fn broken(&self) -> Option<InjectedBug> {
         self.broken.as_ref().map(|broken| broken.mutation)
     }
 
-    /// What an auditor has found so far, and in how many steps; `None` where the run is not audited, or was continued.
+    /// Returns the auditor's evidence and the number of audited steps; `None` without an audit.
     #[must_use]
     pub fn evidence(&self) -> Option<(Evidence, u64)> {
         let audit = self.audit.as_ref()?;
@@ -195,13 +196,14 @@ impl<E: Engine> Session<E> {
         Some((audit.evidence(|phase| Some(releases.get(phase)?.place())), audit.steps()))
     }
 
-    /// Continues a run; `engine` has its parameters and momentum. Correlated noise begins a new sequence, with groups of its own: its memory is secret, and no file
-    /// holds it. What was released before stays in the books: ε is that of all releases
-    /// together, also where the plan (its digits, say) is another than before. A shuffled epoch that was left open is given up, and the next
-    /// begins: its partition is private, and no file holds it.
+    /// Continues a run; `engine` has its parameters and momentum. Earlier releases stay in the
+    /// books: ε is that of all releases together, even if the plan (its data, say) has changed.
+    /// Correlated noise begins a new sequence with groups of its own, and an open shuffled epoch is
+    /// abandoned for the next: noise memory and partition are private, and no file holds them.
     ///
     /// # Errors
-    /// As [`Session::new`]; also a replayed run that is too long to be wound forward, or whose noise is correlated with what was not kept.
+    /// As [`Session::new`]; also a replayed run that is too long, or whose correlated noise is
+    /// lost.
     pub fn resume(plan: Plan, engine: E, progress: Progress) -> Result<Self, SessionError> {
         let replayed = plan.config.replay.is_some();
         if replayed && progress.step > MOST_REPLAYED {
@@ -233,12 +235,12 @@ impl<E: Engine> Session<E> {
             }
         }
         let Counted { clip, answers } = &mut session.counted;
-        // What the file has and the run does not follow is dropped.
+        // State from the file that the run does not use is dropped.
         *clip = clip.map(|first| progress.counted.clip.unwrap_or(first));
         *answers = answers.map(|none| progress.counted.answers.unwrap_or(none));
         session.clips = progress.clips;
         if progress.step > 0 {
-            // Coins are in no file: none is in from here on.
+            // Coins are in no file: no canary is in from here on.
             session.audit = None;
         }
         (session.step, session.training) = (progress.step, progress.training);
@@ -246,7 +248,7 @@ impl<E: Engine> Session<E> {
         Ok(session)
     }
 
-    /// What [`Session::resume`] needs to continue the run as it stands.
+    /// Returns what [`Session::resume`] needs to continue the run from here.
     #[must_use]
     pub fn progress(&self) -> Progress {
         let (training, non_finite) = (self.training, self.count_non_finite());
@@ -264,7 +266,7 @@ impl<E: Engine> Session<E> {
         self.step
     }
 
-    /// Whether the planned steps are done.
+    /// True if the planned steps are done.
     #[must_use]
     pub fn complete(&self) -> bool {
         self.plan.config.steps.is_some_and(|steps| self.step >= steps)
@@ -274,12 +276,12 @@ impl<E: Engine> Session<E> {
         &mut self.engine
     }
 
-    /// Goes on with another engine, which was made for the plan's task. The books and the counts of examples stay. Correlated noise begins a new sequence: the
-    /// old engine had its memory.
+    /// Replaces the engine by another one made for the plan's task. The books and the counts of
+    /// examples stay. Correlated noise begins a new sequence: the old engine had its memory.
     pub fn replace_engine(&mut self, engine: E) {
         self.non_finite = (self.count_non_finite(), 0);
         self.engine = engine;
-        // It was made for what the first phase is planned to be.
+        // It was made for the first phase's planned task.
         self.engine_phase = if self.broken.is_some() { usize::MAX } else { 0 };
         self.clipped = None;
         if self.position > 0 && self.plan.config.bands > 1 {
@@ -287,12 +289,12 @@ impl<E: Engine> Session<E> {
         }
     }
 
-    /// Begins a sequence of correlated noise, independent of the one before, with groups of its own. Both count: a cycle that was left open does so in full.
+    /// Begins a new sequence of correlated noise with new groups; an open cycle counts in full.
     fn begin_sequence(&mut self) {
         self.position = 0;
         self.sampler.begin_again();
         if let Some(account) = &mut self.account {
-            account.books.give_up_epoch(self.plan.sampling);
+            account.books.charge_open_epoch(self.plan.sampling);
         }
     }
 
@@ -300,14 +302,13 @@ impl<E: Engine> Session<E> {
         self.non_finite.0.saturating_add(self.non_finite.1)
     }
 
-    /// What was released so far; `None` where nothing can be accounted for.
+    /// Returns what was released so far; `None` if nothing can be accounted for.
     #[must_use]
     pub fn ledger(&self) -> Option<&Ledger> {
         self.account.as_ref().map(|account| account.books.ledger())
     }
 
-    /// What the steps from the next one on will release, in kinds of its ledger; the last goes on for ever where the run has no end. `None` where nothing can
-    /// be accounted for.
+    /// Returns the events from the next step on; the last one never ends. `None` without books.
     #[must_use]
     pub fn planned(&self) -> Option<Vec<Event>> {
         let account = self.account.as_ref()?;
@@ -315,21 +316,20 @@ impl<E: Engine> Session<E> {
         Some(ahead.map(|(release, count)| Event { release: release.place() as u32, count }).collect())
     }
 
-    /// What the engine computed in the last step, or will compute in the first.
+    /// Returns the engine's task in the last step, or in the first before any.
     #[must_use]
     pub fn task(&self) -> &Task {
         let planned = self.plan.phase(self.plan.phase_of(self.step.saturating_sub(1))).0;
         self.clipped.as_ref().unwrap_or(planned)
     }
 
-    /// The clip of each step that ran, where it follows the gradients' norms.
+    /// Returns the clipping norm of each step that ran, if adaptive.
     #[must_use]
     pub fn clips(&self) -> &[f32] {
         &self.clips
     }
 
-    /// The ledger as it will be after `steps` more steps, so that it can be written to a disk before those steps run. `None` where nothing can
-    /// be accounted for.
+    /// Returns the ledger after `steps` more steps, for storing beforehand; `None` without books.
     #[must_use]
     pub fn ledger_ahead(&self, steps: u64) -> Option<Ledger> {
         let account = self.account.as_ref()?;
@@ -338,11 +338,11 @@ impl<E: Engine> Session<E> {
         Some(ledger)
     }
 
-    /// Computes the features of `most` examples, which the first step waits for, and returns how many examples are left
-    /// ([`Engine::prepare`]). It counts as training time.
+    /// Computes the features of `most` examples, which the first step waits for, and returns how
+    /// many examples are left ([`Engine::prepare`]). It counts as training time.
     ///
     /// # Errors
-    /// When there is no memory for it.
+    /// Not enough memory.
     pub async fn prepare(&mut self, most: usize) -> Result<usize, SessionError> {
         let start = Instant::now();
         let left = self.engine.prepare(most).await?;
@@ -350,44 +350,41 @@ impl<E: Engine> Session<E> {
         Ok(left)
     }
 
-    /// One step. The device may still be busy with it afterwards; [`Session::settle`] waits.
+    /// Takes one step. The device may still be busy with it afterwards; [`Session::settle`] waits.
     ///
     /// # Errors
-    /// When the device is lost. The step then counts as released.
+    /// The device is lost. The step then counts as released.
     pub async fn step(&mut self) -> Result<(), SessionError> {
-        let start = Instant::now();
-        let noise_key = self.draw().await?;
-        let at = (self.step, self.position);
-        let input = StepInput { canaries: &self.canaries, ..input(&self.plan, at, &self.lot, &self.shifts, noise_key) };
-        let result = self.engine.step(input).await;
-        let told = self.take_told(result.is_ok()).await;
-        let seen = self.look(result.is_ok(), told.as_ref().ok().and_then(|told| told.within)).await;
-        self.finish_step(start);
-        result?;
-        seen?;
-        told?;
-        Ok(())
+        self.take_step(async |engine, input| engine.step(input).await).await
     }
 
-    /// One step with its intermediate sums.
+    /// Takes one step and returns its intermediate sums.
     ///
     /// # Errors
     /// As [`Session::step`].
     pub async fn traced_step(&mut self) -> Result<StepTrace, SessionError> {
+        self.take_step(async |engine, input| engine.traced_step(input).await).await
+    }
+
+    async fn take_step<T>(
+        &mut self,
+        step: impl AsyncFnOnce(&mut E, StepInput<'_>) -> Result<T, EngineError>,
+    ) -> Result<T, SessionError> {
         let start = Instant::now();
         let noise_key = self.draw().await?;
         let at = (self.step, self.position);
         let input = StepInput { canaries: &self.canaries, ..input(&self.plan, at, &self.lot, &self.shifts, noise_key) };
-        let result = self.engine.traced_step(input).await;
-        let told = self.take_told(result.is_ok()).await;
-        let seen = self.look(result.is_ok(), told.as_ref().ok().and_then(|told| told.within)).await;
+        let result = step(&mut self.engine, input).await;
+        let told = self.take_counts(result.is_ok()).await;
+        let seen = self.witness_step(result.is_ok(), told.as_ref().ok().and_then(|told| told.within)).await;
         self.finish_step(start);
-        told?;
+        let result = result?;
         seen?;
-        Ok(result?)
+        told?;
+        Ok(result)
     }
 
-    /// Brings the engine into the step's phase; then draws its examples and noise key, and writes the release into the books before anything is released.
+    /// Sets the phase's task, draws examples and noise key, and records the coming release.
     async fn draw(&mut self) -> Result<[u32; 8], SessionError> {
         let phase = self.plan.phase_of(self.step);
         if let Some(clip) = self.counted.clip {
@@ -410,9 +407,9 @@ impl<E: Engine> Session<E> {
         Ok(key)
     }
 
-    /// What [`Session::draw`] does without an engine.
+    /// [`Session::draw`] without an engine.
     fn draw_in(&mut self, phase: usize) -> Result<[u32; 8], SessionError> {
-        // An epoch that is open goes on.
+        // An open epoch goes on.
         let sampling = self.plan.phase(phase).1;
         if self.sampler.policy() != sampling {
             self.sampler = sampling.sampler(self.plan.units().into())?;
@@ -435,7 +432,7 @@ impl<E: Engine> Session<E> {
         Ok(key)
     }
 
-    /// Takes the canaries out of the lot, in which they stand last, and leaves those that are to be added.
+    /// Removes the canaries from the end of the lot and keeps those to be added.
     fn enter_canaries(&mut self, phase: usize) {
         let examples = self.plan.units() - self.plan.config.canaries;
         let drawn = self.lot.split_off(self.lot.partition_point(|&unit| unit < examples));
@@ -446,8 +443,8 @@ impl<E: Engine> Session<E> {
         }
     }
 
-    /// What an auditor sees of the step, and of the norms within its clip, where their number was told. A step that failed showed nothing.
-    async fn look(&mut self, succeeded: bool, within: Option<f64>) -> Result<(), EngineError> {
+    /// Shows the step to the auditor, with the count of norms, if any. A failed step shows nothing.
+    async fn witness_step(&mut self, succeeded: bool, within: Option<f64>) -> Result<(), EngineError> {
         let Some(audit) = self.audit.as_mut().filter(|_| succeeded) else { return Ok(()) };
         let witness = &self.engine.witness().await?;
         let clip = match self.clipped.as_ref().map(|task| &task.encoder) {
@@ -459,15 +456,15 @@ impl<E: Engine> Session<E> {
         Ok(audit.take(self.plan.phase_of(self.step), seen, self.broken.as_ref())?)
     }
 
-    /// Takes in what the step told beside its sum: the next clip follows from it, and the averages. A step that failed told nothing.
-    async fn take_told(&mut self, succeeded: bool) -> Result<Told, EngineError> {
+    /// Reads a successful step's counts and updates the next clipping norm and the averages.
+    async fn take_counts(&mut self, succeeded: bool) -> Result<ReleasedCounts, EngineError> {
         if let Some(clip) = self.counted.clip {
             self.clips.push(clip as f32);
         }
         if !succeeded || self.task().counting.is_none() {
-            return Ok(Told::default());
+            return Ok(ReleasedCounts::default());
         }
-        let told = self.engine.told().await?;
+        let told = self.engine.released_counts().await?;
         let task = self.plan.phase(self.plan.phase_of(self.step)).0;
         let lot = f64::from(task.expected_lot);
         if let (Some(adaptive), Some(clip), Some(within)) =
@@ -489,10 +486,10 @@ impl<E: Engine> Session<E> {
         self.training += start.elapsed();
     }
 
-    /// Waits for the device and counts the wait as training time. Its metrics are those of the whole run.
+    /// Waits for the device, counted as training time; returns the whole run's metrics.
     ///
     /// # Errors
-    /// When the device is lost.
+    /// The device is lost.
     pub async fn settle(&mut self) -> Result<Metrics, SessionError> {
         let start = Instant::now();
         let metrics = self.engine.metrics().await?;
@@ -501,29 +498,28 @@ impl<E: Engine> Session<E> {
         Ok(Metrics { non_finite: self.count_non_finite(), ..metrics })
     }
 
-    /// The examples that the last step drew, by index, and the copies that their gradients were means over. Private: for the trainer's own
-    /// screen.
+    /// Returns the last step's examples and copies' shifts. Private: for the trainer's screen.
     #[must_use]
     pub fn drawn(&self) -> (&[u32], &[Shift]) {
         (&self.lot, &self.shifts)
     }
 
-    /// Time that went to its steps.
+    /// Returns the time spent on steps.
     #[must_use]
     pub const fn training(&self) -> Duration {
         self.training
     }
 
-    /// Share of `test` that the model gets right.
+    /// Returns the share of `test` that the model classifies correctly.
     ///
     /// # Errors
-    /// When the device is lost.
+    /// The device is lost.
     pub async fn accuracy(&mut self, test: &Dataset) -> Result<f64, SessionError> {
         let right = reading::count_correct(&mut self.engine, test, self.plan.config.reading).await?;
         Ok(f64::from(right) / test.len() as f64)
     }
 
-    /// What may be shown on the trainer's own screen and not be published, as of the last [`Session::settle`].
+    /// Returns what only the trainer's screen may show, as of the last [`Session::settle`].
     #[must_use]
     pub fn teaching(&self) -> Teaching {
         Teaching {
@@ -533,10 +529,10 @@ impl<E: Engine> Session<E> {
         }
     }
 
-    /// Waits for the device and says where the run stands.
+    /// Waits for the device and returns the state of the run.
     ///
     /// # Errors
-    /// When the device is lost.
+    /// The device is lost.
     pub async fn report(&mut self, test_accuracy: Option<f64>) -> Result<Report, SessionError> {
         let metrics = self.settle().await?;
         Ok(Report {
@@ -553,15 +549,16 @@ impl<E: Engine> Session<E> {
         })
     }
 
-    /// ε spent by the steps that ran, at the plan's δ.
+    /// Returns ε spent by the steps that ran, at the plan's δ.
     ///
     /// # Errors
-    /// When the accountant refuses the plan's δ.
+    /// The accountant refuses the plan's δ.
     pub fn privacy(&self) -> Result<Privacy, SessionError> {
         self.privacy_ahead(0)
     }
 
-    /// All that the books say, tight accounting too, which takes longer than [`Session::privacy`]; `None` where nothing can be accounted for.
+    /// Returns the full account of the books with tight accounting, which takes longer than
+    /// [`Session::privacy`]; `None` if nothing can be accounted for.
     ///
     /// # Errors
     /// As [`Books::account`].
@@ -569,7 +566,7 @@ impl<E: Engine> Session<E> {
         Some(self.account.as_ref()?.books.account(self.plan.config.delta))
     }
 
-    /// ε with `steps` more steps than ran: that of [`Session::ledger_ahead`].
+    /// Returns ε after `steps` more steps: that of [`Session::ledger_ahead`].
     ///
     /// # Errors
     /// As [`Session::privacy`].
@@ -590,7 +587,7 @@ impl<E: Engine> Session<E> {
     }
 }
 
-/// What the engine needs for a step of the run and of a sequence.
+/// Returns the engine's input for a step of the run, at a position of the noise sequence.
 fn input<'a>(
     plan: &Plan,
     (step, position): (u64, u64),
@@ -598,7 +595,7 @@ fn input<'a>(
     shifts: &'a [Shift],
     noise_key: [u32; 8],
 ) -> StepInput<'a> {
-    // A filter over the steps begins at zero; this makes up for it.
+    // A filter over the steps begins at zero; this corrects its bias.
     let learning_rate = (plan.learning_rate(step) * plan.task.filter().correction(step)) as f32;
     let average_keeps = plan.config.averaging.keeps(step) as f32;
     StepInput { lot, shifts, canaries: &[], noise_key, position, learning_rate, average_keeps }
@@ -632,9 +629,9 @@ mod tests {
         bound.improved.epsilon
     }
 
-    /// A step without them is the step of a lot that never had them; the books and the number of those that are drawn from stay what they were.
+    /// A step equals that of a lot without the excluded examples; the books stay as they were.
     #[test]
-    fn those_that_are_out_add_nothing() {
+    fn excluded_examples_add_nothing() {
         let plan = sampled(SamplingPolicy::Poisson);
         let session = || {
             let rng = Box::new(NotPrivateReplay::new(3));
@@ -659,7 +656,7 @@ mod tests {
         assert!(nobody.lot.is_empty());
     }
 
-    /// The lots of two epochs and a step; what is drawn is what the books price.
+    /// Returns the lots of two epochs and a step, and checks that the books price what is drawn.
     fn lots<E: Engine>(plan: &Plan, engine: E) -> Vec<Vec<u32>> {
         let mut session = Session::new(plan.clone(), engine).unwrap();
         let lots = (0..11).map(|_| {
@@ -674,7 +671,7 @@ mod tests {
         lots
     }
 
-    /// Digits that stand two pixels off, of which a model is often unsure.
+    /// On digits shifted by two pixels, of which a model is often unsure.
     #[test]
     fn test_images_are_read_as_the_configuration_says() {
         let test = synthetic::digits(3, 1, 300).test;
@@ -757,13 +754,13 @@ mod tests {
         assert!(matches!(session.privacy_ahead(1).unwrap(), Privacy::NoGuarantee { .. }));
     }
 
-    /// Nobody keeps a partition: what a continued run draws may be drawn for the second time in what was an epoch.
+    /// No partition is kept: a continued run may draw an example again in what was one epoch.
     #[test]
     fn a_continued_run_pays_for_the_epoch_that_it_gives_up() {
         for policy in [SamplingPolicy::Shuffled, SamplingPolicy::RandomAllocation] {
             pays_for_the_epoch_that_it_gives_up(&sampled(policy));
         }
-        // Groups and the memory of correlated noise are no more kept.
+        // Nor are the groups and the memory of correlated noise kept.
         let banded = RunConfig { bands: 5, lot: 8, ..RunConfig::default() };
         pays_for_the_epoch_that_it_gives_up(&Plan::new(banded, 43).unwrap());
     }
@@ -790,7 +787,7 @@ mod tests {
             block_on(resumed.step()).unwrap();
         }
         assert_eq!((resumed.step_count(), spent(&resumed)), (7, two));
-        // Between epochs nothing is given up.
+        // Between epochs nothing is abandoned.
         let again = Session::resume(plan.clone(), on_cpu(plan), resumed.progress()).unwrap();
         assert_eq!(again.ledger(), resumed.ledger());
     }
@@ -799,7 +796,7 @@ mod tests {
     fn examples_that_were_not_finite_stay_counted_when_the_engine_changes() {
         let train = synthetic::digits(1, 40, 1).train;
         let plan = Plan::new(RunConfig { lot: 40, ..RunConfig::default() }, 40).unwrap();
-        // Parameters that break every example, as a rate that is too large would make them.
+        // Parameters that break every example, as too large a rate would make them.
         let engine = || {
             let broken = vec![f32::NAN; plan.config.model.parameters()];
             CpuEngine::new(plan.task.clone(), train.clone(), &broken, Performance::default()).unwrap()
@@ -816,12 +813,12 @@ mod tests {
         assert_eq!(one_more(&mut session), 80);
         let mut resumed = Session::resume(plan.clone(), engine(), session.progress()).unwrap();
         assert_eq!(one_more(&mut resumed), 120);
-        // Whatever was counted.
+        // The count saturates.
         let most = Progress { non_finite: u64::MAX, ..session.progress() };
         assert_eq!(one_more(&mut Session::resume(plan.clone(), engine(), most).unwrap()), u64::MAX);
     }
 
-    /// A phase's noise, norm, lot and rate are drawn, computed and entered, on every engine and after every interruption.
+    /// Each phase's noise, norm, lot and rate are used and recorded, even after interruptions.
     #[test]
     fn phases_run_as_they_are_planned_and_paid_for() {
         let train = synthetic::digits(1, 200, 1).train;
@@ -837,7 +834,7 @@ mod tests {
             let start = plan.initial_parameters();
             CpuEngine::new(plan.task.clone(), train.clone(), &start, Performance::default()).unwrap()
         };
-        // Step by step, by an engine that is made for each step's phase.
+        // Step by step, with an engine made for each step's phase.
         let replayed = Plan::new(RunConfig { replay: Some(3), ..config.clone() }, 200).unwrap();
         let mut session = Session::new(replayed.clone(), on_cpu(&replayed)).unwrap();
         let mut sizes = vec![];
@@ -861,7 +858,7 @@ mod tests {
             assert_eq!(plan.learning_rate(step), config.in_step(step).learning_rate);
         }
         assert!(sizes[4..7].iter().all(|size| *size > 35) && sizes[..4].iter().all(|size| *size < 40), "{sizes:?}");
-        // The books follow; an interrupted run has its phases back, and its books.
+        // The books follow; an interrupted run has its phases and its books back.
         let whole = crate::projection::planned(&config, 200, 12).unwrap();
         for stop in [0, 2, 4, 5, 7, 11] {
             let mut session = Session::new(plan.clone(), on_cpu(&plan)).unwrap();
@@ -883,7 +880,7 @@ mod tests {
             assert_eq!(spent(&session), whole.renyi(config.delta).unwrap().improved.epsilon);
             assert_eq!(session.planned().unwrap(), [Event { release: 2, count: u64::MAX - 12 }]);
         }
-        // An engine that takes another's place is brought into the phase.
+        // A replacement engine is set to the current phase.
         let mut session = Session::new(plan.clone(), on_cpu(&plan)).unwrap();
         (0..6).for_each(|_| block_on(session.step()).unwrap());
         session.replace_engine(on_cpu(&plan));
@@ -891,7 +888,7 @@ mod tests {
         assert_eq!(session.engine_phase, 1);
     }
 
-    /// Phases of one lot share an epoch, which its least noise pays for.
+    /// Phases of one lot share an epoch, priced by its least noise.
     #[test]
     fn an_epoch_goes_on_over_a_phase() {
         for sampling in [SamplingPolicy::Shuffled, SamplingPolicy::RandomAllocation] {

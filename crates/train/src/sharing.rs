@@ -1,4 +1,4 @@
-//! A configuration whose examples share bounded vectors: what is sampled, what is protected, and what it goes with.
+//! Examples sharing bounded vectors: what is sampled, what is protected, what can be combined.
 
 use super::{
     config::{Protects, RunConfig, SamplingPolicy},
@@ -14,13 +14,13 @@ use crate::{
 const MOST_LOCAL: u32 = 100;
 
 impl RunConfig {
-    /// What is sampled from of `examples` training examples: those, micro-batches or users; and canaries, which stand behind them.
+    /// Returns the number of units sampled from: examples, micro-batches or users, then canaries.
     #[must_use]
     pub fn units(&self, examples: u32) -> u32 {
         self.sharing.units(examples).saturating_add(self.canaries)
     }
 
-    /// Expected steps in which every one of them takes part once.
+    /// Returns the expected number of steps in which every unit takes part once.
     #[must_use]
     pub fn steps_per_epoch(&self, examples: u32) -> f64 {
         let units = self.units(examples);
@@ -28,11 +28,11 @@ impl RunConfig {
         steps.unwrap_or_else(|| f64::from(units) / self.sharing.lot(self.lot))
     }
 
-    /// Its sampling policy over what it samples from, without regard to noise that is correlated.
+    /// Returns the sampling of units by the policy, disregarding correlated noise.
     pub(super) fn drawn_of_units(&self, examples: u32) -> Sampling {
         let units = self.units(examples);
         match (self.sampling, self.sharing) {
-            // A lot is of as many examples as without: of so many fewer micro-batches.
+            // A lot has as many examples as without micro-batches.
             (SamplingPolicy::Poisson, Sharing::MicroBatches { .. }) => {
                 Sampling::Poisson { rate: (self.sharing.lot(self.lot) / f64::from(units)).min(1.0) }
             }
@@ -41,7 +41,7 @@ impl RunConfig {
         }
     }
 
-    /// What a release of this run protects.
+    /// Returns the unit that a release of this run protects.
     pub(super) fn unit(&self) -> PrivacyUnit {
         match (self.sharing, self.protects) {
             (Sharing::Alone, _) => PrivacyUnit::Example,
@@ -52,10 +52,10 @@ impl RunConfig {
     }
 }
 
-/// Whether examples can share vectors as a configuration says, of `examples` training examples.
+/// Checks the sharing of a configuration on `examples` training examples.
 ///
 /// # Errors
-/// The field that is out of its range, or what contradicts it.
+/// The field that is out of range, or what contradicts it.
 pub(super) fn check(config: &RunConfig, examples: u32) -> Result<(), ConfigError> {
     let range = |field, value: String, range: String| Err(ConfigError::OutOfRange { field, value, range });
     let contradiction = |field, sentence| Err(ConfigError::Contradiction { field, sentence });
@@ -197,7 +197,7 @@ mod tests {
         assert_same(&RunConfig { sharing, lot: 2, ..users(1) }, "three users");
     }
 
-    /// Broken parameters: every drawn unit that has an example is counted, and adds nothing; the others add nothing anyhow.
+    /// With broken parameters, every drawn unit that has an example is counted and adds nothing.
     #[test]
     fn broken_vectors_are_left_out() {
         for config in [micro_batches(4), users(1), users(2)] {
@@ -215,7 +215,7 @@ mod tests {
         }
     }
 
-    /// Lots are of units, as many as the sum is divided by.
+    /// Lots are of units, and the sum is divided by their expected number.
     #[test]
     fn units_are_drawn_and_divided_by() {
         for (config, population, expected) in
@@ -245,7 +245,7 @@ mod tests {
         }
     }
 
-    /// What a run pays for, what was said before it, and both numbers.
+    /// A run's books have its unit and the projected ε, one of the two shared numbers.
     #[test]
     fn a_run_pays_for_its_unit() {
         let whole = RunConfig { protects: Protects::MicroBatch, ..micro_batches(4) };
@@ -276,7 +276,7 @@ mod tests {
             assert_eq!(again.ledger().map(Ledger::steps), Some(6));
             assert_eq!(again.ledger().unwrap().releases().len(), 1);
         }
-        // As many examples a step: a micro-batch as the unit costs what an example alone does at this rate.
+        // At equal examples per step a protected micro-batch costs what a lone example does.
         let alone = RunConfig { lot: 60, ..RunConfig::default() };
         let epsilon = |config: &RunConfig| cost(config, TRAIN, 10).unwrap().improved.epsilon;
         assert!((epsilon(&whole) - epsilon(&alone)).abs() < 1e-9);

@@ -1,10 +1,10 @@
-/** How the examples (or clients) of a step are chosen. */
+/** How the examples (or clients) of a step are sampled. */
 export type Sampling =
   | { poisson: { /** Each takes part with this probability, independently. Neighbours: add or remove one. */ rate: number } }
   | { "fixed-size": { population: number; size: number } }
   | { shuffled: { batches: number } };
 
-/** What bounds one example's part in the sum. */
+/** What bounds one example's contribution to the sum. */
 export type Sensitivity = { l2: { norm: number } } | { envelope: { profile: unknown } } | "unbounded";
 
 /** Noise on each coordinate of the sum, in its units: with a clip of 1, `sigma` is the noise multiplier. */
@@ -18,14 +18,14 @@ export type Noise =
   | { "generalized-gaussian": { exponent: number; scale: number } }
   | { custom: { density: unknown; scale: number } };
 
-/** One noisy sum over a sample. `noise: null`: none was added, and there is no guarantee. */
+/** One noisy sum over a sample. `noise: null`: no noise, hence no guarantee. */
 export interface Release {
   sampling: Sampling;
   sensitivity: Sensitivity;
   noise: Noise | null;
   unit: "example" | "example-in-micro-batch" | "micro-batch" | "user";
   grid?: { exponent: number; coordinates: number };
-  /** Several vectors of each example, as one query: sensitivity and noise are then those of all together. */
+  /** Several vectors per example as one query; sensitivity and noise are those of all together. */
   parts?: { holds: "gradient" | "norm-within-clip" | "answer-and-class"; clip: number; noise: number }[];
 }
 
@@ -34,7 +34,7 @@ export interface Released {
   count: number;
 }
 
-/** As `hushgrad train --ledger` writes it. */
+/** The format of `hushgrad train --ledger`. */
 export interface Ledger {
   format: "hushgrad-ledger";
   version: 1;
@@ -44,56 +44,56 @@ export interface Ledger {
 
 export interface Account {
   delta: number;
-  /** The least of all bounds: each of them holds. Round it up where you show it. */
+  /** The smallest of the bounds, all of which hold. Round it up for display. */
   epsilon: number;
   /** Rényi, classic conversion (Mironov 2017). */
   classic: { epsilon: number; order: number };
   /** Rényi, improved conversion (Canonne, Kamath & Steinke 2020). */
   improved: { epsilon: number; order: number };
-  /** By privacy loss distributions, where these releases have such a price. */
+  /** By privacy loss distributions, if these releases have such a price. */
   tight: ({ value: number } & Record<string, unknown>) | null;
   rounding: unknown;
   steps: number;
-  /** Everything that ε rests on, a phrase each. Show them beside the number. */
+  /** The assumptions of ε, a phrase each. Show them beside the number. */
   assumptions: string[];
-  /** All of it in words. */
+  /** The whole account as text. */
   text: string;
 }
 
 export interface Target {
   epsilon: number;
   delta: number;
-  /** Which accountant must keep it; `tight` needs least noise. */
+  /** The method that must meet the target; `tight` needs the least noise. */
   method?: "classic" | "improved" | "tight";
 }
 
 export interface Calibrated {
-  /** The scale, the steps or the rate: the safe end of the search. */
+  /** The scale, steps or rate, at the safe end of the search. */
   value: number;
-  /** What it costs: at most the target. */
+  /** Its ε, at most the target. */
   epsilon: number;
 }
 
-/** A question without a safe answer throws an error with a sentence, and never gives a smaller number. */
+/** A question without a safe answer throws an error with a sentence; ε is never understated. */
 export interface Accountant {
   account(ledger: Ledger | string | Released[], how: { delta: number }): Account;
-  /** What is left to whoever wrongly accuses a share (0.05) of those who were not in. */
+  /** Bounds an attack at this false-positive rate (default 0.05). */
   attack(ledger: Ledger | string | Released[], how: { delta: number; falsePositiveRate?: number }): {
     falsePositiveRate: number;
     truePositiveRate: number;
     advantage: number;
   };
-  /** The least noise scale; the release's own is not read. */
+  /** Finds the least noise scale; the release's own is ignored. */
   calibrateNoise(release: Release, target: Target & { steps: number }): Calibrated;
-  /** The most steps. */
+  /** Finds the most steps. */
   calibrateSteps(release: Release, target: Target): Calibrated;
-  /** The largest rate of Poisson sampling. */
+  /** Finds the largest rate of Poisson sampling. */
   calibrateRate(release: Release, target: Target & { steps: number }): Calibrated;
-  /** A density of one's own for `noise: { custom: { density, scale } }`: symmetric, unimodal, by its formula in x. */
+  /** Parses a density for `custom` noise: symmetric, unimodal, by its formula in x. */
   density(formula: string): unknown;
 }
 
-/** Loads the program (WebAssembly), once. */
+/** Loads the WebAssembly program, once. */
 export function load(from?: string | URL | Response | BufferSource): Promise<Accountant>;
 export default load;
 export function ledgerOf(released: Released[]): Ledger;

@@ -1,15 +1,15 @@
-// The accountant in a browser (or wherever `fetch` reads the program). All answers are upper bounds; round them up where you show them.
+// The accountant, for browsers. All answers are upper bounds; round them up for display.
 import start, { account, attack, calibrate, density } from "./accountant.js";
 
 const FORMAT = { format: "hushgrad-ledger", version: 1 };
 
-/** Ledger as the program reads it: a ledger's JSON or text, or a list of what was released. */
+/** Converts a ledger (an object, JSON text or a list of releases) to JSON text. */
 function ledgerText(ledger) {
   if (typeof ledger === "string") return ledger;
   return JSON.stringify(Array.isArray(ledger) ? ledgerOf(ledger) : ledger);
 }
 
-/** A ledger of releases in order: `[{ release, count }]`. Equal releases are one kind. */
+/** Builds a ledger of releases in order: `[{ release, count }]`. Equal releases are one kind. */
 export function ledgerOf(released) {
   const kinds = [];
   const events = [];
@@ -24,7 +24,7 @@ export function ledgerOf(released) {
   return { ...FORMAT, releases: kinds.map((text) => JSON.parse(text)), events };
 }
 
-/** A noisy sum over a sample: Poisson sampling, clip and Gaussian noise, unless something else is named. */
+/** Builds a release, by default with Poisson sampling, a clip and Gaussian noise. */
 export function release({ rate, clip = 1, noiseMultiplier, sampling, sensitivity, noise, unit = "example" }) {
   const bound = sensitivity ?? { l2: { norm: clip } };
   if (!noise && !(noiseMultiplier > 0)) throw new RangeError("a release needs noise, or a noiseMultiplier above 0");
@@ -60,12 +60,12 @@ class Accountant {
 
 let ready = null;
 
-/** Loads the program, once. `from`: its address, a response or its bytes, where it does not lie beside this script. */
+/** Loads the program, once. `from`: its address, response or bytes, if not beside this script. */
 export function load(from) {
   ready ??= start({ module_or_path: from ?? new URL("./accountant_bg.wasm", import.meta.url) }).then(
     () => new Accountant(),
     (error) => {
-      // The next one may have a network again.
+      // The next call may have a network again.
       ready = null;
       throw error;
     },

@@ -1,4 +1,4 @@
-// In Node the program is read from the disk.
+// In Node, the program is read from disk.
 import { readFile } from "node:fs/promises";
 import { load as start } from "./index.js";
 

@@ -1,5 +1,5 @@
-//! What JavaScript may ask of the accountant. Questions and answers are JSON; a question without a safe answer is an error, never a smaller
-//! number. `js/index.js` is what people use.
+//! The accountant's interface for JavaScript. Questions and answers are JSON; a question without a
+//! safe answer is an error, never a smaller number. Users call it through `js/index.js`.
 
 use hushgrad_accounting::{
     books,
@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
 
-/// What to reach.
+/// A calibration target.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct Wanted {
@@ -28,7 +28,7 @@ const fn tight() -> Method {
     Method::Tight
 }
 
-/// An answer, or a sentence.
+/// An answer, or an error as a sentence.
 type Answer = Result<String, String>;
 
 fn said(answer: Answer) -> Result<String, JsError> {
@@ -39,7 +39,7 @@ fn sentence(error: impl ToString) -> String {
     error.to_string()
 }
 
-/// All that can be said of a ledger at `delta`, with what it assumes.
+/// Computes all bounds of a ledger at `delta`, with their assumptions.
 ///
 /// # Errors
 /// A sentence: what is wrong with the ledger or δ, or why there is no bound.
@@ -60,11 +60,11 @@ fn account_of(ledger: &str, delta: f64) -> Answer {
     Ok(whole.to_string())
 }
 
-/// What the releases of a ledger leave to whoever wrongly accuses a share of outsiders: the share of members that is recognised at most, and the
-/// largest difference of both shares.
+/// Bounds an attack on the releases of a ledger: the largest true-positive rate at this
+/// false-positive rate, and the largest difference of the two rates (advantage).
 ///
 /// # Errors
-/// As [`account`]; a share that is none.
+/// As [`account`]; a rate outside 0 to 1.
 #[wasm_bindgen]
 pub fn attack(ledger: &str, delta: f64, false_positive_rate: f64) -> Result<String, JsError> {
     said(attack_of(ledger, delta, false_positive_rate))
@@ -85,8 +85,8 @@ fn attack_of(ledger: &str, delta: f64, share: f64) -> Answer {
         .to_string())
 }
 
-/// The safe end of what a target allows: the least noise scale (`noise`), the most steps (`steps`) or the largest Poisson rate (`rate`) of a
-/// release.
+/// Finds the safe end of what a target allows: the least noise scale (`noise`), the most steps
+/// (`steps`) or the largest Poisson rate (`rate`) of a release.
 ///
 /// # Errors
 /// As [`account`]; the reason why nothing reaches the target.
@@ -115,7 +115,7 @@ fn calibrate_of(sought: &str, release: &str, steps: f64, target: &str) -> Answer
     Ok(json!({ "value": value, "epsilon": epsilon }).to_string())
 }
 
-/// A density of one's own, read and checked, as a noise of a release has it.
+/// Parses and checks a density by formula, for the custom noise of a release.
 ///
 /// # Errors
 /// What is wrong with the formula.
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_safe_answer_is_a_sentence() {
+    fn questions_without_a_safe_answer_are_errors() {
         let open = ledger().replace(r#"{"gaussian":{"sigma":1.1}}"#, "null");
         assert!(account_of(&open, 1e-5).unwrap_err().contains("no guarantee"));
         assert!(

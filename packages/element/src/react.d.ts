@@ -5,10 +5,10 @@ export interface HushGradProps extends HushGradAttributes {
   className?: string;
   id?: string;
   style?: CSSProperties;
-  /** What stands here where the element is unknown, and on paper. */
+  /** Fallback content, where the element is unknown and in print. */
   children?: ReactNode;
   ref?: Ref<HushGradElement>;
-  /** The same, for React 18, where `ref` is no prop. */
+  /** The same for React 18, where `ref` is not a prop. */
   innerRef?: Ref<HushGradElement>;
   onReady?(state: HushGradState): void;
   onStep?(state: HushGradState): void;

@@ -1,11 +1,11 @@
-// The element as a React component. Handlers are props, so that no page needs a ref for them; React 18 knows no events of custom
-// elements, and a page that is rendered ahead none at all.
+// The element as a React component. Handlers are props, so that pages need no ref: React 18 does
+// not support events of custom elements, and pages rendered in advance have none.
 import { createElement, useEffect, useImperativeHandle, useRef } from "react";
 import "./hush-grad.js";
 
 const EVENTS = { onReady: "ready", onStep: "step", onPaused: "paused", onComplete: "complete", onState: "state", onError: "error" };
 
-/** Attributes go to the element as they are; handlers hear the event's `detail`. `ref` is the element, with its methods. */
+/** Passes attributes to the element; handlers receive the event's `detail`; `ref`: the element. */
 export function HushGrad({ ref, innerRef, className, children, ...props }) {
   const element = useRef(null);
   const handlers = useRef({});

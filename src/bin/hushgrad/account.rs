@@ -1,4 +1,4 @@
-//! `hushgrad account`: ε of a ledger, and what it leaves to an attacker.
+//! `hushgrad account`: a ledger's ε, and what it allows an attacker.
 
 use std::{error::Error, path::PathBuf};
 
@@ -43,10 +43,10 @@ fn runs(text: &str) -> Result<f64, String> {
     if (1.0..=1e9).contains(&runs) { Ok(runs) } else { Err("it must be from 1 to 1e9".to_owned()) }
 }
 
-/// Recomputes ε from what happened, by every accountant.
+/// Recomputes ε from the ledger, by every accountant.
 ///
 /// # Errors
-/// When the ledger cannot be read, is impossible, or has no bound.
+/// If the ledger cannot be read, is impossible, or has no bound.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let ledger = given::ledger(&arguments.ledger)?;
     let books = Books::of(ledger.clone())?;
@@ -100,7 +100,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     say(&said)
 }
 
-/// Points of the privacy curve, all of which hold at once: ε at δ, and where tight accounting has a price, δ at other ε.
+/// (ε, δ) and, if tight accounting applies, further points of the privacy curve; all hold at once.
 fn curve(ledger: &Ledger, account: &Account) -> Result<PrivacyCurve, Box<dyn Error>> {
     let points = match account.tight {
         Some(tight) => Pld::of(ledger)?.curve_about(tight.value, account.delta),

@@ -1,4 +1,4 @@
-//! `hushgrad anneal`: simulated annealing of the noise over a run's phases, at one ε, on digits that the program draws.
+//! `hushgrad anneal`: simulated annealing of noise over phases, at one ε, on synthetic digits.
 
 use std::{error::Error, path::PathBuf};
 
@@ -22,9 +22,9 @@ use crate::{
     train::settings,
 };
 
-/// Drawn digits that are held out, and those that the last comparison is made with.
+/// Number of held-out synthetic digits, used by the search and the final comparison.
 const HELD_OUT: usize = 2000;
-/// Runs with other seeds, by which the annealed noise and the constant one are compared in the end.
+/// Runs with other seeds per schedule in the final comparison of annealed and constant noise.
 const JUDGES: u64 = 5;
 
 #[derive(clap::Args)]
@@ -61,10 +61,10 @@ pub struct Arguments {
     threads: Option<u32>,
 }
 
-/// Prints each proposal as the search cools, and in the end what it has found beside constant noise.
+/// Prints each proposal, then the best schedule found beside constant noise.
 ///
 /// # Errors
-/// With a sentence that says what to change.
+/// A sentence that says what to change.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let mut config = settings::ground(arguments.config.as_deref(), arguments.preset)?;
     config.learning_rate = arguments.learning_rate.unwrap_or(config.learning_rate);
@@ -109,7 +109,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     }
     let (best, loss) = annealing.best();
     say(&format!("least loss {loss:.4} with factors {}", words(&best)))?;
-    // By seeds that the search has not seen: it has picked the luckiest of many runs.
+    // With seeds that the search has not seen, because it picked the luckiest of many runs.
     for (name, factors) in [("constant", vec![1.0; best.len()]), ("annealed", best)] {
         let runs = (1..=JUDGES)
             .map(|judge| trial.of(&factors, arguments.seed + 1000 * judge))
@@ -123,7 +123,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     say(&trial.optimum(start.scale))
 }
 
-/// A recipe whose noise is to be found.
+/// A recipe whose noise schedule is searched.
 struct Trial<'a> {
     arguments: &'a Arguments,
     config: RunConfig,
@@ -132,7 +132,7 @@ struct Trial<'a> {
     factory: EngineFactory,
 }
 
-/// What a run with some factors came to.
+/// The result of a run with given factors.
 struct Found {
     scale: f64,
     /// Mean cross-entropy, in nats.
@@ -141,7 +141,7 @@ struct Found {
 }
 
 impl Trial<'_> {
-    /// The configuration with phases of these factors.
+    /// Returns the configuration with phases of these noise factors.
     fn with(&self, factors: &[f64]) -> RunConfig {
         let lengths = lengths(self.arguments.steps, self.arguments.phases);
         let list: Vec<String> =
@@ -149,7 +149,7 @@ impl Trial<'_> {
         RunConfig { phases: Phases::List(PhaseList(list.join("; "))), ..self.config.clone() }
     }
 
-    /// Trains once at the ε of all runs. The same draws for all factors: what differs is what they do.
+    /// Trains once at the common ε, with the same random draws for all factors.
     fn of(&self, factors: &[f64], seed: u64) -> Result<Found, Box<dyn Error>> {
         let mut config = self.with(factors);
         let examples = self.train.len() as u32;
@@ -164,7 +164,7 @@ impl Trial<'_> {
         })
     }
 
-    /// What a quadratic model would have, by the configuration's rates, for some curvatures, in words.
+    /// Lists the best multipliers for a quadratic model, by the configuration's learning rates.
     fn optimum(&self, scale: f64) -> String {
         let mut text =
             "what is best for gradient descent on a quadratic, by these rates, as multiples of the constant noise:"

@@ -1,4 +1,4 @@
-//! `hushgrad attack`: what an attacker finds in a run, beside what ε allows.
+//! `hushgrad attack`: attacks on a run, compared with what ε allows.
 
 use std::{error::Error, io::IsTerminal as _};
 
@@ -30,10 +30,10 @@ enum What {
     Lira(lira::Arguments),
 }
 
-/// Attacks.
+/// Runs the chosen attack.
 ///
 /// # Errors
-/// With a sentence that says what to change.
+/// A sentence that says what to change.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     match &arguments.what {
         What::Membership(arguments) => pollster::block_on(membership::run(arguments)),
@@ -43,7 +43,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// A bar on a terminal, of what counts in `unit`; nothing where a program reads.
+/// Returns a progress bar that counts in `unit`; hidden for JSON or without a terminal.
 fn bar(json: bool, unit: &str) -> Result<ProgressBar, Box<dyn Error>> {
     let bar = if json || !std::io::stderr().is_terminal() { ProgressBar::hidden() } else { ProgressBar::new(1) };
     let template = ["{bar:40} {pos}/{len} ", unit, " {elapsed}/{duration}"].concat();

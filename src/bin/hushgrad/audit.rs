@@ -1,4 +1,4 @@
-//! `hushgrad audit`: runs with an auditor's records among what they sample from, what these show of ε from below, and whether a broken promise is found out.
+//! `hushgrad audit`: trains with canaries, bounds ε from below, and checks for broken promises.
 
 use std::{error::Error, io::IsTerminal as _, time::Instant};
 
@@ -14,7 +14,7 @@ use hushgrad::{
     engine::EngineFactory,
     mechanism::EncoderSpec,
     train::{
-        audit::{Mutation, most_canaries},
+        audit::{InjectedBug, most_canaries},
         config::RunConfig,
         plan::Plan,
         session::Session,
@@ -37,12 +37,12 @@ use super::{
     },
 };
 
-/// Canaries where none are asked for, or as many as are allowed.
+/// Default number of canaries, unless fewer are allowed.
 const CANARIES: u32 = 1000;
-/// The same in an envelope, whose canaries need many coordinates each.
+/// The same for an envelope, whose canaries need many coordinates each.
 const DENSE_CANARIES: u32 = 100;
 
-/// What each bound rests on, in the order of `LowerBounds::each`.
+/// The assumptions of each bound, in the order of `LowerBounds::each`.
 const BOUNDS: [(&str, &str); 5] = [
     ("guesses", "of the run nothing is assumed (Steinke, Nasr & Jagielski 2023)"),
     ("gaussian", "were the run Gaussian differentially private (Mahloujifar et al. 2024)"),
@@ -58,7 +58,7 @@ pub struct Arguments {
     flags: Flags,
     /// Break this promise behind the books' back: half-noise, double-clip, double-sampling, fixed-batches, drawn-lot, noise-of-mean or count-unpaid
     #[arg(long, value_name = "NAME", value_parser = mutation)]
-    mutate: Option<Mutation>,
+    mutate: Option<InjectedBug>,
     /// Runs, each with coins, lots and noise of its own
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     runs: u32,
@@ -72,36 +72,38 @@ pub struct Arguments {
     json: bool,
 }
 
-fn mutation(name: &str) -> Result<Mutation, String> {
-    let named = Mutation::ALL.into_iter().find(|mutation| mutation.name() == name);
-    named.ok_or_else(|| format!("promises that can be broken are {}", Mutation::ALL.map(Mutation::name).join(", ")))
+fn mutation(name: &str) -> Result<InjectedBug, String> {
+    let named = InjectedBug::ALL.into_iter().find(|mutation| mutation.name() == name);
+    named.ok_or_else(|| {
+        format!("promises that can be broken are {}", InjectedBug::ALL.map(InjectedBug::name).join(", "))
+    })
 }
 
-/// What a run claims: ε from above.
+/// A run's claim: upper bounds on ε.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Claim {
-    /// By tight accounting, where there is a price, or by Rényi accounting.
+    /// By tight accounting if it applies, else by Rényi accounting.
     tight: f64,
     classic: f64,
     delta: f64,
 }
 
-/// What one run has shown.
+/// The results of one run.
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
 struct Found {
     run: u32,
-    /// The promise that was broken.
+    /// The broken promise.
     #[serde(skip_serializing_if = "Option::is_none")]
-    broken: Option<Mutation>,
-    /// `None` where no guarantee is claimed.
+    broken: Option<InjectedBug>,
+    /// `None` if the run claims no guarantee.
     claim: Option<Claim>,
-    /// In the order of `BOUNDS`; `None` where a bound was not made.
+    /// In the order of `BOUNDS`; `None` for a bound that was not computed.
     bounds: [Option<f64>; 5],
-    /// Of these some exceed the claim.
+    /// True if a bound exceeds the claim.
     refuted: bool,
     canaries: usize,
-    /// How many are in.
+    /// Number of canaries that are in.
     members: usize,
     guesses: u32,
     right: u32,
@@ -110,10 +112,10 @@ struct Found {
     seconds: f64,
 }
 
-/// Trains, attacks, and says what was found.
+/// Trains, attacks and reports.
 ///
 /// # Errors
-/// With a sentence that says what to change.
+/// A sentence that says what to change.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let digits = arguments.flags.images.found()?;
     let examples = digits.train.len();
@@ -164,7 +166,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The configuration that is audited.
+/// Returns the configuration to audit.
 fn config(flags: &Flags, examples: usize) -> Result<RunConfig, Box<dyn Error>> {
     if flags.settings.number(Number::Canaries) == Some(0.0) {
         return Err("an audit is of canaries; choose --canaries 1 or more".into());
@@ -178,7 +180,7 @@ fn config(flags: &Flags, examples: usize) -> Result<RunConfig, Box<dyn Error>> {
     Ok(config)
 }
 
-/// One run, and what its scores show.
+/// Trains once and evaluates the canaries' scores.
 async fn attack(
     arguments: &Arguments,
     run: u32,
@@ -192,7 +194,7 @@ async fn attack(
     let engine = factory.build(&plan.task, train, &plan.initial_parameters()).await?;
     let mut session = Session::new(plan, engine)?;
     if let Some(mutation) = arguments.mutate {
-        session.break_promise(mutation)?;
+        session.inject_bug(mutation)?;
     }
     bar.set_message("");
     while !session.complete() {
@@ -224,13 +226,13 @@ async fn attack(
     })
 }
 
-/// What these books claim.
+/// The claim of these books.
 fn claim(books: &Books, delta: f64) -> Result<Claim, PrivacyError> {
     let Account { classic, improved, tight, .. } = books.account(delta)?;
     Ok(Claim { tight: tight.map_or(improved.epsilon, |tight| tight.value), classic: classic.epsilon, delta })
 }
 
-/// A bound from below.
+/// Formats a lower bound.
 fn short(bound: Option<f64>) -> String {
     bound.map_or_else(|| "–".to_owned(), |bound| lower(bound, 3))
 }
@@ -244,14 +246,14 @@ fn claimed(found: &Found) -> String {
     }
 }
 
-/// A line for each bound: its name, what it is, and what it rests on.
+/// A line per bound: name, value and assumption.
 fn rows(of: impl Fn(usize) -> String) -> String {
     let row = |(place, (name, rests))| format!("{name:<9} {:<24} {rests}", of(place));
     let rows: Vec<String> = BOUNDS.into_iter().enumerate().map(row).collect();
     rows.join("\n")
 }
 
-/// One run, as a table.
+/// One run as a table.
 fn one(found: &Found) -> String {
     let Found { canaries, members, guesses, right, .. } = *found;
     let wrong = guesses - right;
@@ -279,7 +281,7 @@ fn one(found: &Found) -> String {
     )
 }
 
-/// One bound over the runs.
+/// One bound's statistics over the runs.
 struct Over {
     mean: f64,
     deviation: f64,
@@ -287,7 +289,7 @@ struct Over {
     runs: u32,
 }
 
-/// A bound of all runs; `None` where it was not made.
+/// Summarises one bound over all runs; `None` if no run computed it.
 fn over(all: &[Found], place: usize) -> Option<Over> {
     let bounds: Vec<f64> = all.iter().filter_map(|found| found.bounds[place]).collect();
     let above = |found: &&Found| found.bounds[place].zip(found.claim).is_some_and(|(bound, claim)| bound > claim.tight);
@@ -296,14 +298,14 @@ fn over(all: &[Found], place: usize) -> Option<Over> {
     (runs > 0).then_some(Over { mean, deviation, above, runs })
 }
 
-/// All runs, as a table.
+/// All runs as a table.
 fn together(all: &[Found]) -> Result<String, Box<dyn Error>> {
     let mut cells = Vec::new();
     for place in 0..BOUNDS.len() {
         cells.push(match over(all, place) {
             None => "–".to_owned(),
             Some(Over { mean, deviation, above, runs }) => {
-                // Of bounds that hold as often as they say, so many exceed a true ε: more refute it.
+                // Valid bounds exceed a true ε at most this often; a higher rate refutes the claim.
                 let least = clopper_pearson_lower(above, runs, SIGNIFICANCE)?;
                 let found = if least > SIGNIFICANCE { ", refuted" } else { "" };
                 format!("{mean:.3} ± {deviation:.3}, {above} of {runs} above{found}")

@@ -1,15 +1,15 @@
-//! `hushgrad calibrate`: a target ε → noise scale, steps or rate; or every noise family at that target, ranked. A density of one's own takes the place
-//! of the ledger's noise, at its scale, and is ranked with the families.
+//! `hushgrad calibrate`: finds noise scale, steps or rate for a target ε, or ranks noise families.
+//! A custom density replaces the ledger's noise at its scale, and is ranked as well.
 
 use std::{error::Error, path::PathBuf};
 
 use clap::ValueEnum;
 use hushgrad::accounting::{
     calibrate::{self, Method, Target},
+    decimal::six_digits_up,
     decimal::upper,
     ledger::Release,
     noise::NoiseSpec,
-    numeric::six_digits_up,
     rdp::Orders,
     report::describe,
     search::{Criterion, Ranking, families, search},
@@ -78,7 +78,7 @@ fn criterion(text: &str) -> Result<Criterion, String> {
     }
 }
 
-/// Finds what the target allows: the safe end.
+/// Finds the largest or smallest value that keeps the target, rounded to the safe side.
 ///
 /// # Errors
 /// A ledger with several kinds of release, or the reason why nothing reaches the target.
@@ -104,7 +104,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     out::say(if arguments.json { &json } else { &text })
 }
 
-/// In words, and as JSON.
+/// Returns the result as text and as JSON.
 fn found(
     arguments: &Arguments,
     release: &Release,
@@ -143,7 +143,7 @@ fn ranked(ranking: &Ranking) -> (String, String) {
         .found
         .iter()
         .map(|candidate| {
-            // A scale that is shown with fewer digits than it has is shown no smaller than it is.
+            // A rounded scale must not be smaller than the exact one.
             let shown = candidate.noise.with_scale(six_digits_up(candidate.noise.scale()));
             let (noise, error) = (describe(&shown), candidate.error);
             format!(

@@ -1,4 +1,4 @@
-//! Which images a command works on.
+//! Selects the images a command works on.
 
 use std::{error::Error, path::PathBuf};
 
@@ -10,7 +10,7 @@ use hushgrad::{
 
 use crate::train::{self, said::tell};
 
-/// Images for the colour data set: training, test.
+/// Numbers of training and test images of the colour data set.
 const COLOUR: (usize, usize) = (50_000, 10_000);
 const CIFAR: Picture = Picture { channels: 3, side: 32 };
 
@@ -38,7 +38,7 @@ pub enum Named {
     Cifar100,
 }
 
-/// What a command cannot work on.
+/// Why a command cannot use these images.
 #[derive(Debug, thiserror::Error)]
 enum ImagesError {
     #[error("--dataset {name} needs --data with its files; they are not to be had from here")]
@@ -52,10 +52,10 @@ enum ImagesError {
 }
 
 impl Images {
-    /// The images, training and test.
+    /// Loads or draws the training and test images.
     ///
     /// # Errors
-    /// With a sentence that says what to change.
+    /// A sentence that says what to change.
     pub fn found(&self) -> Result<Digits, Box<dyn Error>> {
         let folder = self.data.as_deref();
         let found = || train::found(folder, false);
@@ -81,7 +81,7 @@ impl Images {
         }
     }
 
-    /// How many training images there are, where that is known without them.
+    /// Returns the number of training images, if known without loading them.
     #[must_use]
     pub fn known(&self) -> Option<usize> {
         match (self.dataset, &self.data) {
@@ -92,10 +92,10 @@ impl Images {
     }
 }
 
-/// The same run with its model on these images: its layers stay, and their shapes follow. `listed`: the layers that were listed for these very images.
+/// Fits the model's shapes to these images; `listed` are the layers that the user gave for them.
 ///
 /// # Errors
-/// Where its windows do not fit such images, or what was listed is for another number of classes.
+/// If a window does not fit the images, or listed layers end in another number of classes.
 pub fn fitted(config: RunConfig, digits: &Digits, listed: Option<LayerList>) -> Result<RunConfig, Box<dyn Error>> {
     let (picture, classes) = (digits.train.picture, digits.train.classes.count());
     if let Some(named) = listed.map(|layers| layers.classes()).filter(|named| *named != classes) {

@@ -1,4 +1,4 @@
-//! A noise density of the user's own: a table in a file, or a formula.
+//! A custom noise density: a table in a file, or a formula.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ pub struct OwnDensity {
     noise_formula: Option<String>,
 }
 
-/// A density that cannot be used: where, and why.
+/// Why a density cannot be used, and where it fails.
 #[derive(Debug, thiserror::Error)]
 pub enum OwnDensityError {
     #[error(transparent)]
@@ -32,10 +32,10 @@ pub enum OwnDensityError {
 }
 
 impl OwnDensity {
-    /// The density that was asked for.
+    /// Returns the requested density, if any.
     ///
     /// # Errors
-    /// The line that is wrong, or what is wrong with the density and where.
+    /// The wrong line, or what is wrong with the density and where.
     pub fn density(&self) -> Result<Option<CustomDensity>, OwnDensityError> {
         match (&self.noise_table, &self.noise_formula) {
             (Some(path), _) => {
@@ -48,7 +48,7 @@ impl OwnDensity {
     }
 }
 
-/// Lines of x and z(x); blank ones, and those that begin with #, are passed over, and so is a heading.
+/// Parses lines of x and z(x). Skips a heading, blank lines and lines that begin with #.
 fn table(path: &Path, text: &str) -> Result<CustomDensity, OwnDensityError> {
     let path = || path.to_owned();
     let mut points = Vec::new();
@@ -73,7 +73,7 @@ fn table(path: &Path, text: &str) -> Result<CustomDensity, OwnDensityError> {
     }
     let source = path().file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     CustomDensity::from_points(&source, &points).map_err(|error| {
-        // The last line with that |x|: of two the one that repeats or contradicts the other.
+        // Takes the last line with this |x|: of two, the one that repeats or contradicts the other.
         let line = place(&error).and_then(|x| points.iter().rposition(|p| p.0.abs().to_bits() == x.abs().to_bits()));
         match line {
             Some(line) => OwnDensityError::Density { path: path(), line: lines[line], error },
@@ -82,7 +82,7 @@ fn table(path: &Path, text: &str) -> Result<CustomDensity, OwnDensityError> {
     })
 }
 
-/// Where a density fails, if it does at a point.
+/// The x at which a density fails, if there is a single one.
 fn place(error: &DensityError) -> Option<f64> {
     match error {
         DensityError::NotPositive { x, .. }

@@ -1,29 +1,29 @@
-//! Digits distorted beyond what the program's own pen does, for pre-training: a model that has seen hands stray further reads
-//! hands that no skeleton was drawn for. Affine and elastic distortions as of Simard, Steinkraus & Platt 2003.
+//! Distorts synthetic digits for pre-training, so that the model also reads handwriting unlike the
+//! generator's skeletons. Affine and elastic distortions of Simard, Steinkraus & Platt 2003.
 
 use hushgrad::{data::Dataset, model::PIXELS, rng::NotPrivateReplay};
 use rand::rand_core::Rng;
 
-/// Standard deviation of the rotation, radians.
+/// Standard deviation of the rotation, in radians.
 const ROTATION: f32 = 0.1;
-/// Standard deviations of the logarithm of either side's scale, and of the shear.
+/// Standard deviation of the log scale along each axis (`SCALE`), and of the shear.
 const SCALE: f32 = 0.08;
 const SHEAR: f32 = 0.1;
-/// Standard deviation of the shift along either axis, pixels.
+/// Standard deviation of the shift along each axis, in pixels.
 const SHIFT: f32 = 0.5;
-/// Standard deviation of a knot's displacement, pixels; between the knots of a `CELLS`×`CELLS` grid it changes smoothly.
+/// Standard deviation of the displacement of the knots of a `CELLS`×`CELLS` grid, in pixels.
 const BEND: f32 = 1.0;
 const CELLS: usize = 4;
 /// Standard deviation of the share by which a stroke swells to its neighbours' ink, or thins.
 const SWELL: f32 = 0.3;
-/// Most by which the picture is blurred (share of the four neighbours' mean), and by which ink is darkened.
+/// Largest blur (share of the mean of the four neighbours), and largest darkening of ink.
 const BLUR: f32 = 0.3;
 const DARKEN: f32 = 0.3;
 
 const SIDE: usize = 28;
 const KNOTS: usize = CELLS + 1;
 
-/// `digits`, each distorted in its own way.
+/// Returns `digits`, each with its own random distortion.
 pub fn distorted(digits: &Dataset, seed: u64) -> Dataset {
     let mut chance = Chance(NotPrivateReplay::new(seed));
     let images: Vec<u8> = (0..digits.len()).flat_map(|i| distort(digits.image(i), &mut chance)).collect();
@@ -38,7 +38,7 @@ impl Chance {
         (self.0.next_u32() >> 8) as f32 * (1.0 / (1 << 24) as f32)
     }
 
-    /// Bell-shaped with mean 0 and variance 1, within ±3.
+    /// A sum of three uniforms with mean 0 and variance 1, within ±3.
     fn bell(&mut self) -> f32 {
         2.0 * (self.unit() + self.unit() + self.unit() - 1.5)
     }
@@ -56,7 +56,7 @@ fn distort(image: &[u8], chance: &mut Chance) -> [u8; PIXELS] {
     })
 }
 
-/// Ink of 28×28 pixels; there is none beyond them.
+/// Ink of 28×28 pixels; 0 outside.
 struct Picture([f32; PIXELS]);
 
 impl Picture {
@@ -69,7 +69,7 @@ impl Picture {
         [self.at(x - 1, y), self.at(x + 1, y), self.at(x, y - 1), self.at(x, y + 1)]
     }
 
-    /// Between pixels, bilinear.
+    /// Interpolates bilinearly between pixels.
     fn between(&self, x: f32, y: f32) -> f32 {
         let (left, top) = (x.floor(), y.floor());
         let (i, j) = (left as i32, top as i32);
@@ -82,7 +82,7 @@ fn mix(a: f32, b: f32, share: f32) -> f32 {
     a * (1.0 - share) + b * share
 }
 
-/// Towards the darkest of a pixel and its neighbours by `share`; where that is negative, towards the lightest.
+/// Moves each pixel by `share` towards its darkest neighbour, or by −`share` towards its lightest.
 fn swell(ink: &Picture, share: f32) -> Picture {
     let choose = if share > 0.0 { f32::max } else { f32::min };
     Picture(std::array::from_fn(|i| {
@@ -91,9 +91,9 @@ fn swell(ink: &Picture, share: f32) -> Picture {
     }))
 }
 
-/// Where each pixel's ink comes from.
+/// The source position of each pixel's ink.
 struct Field {
-    /// Rows of the linear part, and the shift.
+    /// Rows of the linear part, each followed by its shift.
     affine: [[f32; 3]; 2],
     knots: [[[f32; 2]; KNOTS]; KNOTS],
 }
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_at_rest_moves_nothing() {
+    fn identity_field_changes_nothing() {
         let rest = Field { affine: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], knots: [[[0.0; 2]; KNOTS]; KNOTS] };
         let ink = Picture(std::array::from_fn(|i| (i * 7 % 256) as f32));
         assert_eq!(bend(&ink, &rest).0, ink.0);

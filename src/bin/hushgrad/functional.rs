@@ -1,4 +1,4 @@
-//! `hushgrad functional`: the functional mechanism for a convex head. One release, and training on it for ever.
+//! `hushgrad functional`: the functional mechanism for a convex head. Training costs no more ε.
 
 use std::{error::Error, path::PathBuf, time::Instant};
 
@@ -85,10 +85,10 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Releases, trains, and says what came of it.
+/// Releases, trains and reports.
 ///
 /// # Errors
-/// With a sentence that says what to change.
+/// A sentence that says what to change.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let features = match arguments.features {
         Kind::Pixels14 => Features::Pixels14,
@@ -129,9 +129,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// What came of it.
+/// The results.
 struct Told {
-    /// Share of the test digits: after the steps, and of the solution, for each release.
+    /// Test accuracy of each release, after the steps (`stepped`) and of the solution (`solved`).
     stepped: Vec<f64>,
     solved: Vec<f64>,
     epsilon: f64,
@@ -156,7 +156,7 @@ fn measure(
     let mut sums = Sums::of(map, train)?;
     let summed = start.elapsed().as_secs_f64();
     let trial = Trial::of(map, test)?;
-    // What is about to happen is written first. A replay has no guarantee, and no ledger.
+    // Written before the release happens. A replay has no guarantee and no ledger.
     enter(Some(&ledger).filter(|_| arguments.replay.is_none()))?;
     let (mut stepped, mut solved, mut times) = (Vec::new(), Vec::new(), [0.0; 2]);
     for release in 0..arguments.releases {

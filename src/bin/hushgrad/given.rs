@@ -1,4 +1,4 @@
-//! Files that are handed to the tool: each is read up to a limit, and named where it cannot be read.
+//! Files given to the tool. Each is read up to a size limit and named in errors.
 
 use std::{fs::File, io::Read as _, path::Path};
 
@@ -7,10 +7,10 @@ use hushgrad::{
     train::run_file::{self, RunCard, RunFile, RunFileError},
 };
 
-/// More than any configuration or table of a density has.
+/// Largest configuration or density table, in bytes.
 pub const TEXT: usize = 16 << 20;
 
-/// Why a file that was handed over is not taken.
+/// Why a given file is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum GivenError {
     #[error("cannot read {file}: {error}")]
@@ -31,7 +31,7 @@ fn shown(file: &Path) -> String {
     file.display().to_string()
 }
 
-/// The bytes of a file, of which there are `most` at most: a device or a pipe may have no end.
+/// Reads a file of at most `most` bytes. The limit matters for devices and pipes without end.
 ///
 /// # Errors
 /// [`GivenError::Io`], [`GivenError::TooLong`].
@@ -45,7 +45,7 @@ pub fn bytes(file: &Path, most: usize) -> Result<Vec<u8>, GivenError> {
     Ok(bytes)
 }
 
-/// The text of a file of at most `most` bytes.
+/// Reads a text file of at most `most` bytes.
 ///
 /// # Errors
 /// As [`bytes`]; [`GivenError::NoText`].
@@ -53,18 +53,17 @@ pub fn text(file: &Path, most: usize) -> Result<String, GivenError> {
     String::from_utf8(bytes(file, most)?).map_err(|_| GivenError::NoText { file: shown(file) })
 }
 
-/// What a file holds: a run with its ledger, or a ledger alone.
+/// The contents of a file: a run with its ledger, or a ledger alone.
 pub struct Given {
-    /// The run.
     pub card: Option<RunCard>,
-    /// None: the run has no guarantee.
+    /// `None` if the run has no guarantee.
     pub ledger: Option<Ledger>,
 }
 
-/// A run file or a ledger, as `hushgrad train` or the page writes them.
+/// Reads a run file or a ledger, as written by `hushgrad train` or the page.
 ///
 /// # Errors
-/// As [`bytes`]; what is wrong with the run or the ledger.
+/// As [`bytes`]; also an invalid run or ledger.
 pub fn run_or_ledger(file: &Path) -> Result<Given, GivenError> {
     #[derive(serde::Deserialize)]
     struct Head {
@@ -81,7 +80,7 @@ pub fn run_or_ledger(file: &Path) -> Result<Given, GivenError> {
     Ok(Given { card: None, ledger: Some(ledger) })
 }
 
-/// The ledger of a file, or of the run in it.
+/// Reads a ledger, or the ledger of a run file.
 ///
 /// # Errors
 /// As [`run_or_ledger`]; [`GivenError::NoGuarantee`].

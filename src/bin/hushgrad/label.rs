@@ -1,4 +1,4 @@
-//! `hushgrad label`: the privacy label of a run file or of a ledger.
+//! `hushgrad label`: the privacy label of a run file or a ledger.
 
 use std::{error::Error, path::PathBuf};
 
@@ -39,7 +39,7 @@ enum Form {
 /// Writes the label to standard output.
 ///
 /// # Errors
-/// When a file cannot be read or is impossible, or runs cannot be counted together.
+/// If a file cannot be read or is impossible, or the runs cannot be composed.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let Given { card, ledger } = given::run_or_ledger(&arguments.file)?;
     let delta = match (&card, arguments.delta) {
@@ -61,7 +61,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     say(label::write(&label, format).trim_end())
 }
 
-/// What all runs cost together, as a sentence; empty where there is one.
+/// States the cost of all runs together in a sentence; empty if there is only one run.
 fn together(own: Option<Ledger>, others: &[PathBuf], delta: f64) -> Result<String, Box<dyn Error>> {
     if others.is_empty() {
         return Ok(String::new());

@@ -1,4 +1,4 @@
-//! The native tool: the same runs as the page, without one.
+//! The native tool: the same runs as the page, on the command line.
 
 #[cfg(not(target_arch = "wasm32"))]
 mod account;
@@ -100,7 +100,7 @@ fn main() -> std::process::ExitCode {
     match done {
         Ok(()) => std::process::ExitCode::SUCCESS,
         Err(error) => {
-            // Also where nobody listens any more.
+            // A closed standard error is ignored.
             let _ = writeln!(std::io::stderr(), "hushgrad: {error}");
             std::process::ExitCode::FAILURE
         }

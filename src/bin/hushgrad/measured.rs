@@ -1,4 +1,4 @@
-//! What commands that measure have in common: a run to its end, and what several came to.
+//! Shared by commands that measure: running a plan to its end, and statistics over runs.
 
 use std::fmt::Write as _;
 
@@ -15,16 +15,16 @@ const FIRST_STEPS: u64 = 3;
 /// Trains to the end of the plan.
 ///
 /// # Errors
-/// When the run cannot be made, or fails.
+/// If the run cannot be created, or fails.
 pub async fn trained(factory: &EngineFactory, plan: Plan, train: &Dataset) -> Result<Session<AnyEngine>, SessionError> {
     up_to(factory, plan, train, u64::MAX).await
 }
 
-/// Of a replayed run: the SHA-256 of its parameters after its first steps, in hexadecimal. It covers configuration, data and program: whatever of them
-/// changes the run changes it.
+/// Returns the SHA-256 of a replayed run's parameters after its first steps, in hexadecimal. Any
+/// change of configuration, data or program that affects the run changes it.
 ///
 /// # Errors
-/// When the run cannot be made, or fails.
+/// If the run cannot be created, or fails.
 pub async fn fingerprint(factory: &EngineFactory, plan: Plan, train: &Dataset) -> Result<String, SessionError> {
     let mut session = up_to(factory, plan, train, FIRST_STEPS).await?;
     let mut digest = Sha256::new();
@@ -48,14 +48,14 @@ async fn up_to(
     Ok(session)
 }
 
-/// The commit of the checkout that the command is called in, marked where files differ from it.
+/// Returns the commit of the checkout in the working directory, marked if files differ from it.
 pub fn commit() -> Option<String> {
     let git =
         std::process::Command::new("git").args(["describe", "--always", "--dirty", "--abbrev=10"]).output().ok()?;
     git.status.success().then(|| String::from_utf8_lossy(&git.stdout).trim().to_owned())
 }
 
-/// A digest in hexadecimal.
+/// Formats a digest in hexadecimal.
 pub fn hex(digest: impl AsRef<[u8]>) -> String {
     digest.as_ref().iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
@@ -63,15 +63,15 @@ pub fn hex(digest: impl AsRef<[u8]>) -> String {
     })
 }
 
-/// Mean cross-entropy over `data`, in nats.
+/// Returns the mean cross-entropy over `data`, in nats.
 ///
 /// # Errors
-/// When the device is lost.
+/// The device is lost.
 pub async fn loss(engine: &mut AnyEngine, data: &Dataset) -> Result<f64, EngineError> {
     Ok(cross_entropy(&engine.scores(data).await?, &data.labels))
 }
 
-/// Mean and standard deviation (n − 1; 0 where there is but one).
+/// Returns mean and standard deviation (n − 1; 0 for a single value).
 pub fn moments(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;

@@ -5,10 +5,10 @@ use std::{
     io::{self, Write as _},
 };
 
-/// Writes a line. Whether somebody still reads: a reader that has closed its pipe, as `head` does, has read enough.
+/// Writes a line. Returns false if the reader has closed its pipe, as `head` does.
 ///
 /// # Errors
-/// When it cannot be written for another reason.
+/// If the line cannot be written for another reason.
 pub fn is_read(line: &str) -> Result<bool, Box<dyn Error>> {
     let mut out = io::stdout().lock();
     match writeln!(out, "{line}").and_then(|()| out.flush()) {
@@ -18,7 +18,7 @@ pub fn is_read(line: &str) -> Result<bool, Box<dyn Error>> {
     }
 }
 
-/// [`is_read`], where nothing is left to do.
+/// As [`is_read`], without telling whether the reader is still there.
 ///
 /// # Errors
 /// As [`is_read`].

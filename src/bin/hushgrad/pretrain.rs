@@ -1,4 +1,4 @@
-//! `hushgrad pretrain`: the parameters that come with the program, made from digits that it draws itself.
+//! `hushgrad pretrain`: creates the parameters shipped with the program, from synthetic images.
 
 use std::{
     error::Error,
@@ -20,15 +20,15 @@ use crate::distort::distorted;
 
 mod extractor;
 
-/// What is trained.
+/// The pre-trained model.
 pub const MODEL: Architecture = Architecture::CnnTanh;
 /// Seed of the file in the repository.
 const SEED: u64 = 1;
-/// Passes over images drawn anew for each.
+/// Epochs; each draws new images.
 const EPOCHS: u64 = 12;
 const IMAGES: usize = 60_000;
 const LOT: usize = 256;
-/// Falls to zero by half a cosine.
+/// Initial learning rate; it falls to zero along half a cosine.
 const LEARNING_RATE: f64 = 0.1;
 const MOMENTUM: f32 = 0.9;
 
@@ -74,16 +74,16 @@ impl Made {
     }
 }
 
-/// The numbers of the recipe, for telling two apart.
+/// The recipe's numbers, to distinguish recipes.
 pub fn recipe() -> String {
     format!("{MODEL}, {EPOCHS} × {IMAGES} digits, distorted, lot {LOT}, rate {LEARNING_RATE}, momentum {MOMENTUM}")
 }
 
-/// Trains and writes the file. The same seed gives the same file on processors of the same instruction set; others round
-/// sums differently.
+/// Trains and writes the file. The same seed gives the same file on processors with the same
+/// instruction set; others round sums differently.
 ///
 /// # Errors
-/// When the engine does not start or the file cannot be written.
+/// If the engine does not start or the file cannot be written.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let Arguments { seed, threads, .. } = *arguments;
     let trained = |model| train(model, seed, threads).map(|parameters| pretrained::encode(model, &parameters));
@@ -101,7 +101,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Images `start..start + len` that a model of this size learns from: digits, distorted, or colour shapes.
+/// Images `start..start + len` for pre-training: distorted digits, or colour shapes.
 fn drawn(picture: Picture, seed: u64, start: u64, len: usize) -> Dataset {
     if picture.channels > 1 {
         return colour::dataset(seed, start, len);
@@ -109,10 +109,10 @@ fn drawn(picture: Picture, seed: u64, start: u64, len: usize) -> Dataset {
     distorted(&synthetic::dataset(seed, start, len), (seed << 32) | (start / len as u64))
 }
 
-/// The parameters after pre-training on images that the program draws, not yet rounded to the file's bytes.
+/// Returns the parameters pre-trained on synthetic images, not yet rounded to the file's bytes.
 ///
 /// # Errors
-/// When the engine does not start.
+/// If the engine does not start.
 pub fn train(model: Architecture, seed: u64, threads: Option<u32>) -> Result<Vec<f32>, Box<dyn Error>> {
     let task = Task { expected_lot: LOT as f32, momentum: MOMENTUM, ..Task::without_privacy(model) };
     let performance = Performance { chunk: None, threads };
@@ -129,7 +129,7 @@ pub fn train(model: Architecture, seed: u64, threads: Option<u32>) -> Result<Vec
                 let lot: Vec<u32> = (step * LOT..(step + 1) * LOT).map(|i| i as u32).collect();
                 let progress = (epoch as usize * steps + step) as f64 / (EPOCHS as usize * steps) as f64;
                 let rate = LEARNING_RATE * 0.5 * (1.0 + (std::f64::consts::PI * progress).cos());
-                // Without noise the key is not looked at.
+                // Without noise the key is unused.
                 let noise_key = [0; 8];
                 engine.step(StepInput::alone(&lot, noise_key, rate as f32)).await?;
                 bar.inc(1);
@@ -142,7 +142,7 @@ pub fn train(model: Architecture, seed: u64, threads: Option<u32>) -> Result<Vec
     Ok(state.parameters)
 }
 
-/// Each feature's mean over images as a model is pre-trained on, in steps of its byte: as far from 0 as its middle now, plus what is found.
+/// Returns new feature centres: the current ones plus mean distances from them, in byte steps.
 fn centres(picture: Picture, seed: u64, threads: Option<u32>) -> Result<Vec<u8>, Box<dyn Error>> {
     const IMAGES: usize = 10_000;
     let images = drawn(picture, seed, 0, IMAGES);

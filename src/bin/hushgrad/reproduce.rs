@@ -1,4 +1,4 @@
-//! `hushgrad reproduce`: the numbers that the project states, measured again.
+//! `hushgrad reproduce`: repeats the project's published measurements.
 
 use std::error::Error;
 
@@ -27,10 +27,10 @@ enum What {
     Cifar(cifar::Arguments),
 }
 
-/// Measures.
+/// Runs the chosen measurement.
 ///
 /// # Errors
-/// With a sentence that says what to change.
+/// A sentence that says what to change.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     match &arguments.what {
         What::Accuracy(arguments) => accuracy::run(arguments),

@@ -1,4 +1,4 @@
-//! `hushgrad train`: a session with a progress bar, or with a line of JSON a report.
+//! `hushgrad train`: trains with a progress bar, or with a line of JSON per report.
 
 pub mod flags;
 mod keep;
@@ -41,7 +41,7 @@ use self::{
     signals::{Signal, Signals},
 };
 
-/// Training images of MNIST, and of the digits that are drawn in its place.
+/// Training images of MNIST, and of the synthetic digits that replace it.
 pub const EXAMPLES: usize = 60_000;
 
 /// What a run is computed on.
@@ -59,10 +59,10 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// What makes its engines.
+    /// Returns the factory of this machine's engines.
     ///
     /// # Errors
-    /// With a sentence that says what to change.
+    /// A sentence that says what to change.
     pub async fn factory(&self) -> Result<EngineFactory, Box<dyn Error>> {
         let mut factory = match (self.backend, &self.adapter) {
             (Backend::Cpu, None) => EngineFactory::cpu(),
@@ -117,27 +117,27 @@ enum Backend {
     Gpu,
 }
 
-/// Trains until the planned steps are done, or a signal ends it.
+/// Trains until the planned steps are done or a signal arrives.
 ///
 /// # Errors
-/// With a sentence that says what to change.
+/// A sentence that says what to change.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     if arguments.print_config {
         return print_config(arguments).map(|()| ExitCode::SUCCESS);
     }
-    // Before anything takes time.
+    // First, because everything else takes time.
     let files = Files::claim(arguments)?;
     let resumed = resumed(arguments)?;
     let digits = arguments.flags.images.found()?;
     let config =
         settings::configuration(&arguments.flags, digits.train.len(), resumed.as_ref().map(|resumed| &resumed.file))?;
-    // A run that goes on stays on the images that it began with.
+    // A resumed run keeps the model that it began with.
     let config = if resumed.is_some() { config } else { dataset::fitted(config, &digits, arguments.flags.layers)? };
     pollster::block_on(train(arguments, config, &digits, files, resumed))
 }
 
 fn print_config(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    // How many there are is known without them, but of files.
+    // The number of images is known without loading them, except from files.
     let (known, resumed) = (arguments.flags.images.known(), resumed(arguments)?);
     let file = resumed.as_ref().map(|resumed| &resumed.file);
     let config = match known.filter(|_| arguments.flags.images.dataset.is_none()) {
@@ -158,10 +158,10 @@ fn resumed(arguments: &Arguments) -> Result<Option<Resumed>, Box<dyn Error>> {
     arguments.resume.as_deref().map(Resumed::read).transpose()
 }
 
-/// Prints what `--adapter` chooses from.
+/// Lists the adapters that `--adapter` selects from.
 ///
 /// # Errors
-/// When there is no adapter.
+/// If there is no adapter.
 pub fn list_adapters() -> Result<(), Box<dyn Error>> {
     let adapters = pollster::block_on(EngineFactory::adapters());
     if adapters.is_empty() {
@@ -199,7 +199,7 @@ async fn train(
             tell(caution);
         }
     }
-    // What computes, not what could: `--threads` may be fewer.
+    // The engine's own info, because `--threads` may limit the factory's.
     let info = engine.info().clone();
     let mut session = match &mut resumed {
         Some(resumed) => {
@@ -221,11 +221,11 @@ async fn train(
     let mut run = Run { arguments, digits, signals: Signals::listen()?, steps, planned, rest_until: None, every, bar };
     let trained = run.take_steps(&mut session, &mut keep).await;
     run.bar.finish_and_clear();
-    // Whatever became of the run, what it released stays released.
+    // What the run released is written even if training failed.
     let end = match (trained, keep.finish(&mut session).await) {
         (Ok(end), Ok(())) => end,
         (Err(error), Ok(())) | (Ok(_), Err(error)) => return Err(error),
-        // One full disk is one fault.
+        // A full disk is reported once.
         (Err(error), Err(other)) if error.to_string() == other.to_string() => return Err(error),
         (Err(error), Err(other)) => return Err(format!("{error}; and {other}").into()),
     };
@@ -239,15 +239,15 @@ enum End {
     By(Signal),
 }
 
-/// What does not change while it trains.
+/// What stays constant during training.
 struct Run<'a> {
     arguments: &'a Arguments,
     digits: &'a Digits,
     signals: Signals,
-    /// Of the whole run.
+    /// In the whole run.
     steps: u64,
     planned: Option<Promise>,
-    /// No tight ε before this, but at the end.
+    /// Tight ε is not computed before this time, except at the end.
     rest_until: Option<Instant>,
     every: u64,
     bar: ProgressBar,
@@ -276,7 +276,7 @@ impl Run<'_> {
                 let all_runs = if together { keep.all_runs(session.plan().config.delta)? } else { None };
                 let bounds = said::Bounds { planned: self.planned, tight: self.tight(session, ends), all_runs };
                 if !said::announce(self.arguments.json, &self.bar, &report, session.plan(), &bounds)? {
-                    // Whoever reads has read enough.
+                    // The reader has closed standard output.
                     return Ok(End::Complete(None));
                 }
                 last = Some(report);
@@ -290,7 +290,7 @@ impl Run<'_> {
         Ok(End::Complete(last.map(Box::new)))
     }
 
-    /// Tight ε of what ran, where there is one: at the end, and before it as often as that takes a twentieth of the time.
+    /// Computes the tight ε, at the end and otherwise with at most a twentieth of the time.
     fn tight(&mut self, session: &Session<AnyEngine>, ends: bool) -> Option<Tight> {
         let start = Instant::now();
         if !ends && self.rest_until.is_some_and(|until| start < until) {
@@ -301,7 +301,7 @@ impl Run<'_> {
         account.and_then(|account| account.tight)
     }
 
-    /// Features of all training images, where the model takes some; the signal that ended it, if one did.
+    /// Precomputes features, if the model uses any. Returns the signal that interrupted it, if any.
     async fn prepare(&self, session: &mut Session<AnyEngine>) -> Result<Option<Signal>, Box<dyn Error>> {
         const PIECE: usize = 1024;
         let mut left = session.prepare(PIECE).await?;
@@ -341,15 +341,15 @@ impl Run<'_> {
     }
 }
 
-/// The digits, or other labelled images, in a file or a folder; without one MNIST, where it is found, or digits that the program draws.
+/// Loads labelled images from a file or a folder; without a path MNIST, else synthetic digits.
 ///
 /// # Errors
-/// A file or a folder that holds none.
+/// A file or a folder without images.
 pub fn found(path: Option<&Path>, synthetic: bool) -> Result<Digits, Box<dyn Error>> {
     if let Some(path) = path {
         let bar = ProgressBar::hidden();
         let mut seen = |taken, all| {
-            // Few pictures are there before anybody asks.
+            // Small sets load before a progress bar is useful.
             if bar.length() != Some(all) && all > 1000 && io::stderr().is_terminal() {
                 bar.set_length(all);
                 bar.set_draw_target(ProgressDrawTarget::stderr());

@@ -1,9 +1,9 @@
-//! The words of a command line, so that a negative number is a value.
+//! Preprocesses the command line so that negative numbers are accepted as values.
 
 use std::ffi::OsString;
 
-/// `--sigma -1e-3` becomes `--sigma=-1e-3`: the parser of options takes the second word for an option, and says that it knows none of the kind, where
-/// the value's own refusal would name its range.
+/// Joins `--sigma -1e-3` to `--sigma=-1e-3`. Otherwise clap takes `-1e-3` for an unknown option,
+/// and its message does not name the value's range.
 pub fn joined(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut all: Vec<OsString> = Vec::new();
     let (mut is_option, mut ended) = (false, false);
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn negative_numbers_belong_to_the_option_before() {
+    fn negative_numbers_are_values_of_the_preceding_option() {
         for (words, wanted) in [
             ("train --sigma -1e-3 --json", "train --sigma=-1e-3 --json"),
             ("train --lot -5 -5", "train --lot=-5 -5"),

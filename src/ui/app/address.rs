@@ -1,4 +1,4 @@
-//! The address says what is set.
+//! Keeps the address and the page's state in sync.
 
 use leptos::prelude::*;
 
@@ -10,23 +10,24 @@ use crate::ui::{
     state::Page,
 };
 
-/// The lesson's step that a query names, and what it says beside it.
+/// Splits a query into the lesson step that it names and its other pairs.
 fn lesson_apart(query: &str) -> (Option<String>, Vec<(String, String)>) {
     let (mut lesson, rest): (Vec<_>, Vec<_>) = pairs(query).into_iter().partition(|(key, _)| key == "lesson");
     (lesson.pop().map(|(_, name)| name), rest)
 }
 
-/// The address follows the settings, so that it can be shared at any moment, and the page follows the address. Steps of lessons are entries of the history.
+/// Keeps the address in sync with the settings, so that it can be shared at any time, and the page
+/// with the address. Steps of lessons are entries of the history.
 pub fn address(page: Page) {
     let shown = StoredValue::new(browser::query());
     browser::on_other_address(move || {
         let query = browser::query();
         let Some(before) = shown.try_update_value(|shown| std::mem::replace(shown, query.clone())) else { return };
-        // Only the place in the page may be another.
+        // Only the fragment may have changed.
         if before == query {
             return;
         }
-        // Another step of the lesson: what the visitor had before it stays at hand.
+        // If only the lesson's step differs, enter it: the visitor's earlier settings stay saved.
         let (lesson, rest) = lesson_apart(&query);
         let alone = page.is_staged() && lesson_apart(&before).1 == rest;
         match page.lessons.place_of(lesson.as_deref().filter(|_| alone)) {
@@ -42,18 +43,18 @@ pub fn address(page: Page) {
         let pay_once_noise = page.pay_once.mechanism.get();
         let attacks = page.attacks.open.get();
         let mut link = Link { lesson, lab, query, attacks, pay_once, pay_once_noise, pay_once_epsilon, ..page.link() };
-        // An open step takes its own settings; the address names only what else is set.
+        // An open step determines its own settings; write only what else is set.
         if page.is_staged() {
             link.settings = Settings { digits: link.settings.digits, ..Settings::default() };
             link.speed = Speed::Max;
             link.pay_once = None;
             link.attacks = false;
         }
-        // A task goes on with its link; what was handed in, as long as it is what is set.
+        // A task stays in the address; a submission stays while the settings are still its own.
         let task = page.task.with(|task| task.as_ref().map(Lock::write));
         let handed_in = page.submission.said.get().filter(|_| page.is_submission()).map(|said| said.write());
         let parts = [Some(link.write()).filter(|link| !link.is_empty()), task, handed_in];
-        // A link stays as it came until something is changed.
+        // Leave the link unchanged until something changes.
         if std::mem::take(&mut first) {
             return;
         }

@@ -1,4 +1,4 @@
-//! What a class needs above the panels: what a task leaves free, and what was handed in.
+//! Bars above the panels for a class: what a task leaves free, and a submitted run.
 
 use leptos::prelude::*;
 
@@ -11,10 +11,10 @@ use crate::ui::{
     text::t,
 };
 
-/// Milliseconds until the panel of a field is there.
+/// Milliseconds until the panel of a field is shown.
 const SHOWN_MS: u64 = 60;
 
-/// Shows the field of this id, whichever panel it is in.
+/// Shows and focuses the field with this id, in whichever panel it is.
 fn go_to(page: Page, id: String) {
     let on_stage = [LOT, BOUND, NOISE].iter().any(|knobs| knobs.iter().any(|control| control.id() == id));
     if on_stage {
@@ -28,7 +28,7 @@ fn go_to(page: Page, id: String) {
     set_timeout(move || browser::go_to(&id), std::time::Duration::from_millis(SHOWN_MS));
 }
 
-/// The bar of a task, and the one of a run that was handed in, while there are any.
+/// Returns the bars of the open task and of the submitted run, if any.
 pub fn bars(page: Page) -> AnyView {
     let task = move || {
         let free: Vec<_> = page.task.with(|task| task.as_ref().map(|task| task.free().collect()))?;
@@ -49,7 +49,7 @@ pub fn bars(page: Page) -> AnyView {
     let handed_in = move || {
         let said = page.submission.said.get()?;
         let claim = said.claim();
-        // Not the word that names an accounting, which is another in other languages.
+        // Not the text “by” before an accounting method: other languages translate it differently.
         let what = if said.name.is_empty() { t!("Handed in") } else { t!("Handed in by") };
         let name = (!said.name.is_empty()).then(|| view! { " "<bdi>{said.name}</bdi> });
         Some(view! {

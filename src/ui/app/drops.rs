@@ -1,10 +1,10 @@
-//! Files that are dropped.
+//! Drag and drop of files.
 
 use leptos::{ev, prelude::*};
 
 use crate::ui::{setup::digits_line::load_list, state::Page};
 
-/// Files dropped anywhere are loaded; true while files hover over the page.
+/// Loads files dropped anywhere; the signal is true while files are dragged over the page.
 pub fn drops(page: Page) -> RwSignal<bool> {
     let over = RwSignal::new(false);
     let carries_files =

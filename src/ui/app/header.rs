@@ -1,4 +1,4 @@
-//! The header: presets, theme, lessons, what is shared and taken away.
+//! The header: presets, theme, lessons, sharing and export.
 
 use leptos::{html, prelude::*};
 
@@ -14,7 +14,6 @@ use crate::ui::{
     text::t,
 };
 
-/// The header.
 pub fn header(page: Page, help: NodeRef<html::Dialog>, cards: NodeRef<html::Dialog>) -> impl IntoView {
     let themes = Theme::ALL
         .iter()

@@ -1,20 +1,19 @@
-//! The help.
+//! The help dialog.
 
 use leptos::{html, prelude::*};
 
 use crate::ui::{browser::right_to_left, size::closures::on_click, text::t};
 
-/// Opens the help, unless it is open.
+/// Opens the help dialog, unless it is open.
 pub fn open(dialog: NodeRef<html::Dialog>) {
     if let Some(dialog) = dialog.get_untracked()
         && !dialog.open()
     {
-        // Refused only if the dialog has left the page.
+        // Fails only if the dialog is no longer in the page.
         drop(dialog.show_modal());
     }
 }
 
-/// The help, as a dialog.
 pub fn help_dialog(dialog: NodeRef<html::Dialog>) -> impl IntoView {
     let close = move |_| {
         if let Some(dialog) = dialog.get_untracked() {

@@ -1,4 +1,4 @@
-//! Keys that work everywhere.
+//! Global keyboard shortcuts.
 
 use leptos::{ev, html, prelude::*};
 use wasm_bindgen::JsCast;
@@ -6,7 +6,7 @@ use wasm_bindgen::JsCast;
 use super::help::open;
 use crate::ui::{browser, state::Page};
 
-/// Keys that work anywhere but where they mean something else.
+/// Handles global keys, except where a key has another meaning.
 pub fn keys(page: Page, help: NodeRef<html::Dialog>) {
     let listener = window_event_listener(ev::keydown, move |event| {
         if event.ctrl_key() || event.meta_key() || event.alt_key() || event.is_composing() || event.default_prevented()
@@ -20,12 +20,12 @@ pub fn keys(page: Page, help: NodeRef<html::Dialog>) {
             escape(page, within("input[type=text], textarea, select"));
             return;
         }
-        // Typing is typing, and a dialog has the keys for itself.
+        // Ignore typing, and keys in a dialog.
         if within("input[type=text], textarea, select, dialog, [contenteditable]") {
             return;
         }
         match event.key().as_str() {
-            // On a button or a link, space is that button's or link's; on play and pause both mean the same.
+            // Space activates a focused button or link; play and pause do the same either way.
             " " if !within("button, a, summary, input, [role=region]")
                 || within("[data-testid=play], [data-testid=pause]") =>
             {
@@ -37,7 +37,8 @@ pub fn keys(page: Page, help: NodeRef<html::Dialog>) {
             "s" => page.run.step_once(),
             "r" if !event.repeat() => page.run.reset(),
             "?" => open(help),
-            // What a presenter's remote control sends turns the pages, too; where arrows move something else, they move that.
+            // Presenter remotes send Page Up and Page Down. Elements that use arrows keep their
+            // keys.
             key @ ("ArrowRight" | "ArrowLeft" | "PageDown" | "PageUp")
                 if page.appearance.present.get_untracked()
                     && page.lessons.open.with_untracked(Option::is_some)
@@ -53,14 +54,14 @@ pub fn keys(page: Page, help: NodeRef<html::Dialog>) {
     on_cleanup(move || listener.remove());
 }
 
-/// Puts away the sheet of a phone, or what is shown to a class; what lies over them has the key for itself.
+/// Ends presentation mode, or closes the sheet on a phone. An open dialog or popover takes the key.
 fn escape(page: Page, typing: bool) {
     let look = page.appearance;
     if browser::is_there("dialog[open], :popover-open") {
         return;
     }
     match look.present.get_untracked() {
-        // A number takes back what was typed.
+        // The field itself restores its value.
         true if typing => {}
         true => look.present.set(false),
         false if look.sheet.get_untracked() => look.close_sheet(),

@@ -2,13 +2,14 @@
 //!
 //! | module | what it is |
 //! | --- | --- |
-//! | `address` | the address says what is set |
-//! | `drops` | files that are dropped |
+//! | `address` | keeps the address and the page's state in sync |
+//! | `class` | bars of a task and of a submitted run |
+//! | `drops` | drag and drop of files |
 //! | `header` | the header |
-//! | `help` | the help |
-//! | `keys` | keys that work everywhere |
-//! | `network_log` | what the browser noted of requests |
-//! | `requests` | what leaves the page |
+//! | `help` | the help dialog |
+//! | `keys` | global keyboard shortcuts |
+//! | `network_log` | recorded network requests |
+//! | `requests` | the panel of network requests |
 //! | `view` | start, panels, footer |
 
 #[cfg(target_arch = "wasm32")]

@@ -1,4 +1,4 @@
-//! What the browser and the service worker noted of requests.
+//! Network requests recorded by the browser and the service worker.
 
 use js_sys::Reflect;
 use leptos::prelude::*;
@@ -12,14 +12,15 @@ use crate::{
     },
 };
 
-/// The page's own requests, itself included.
+/// Returns the page's own requests, including the one for the page.
 pub fn own_requests() -> Vec<NetworkRequest> {
     let Some(clock) = window().performance() else { return vec![] };
     let itself = clock.get_entries_by_type("navigation").into_iter();
     itself.map(|entry| asked_of(&clock, entry.unchecked_ref())).chain(asked(&clock)).collect()
 }
 
-/// What the service worker says that it fetched (`www/sw.js`), and whether the host refused the page, so that the copy that is kept stands in its place.
+/// Stores the requests made by the service worker (`www/sw.js`) in `cached`, and notifies the
+/// visitor if the host refused the page, so that the cached copy is shown.
 pub fn listen(page: Page, cached: RwSignal<Vec<NetworkRequest>>) {
     let Some(container) = service_workers() else { return };
     let heard = Closure::<dyn Fn(web_sys::MessageEvent)>::new(move |event: web_sys::MessageEvent| {
@@ -38,23 +39,23 @@ pub fn listen(page: Page, cached: RwSignal<Vec<NetworkRequest>>) {
         }
     });
     container.set_onmessage(Some(heard.as_ref().unchecked_ref()));
-    // As long as the page lives.
+    // It lives as long as the page.
     heard.forget();
     ask_service_worker();
 }
 
-/// Asks the service worker for its list, which [`listen`] takes.
+/// Asks the service worker for its requests, which [`listen`] receives.
 pub fn ask_service_worker() {
     let ask = || {
         let worker = Reflect::get(service_workers()?.as_ref(), &"controller".into()).ok()?;
         let post: js_sys::Function = Reflect::get(&worker, &"postMessage".into()).ok()?.dyn_into().ok()?;
         post.call1(&worker, &JsValue::NULL).ok()
     };
-    // None yet on a first visit: it reports by itself when it is there.
+    // There is none yet on a first visit; it reports when it starts.
     drop(ask());
 }
 
-/// None outside of a secure context.
+/// Returns `None` outside a secure context.
 fn service_workers() -> Option<web_sys::ServiceWorkerContainer> {
     Reflect::get(&window().navigator(), &"serviceWorker".into()).ok()?.dyn_into().ok()
 }

@@ -1,4 +1,4 @@
-//! What leaves this page: every request that it and its threads made, as the browser itself has noted them.
+//! What leaves this page: all requests of the page and its threads, as recorded by the browser.
 
 use gloo::timers::callback::Interval;
 use leptos::prelude::*;
@@ -18,10 +18,10 @@ use crate::{
     },
 };
 
-/// While it is open, the list is looked up this often.
+/// Milliseconds between updates of the open list.
 const LOOK_MS: u32 = 2000;
 
-/// The panel, closed: its list is made when it is opened.
+/// Builds the panel, initially closed; opening it builds the list.
 pub fn panel(page: Page) -> impl IntoView {
     let open = RwSignal::new(false);
     let own = RwSignal::new(vec![]);

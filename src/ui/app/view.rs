@@ -14,9 +14,9 @@ use crate::ui::{
     widgets::messages::messages,
 };
 
-/// Builds the page into `root`, whose first content is only what shows before this runs.
+/// Builds the page into `root`, replacing the content shown until the program runs.
 pub fn start(root: web_sys::HtmlElement) {
-    // What is wrong with the address is said in it.
+    // First of all, as problems with the address are reported in the visitor's language.
     browser::listen_to_language();
     let query = browser::query();
     let mut opening = Opening::read(&query, browser::is_embedded());
@@ -28,7 +28,7 @@ pub fn start(root: web_sys::HtmlElement) {
     mount_to(root, move || {
         let page = Page::new(opening, embedded.as_ref().is_none_or(embed::options::Options::shows_lots));
         page.listen();
-        // The training thread is fetched after the first paint.
+        // Fetch the training thread after the first paint.
         let connect = move || {
             page.connect();
             if !browser::is_embedded() {
@@ -37,7 +37,7 @@ pub fn start(root: web_sys::HtmlElement) {
             }
         };
         request_animation_frame(move || set_timeout(connect, std::time::Duration::ZERO));
-        // Shown and not kept: a link's theme is not the visitor's choice.
+        // Show it without storing it: a link's theme is not the visitor's choice.
         browser::show_theme(page.appearance.theme.get_untracked());
         window_event_listener_untyped("hushgrad-spoken", move |_| browser::keeping_focus(|| page.take_language()));
         view_fn(move || {

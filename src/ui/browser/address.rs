@@ -1,4 +1,4 @@
-//! Addresses: the page's own, and of what it fetches later.
+//! Addresses: the page's own, and those of resources fetched later.
 
 use std::fmt;
 
@@ -9,21 +9,21 @@ use web_sys::Url;
 
 use crate::{plot::format, ui::text::t};
 
-/// An address relative to the page, whole.
+/// Resolves an address relative to the page.
 #[must_use]
 pub fn address(relative: &str) -> String {
     let base = document().base_uri().ok().flatten().unwrap_or_default();
     Url::new_with_base(relative, &base).map_or_else(|_| relative.to_owned(), |url| url.href())
 }
 
-/// What the page starts or fetches later, as the build named it in the page's `meta` element `name`.
+/// Returns the address in the page's `meta` element `name`, written by the build, or `unnamed`.
 #[must_use]
 pub fn script_address(name: &str, unnamed: &str) -> String {
     let meta = document().query_selector(&format!("meta[name={name}]")).ok().flatten();
     address(&meta.and_then(|meta| meta.get_attribute("content")).unwrap_or_else(|| unnamed.to_owned()))
 }
 
-/// The same in the page's language, where there is one.
+/// Like [`script_address`], but prefers the variant for the page's language.
 #[must_use]
 pub fn translated_address(name: &str, unnamed: &str) -> String {
     let own = format!("{name}-{}", super::language());
@@ -37,18 +37,18 @@ pub fn translated_address(name: &str, unnamed: &str) -> String {
     )
 }
 
-/// The query of the page's address.
+/// Returns the query of the page's address.
 #[must_use]
 pub fn query() -> String {
     window().location().search().unwrap_or_default()
 }
 
-/// Puts a query into the address without loading anything; `new`: Back leads to the one before it.
+/// Sets the query of the address without loading anything; `new` adds an entry to the history.
 pub fn set_query(query: &str, new: bool) {
     let Ok(path) = window().location().pathname() else { return };
     let address = if query.is_empty() { path } else { format!("{path}?{query}") };
     if let Ok(history) = window().history() {
-        // Refused in sandboxed frames: then the address stays as it is, and sharing still works.
+        // Sandboxed frames refuse it; the address then stays, and sharing still works.
         drop(match new {
             true => history.push_state_with_url(&JsValue::NULL, "", Some(&address)),
             false => history.replace_state_with_url(&JsValue::NULL, "", Some(&address)),
@@ -56,25 +56,25 @@ pub fn set_query(query: &str, new: bool) {
     }
 }
 
-/// Loads the page again, at the address that it has.
+/// Reloads the page at its current address.
 pub fn reload() {
-    // Refused in sandboxed frames alone, where the address never changes.
+    // Only sandboxed frames refuse it, where the address never changes.
     drop(window().location().reload());
 }
 
-/// Calls `visit` when the page's address may have become another one: by Back and Forward, and by links to the page itself, of which `www/start.js` makes
-/// the same.
+/// Calls `visit` when the page's address may have changed: on Back and Forward, and on links to the
+/// page itself, which `www/start.js` turns into the same event.
 pub fn on_other_address(visit: impl Fn() + 'static) {
     let back = window_event_listener_untyped("popstate", move |_| visit());
     on_cleanup(move || back.remove());
 }
 
-/// Why a text did not come.
+/// Why a text could not be fetched.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FetchError {
-    /// There is no network, or the text is not the one whose digest is named.
+    /// No network, or the text does not match its digest.
     Unreachable,
-    /// The server's status.
+    /// The HTTP status of the response.
     Status(f64),
 }
 
@@ -87,11 +87,11 @@ impl fmt::Display for FetchError {
     }
 }
 
-/// A text of this site, which is compared with the digest (as `integrity` has it) after the `#` of its address, past what the
-/// browser had of it before.
+/// Fetches a text of this site, revalidating any cached copy. If the address has a fragment, it is
+/// the `integrity` digest of the text.
 ///
 /// # Errors
-/// Why it did not come.
+/// Why it could not be fetched.
 pub async fn fetch_text(address: &str) -> Result<String, FetchError> {
     let fetch = async || -> Result<JsValue, JsValue> {
         let how = js_sys::Object::new();

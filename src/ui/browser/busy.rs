@@ -1,4 +1,4 @@
-//! The mark of a page that is about to change by itself.
+//! Marks the page while it is about to change on its own.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -6,10 +6,10 @@ use gloo::timers::callback::Timeout;
 
 use super::mark_root;
 
-/// How many there are.
+/// Number of live guards.
 static BUSY: AtomicU32 = AtomicU32::new(0);
 
-/// Marks the page (`data-busy`) while it lives: an answer of the accountant is on its way, or charts are to be drawn anew.
+/// Marks the page (`data-busy`) while an answer of the accountant or a redraw of charts is due.
 pub struct Busy;
 
 impl Busy {

@@ -1,4 +1,4 @@
-//! Files: their bytes, and what is given away.
+//! Files: reading, copying and downloading.
 
 use leptos::prelude::{document, window};
 use wasm_bindgen::{JsCast, JsValue};
@@ -7,16 +7,16 @@ use web_sys::{Blob, File, HtmlAnchorElement, Url};
 
 use crate::{plot::format, train::run_file, ui::text::t};
 
-/// Bytes of a file, or of a part of it; `None` where the browser cannot read it.
+/// Reads the bytes of a file or a part of it; `None` if the browser cannot.
 pub async fn bytes_of(part: &Blob) -> Option<Vec<u8>> {
     let buffer = JsFuture::from(part.array_buffer()).await.ok()?;
     Some(js_sys::Uint8Array::new(&buffer).to_vec())
 }
 
-/// Name and bytes of a run file.
+/// Reads a run file; returns its name and bytes.
 ///
 /// # Errors
-/// One sentence that names it.
+/// A sentence that names the file.
 pub async fn read_run_file(file: File) -> Result<(String, Vec<u8>), String> {
     let name = file.name();
     if file.size() > run_file::LARGEST as f64 {
@@ -36,16 +36,16 @@ pub async fn read_run_file(file: File) -> Result<(String, Vec<u8>), String> {
     }
 }
 
-/// Copies a text.
+/// Copies `text` to the clipboard.
 ///
 /// # Errors
-/// The browser does not let the page, or, outside of a secure context, has no clipboard for it.
+/// The browser refuses, or has no clipboard outside a secure context.
 pub async fn copy(text: &str) -> Result<(), JsValue> {
     let clipboard: web_sys::Clipboard = js_sys::Reflect::get(&window().navigator(), &"clipboard".into())?.dyn_into()?;
     JsFuture::from(clipboard.write_text(text)).await.map(drop)
 }
 
-/// Offers bytes as a file.
+/// Offers `bytes` as a download of MIME type `kind`.
 pub fn download(name: &str, kind: &str, bytes: &[u8]) {
     let offer = || -> Result<(), JsValue> {
         let parts = js_sys::Array::of1(&js_sys::Uint8Array::from(bytes));
@@ -61,7 +61,7 @@ pub fn download(name: &str, kind: &str, bytes: &[u8]) {
     }
 }
 
-/// Saves what an address of the page's own making holds.
+/// Downloads the content of a URL that the page has created.
 pub fn save_link(name: &str, url: &str) {
     if let Ok(link) = document().create_element("a") {
         let link: HtmlAnchorElement = link.unchecked_into();

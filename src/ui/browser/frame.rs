@@ -1,14 +1,14 @@
-//! The frame that another page has made for this one.
+//! The frame in which another page embeds this one.
 
 use leptos::prelude::*;
 
-/// Whether this page stands in a frame that another page has made for it.
+/// True if another page embeds this one in a frame.
 #[must_use]
 pub fn is_embedded() -> bool {
     root_has("data-start")
 }
 
-/// Whether another embed of the page around this one has the GPU.
+/// True if another embed of the host page has the GPU.
 #[must_use]
 pub fn gpu_is_taken() -> bool {
     root_has("data-gpu")

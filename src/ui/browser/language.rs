@@ -13,7 +13,7 @@ use crate::{
 };
 
 thread_local! {
-    /// Which form of a text is for a number, as the browser knows it of the language.
+    /// The browser's plural rule: maps a number to the index of a text's form.
     static FORM: RefCell<Option<Function>> = const { RefCell::new(None) };
 }
 
@@ -22,7 +22,7 @@ fn told(key: &str) -> JsValue {
     Reflect::get(&all, &key.into()).unwrap_or_default()
 }
 
-/// Takes the texts that are there: all that the page says from now on is of them.
+/// Loads the texts that `www/start.js` fetched; the page uses them from now on.
 pub fn listen_to_language() {
     FORM.set(told("form").dyn_into().ok());
     let form = |n: f64| {
@@ -34,38 +34,38 @@ pub fn listen_to_language() {
     text::speak(table);
 }
 
-/// The language that the page speaks: `en`, `de`, ….
+/// Returns the page's language: `en`, `de`, ….
 #[must_use]
 pub fn language() -> String {
     document().document_element().and_then(|root| root.get_attribute("lang")).unwrap_or_default()
 }
 
-/// Whether that is written from right to left: what comes next is then at the left.
+/// True if that language is written from right to left, so that “next” is on the left.
 #[must_use]
 pub fn right_to_left() -> bool {
     document().document_element().and_then(|root| root.get_attribute("dir")).is_some_and(|dir| dir == "rtl")
 }
 
-/// Those that it could speak.
+/// Returns the available languages.
 #[must_use]
 pub fn languages() -> Vec<String> {
     let all = told("languages").dyn_into::<Array>().unwrap_or_default();
     all.iter().filter_map(|each| each.as_string()).collect()
 }
 
-/// What a language calls itself.
+/// Returns a language's name in that language.
 #[must_use]
 pub fn language_name(language: &str) -> String {
     let names = told("names");
     Reflect::get(&names, &language.into()).unwrap_or_default().as_string().unwrap_or_else(|| language.to_owned())
 }
 
-/// Asks for another language; `hushgrad-spoken` tells that its texts are there.
+/// Requests another language; the event `hushgrad-spoken` announces its texts.
 pub fn choose_language(language: &str) {
     super::tell("hushgrad-speak", &language.into());
 }
 
-/// Builds the page again by `act`; what had the focus has it again, under the same test id.
+/// Rebuilds the page by `act`, then returns the focus to the element with the same test id.
 pub fn keeping_focus(act: impl FnOnce()) {
     let focused = document().active_element().and_then(|element| element.get_attribute("data-testid"));
     act();

@@ -1,14 +1,14 @@
-//! What the page needs of the browser.
+//! Access to the browser.
 //!
 //! | module | what it is |
 //! | --- | --- |
 //! | `address` | addresses |
-//! | `busy` | the mark of a page that is about to change |
+//! | `busy` | marks the page while it is about to change |
 //! | `elements` | elements of the page, and its clock |
 //! | `files` | files |
 //! | `frame` | the frame around an embedded page |
 //! | `language` | the visitor's language |
-//! | `pointing` | the element that a lesson speaks of, in sight |
+//! | `pointing` | frames the element that a lesson refers to |
 //! | `theme` | colours |
 
 mod address;

@@ -1,5 +1,5 @@
-//! The element that a lesson speaks of, framed and in sight; and the lesson's strip, which is fixed to the foot of the window, above
-//! whatever else is.
+//! Frames the element that a lesson refers to and scrolls it into view. The lesson's strip is fixed
+//! to the bottom of the window, above everything else there.
 
 use leptos::prelude::{document, window};
 use wasm_bindgen::JsCast;
@@ -7,19 +7,20 @@ use web_sys::{Element, HtmlElement};
 
 use super::elements::width;
 
-/// What may be fixed to an edge of the window.
+/// Elements that may be fixed to an edge of the window.
 const FIXED: &str = ".top, .transport, .messages, header.bar";
 const STRIP: &str = ".lesson";
 const POINTED: &str = "pointed";
-/// Knobs that a page which is presented shows, as something among them is pointed at.
+/// Class of the knobs that presentation mode shows because the lesson points at one of them.
 const WANTED: &str = "wanted";
-/// Room around what is framed.
+/// Margin around the framed element.
 const FRAME: f64 = 12.0;
 
-/// Draws a frame around the element of a hook, and none around the last; brings it into sight. Where it is higher than the window is
-/// clear, its heading is framed. Who has scrolled away from what was framed `before` is left there.
+/// Moves the frame to the element of `hook`, its test id, and scrolls it into view. If it is higher
+/// than the free part of the window, frames its heading. Does not scroll if the visitor has
+/// scrolled away from the element framed `before`.
 ///
-/// Returns the strip, the page's panels and the element: when one of them changes its size, the frame is to be drawn again.
+/// Returns the strip, the page's panels and the element, whose resizing requires a new frame.
 pub fn point_at(hook: Option<&str>, before: Option<Framed>) -> (Vec<Element>, Option<Framed>) {
     let old = one(&format!(".{POINTED}"));
     let left = before.zip(old).is_some_and(|(before, old)| before.is_left(Framed::of(&old)));
@@ -34,7 +35,7 @@ pub fn point_at(hook: Option<&str>, before: Option<Framed>) -> (Vec<Element>, Op
     let Some(element) = element else { return (watched, None) };
     let around = |selector: &str| element.closest(selector).ok().flatten();
     if let Some(details) = around("details:not([open])") {
-        // A setting that is folded away would not be there. What is itself a fold is pointed at as it is.
+        // Open the fold that hides the element, unless the element is the fold.
         if details != element {
             drop(details.set_attribute("open", ""));
         }
@@ -53,7 +54,7 @@ pub fn point_at(hook: Option<&str>, before: Option<Framed>) -> (Vec<Element>, Op
     if left {
         return (watched, before);
     }
-    // Only as far as needed.
+    // Scroll only as far as needed.
     let options = js_sys::Object::new();
     drop(js_sys::Reflect::set(&options, &"block".into(), &"nearest".into()));
     if let Ok(scroll) = js_sys::Reflect::get(&found, &"scrollIntoView".into())
@@ -64,7 +65,7 @@ pub fn point_at(hook: Option<&str>, before: Option<Framed>) -> (Vec<Element>, Op
     (watched, Some(Framed::of(&found)))
 }
 
-/// Where what is framed was when it was framed, from the page's top, and how far the page was scrolled.
+/// Position of the framed element from the page's top, and the page's scroll offset at that time.
 #[derive(Clone, Copy)]
 pub struct Framed {
     top: f64,
@@ -77,8 +78,8 @@ impl Framed {
         Self { top: element.get_bounding_client_rect().top() + scrolled, scrolled }
     }
 
-    /// Whether the visitor has scrolled since. The browser scrolls as well: with what it shows, at most as far as that has moved, and to the end of a
-    /// page that became shorter.
+    /// True if the visitor has scrolled since. The browser itself scrolls at most as far as the
+    /// element has moved, or to the end of a page that became shorter.
     fn is_left(self, now: Self) -> bool {
         let (moved, by) = (now.top - self.top, now.scrolled - self.scrolled);
         let end = document().document_element().map_or(0, |root| root.scroll_height());
@@ -87,8 +88,8 @@ impl Framed {
     }
 }
 
-/// Tells the style sheet what the edges of the window are covered by: `--lesson-floor` under the strip, `--clear-top` and
-/// `--clear-bottom` with it. Returns how much is clear between them.
+/// Tells the style sheet what covers the window's edges: `--clear-top`, `--lesson-floor` below the
+/// strip, and `--clear-bottom` including it. Returns the free height in between.
 fn make_room() -> f64 {
     let height = number(window().inner_height());
     let (mut top, mut floor) = (0.0, 0.0);
@@ -112,7 +113,7 @@ fn make_room() -> f64 {
             top = f64::max(top, place.height());
         }
     }
-    // Where it stands beside the page, it covers nothing of its foot.
+    // A strip beside the page does not cover its bottom.
     let width = width();
     let strip = one(STRIP).map(|strip| strip.get_bounding_client_rect()).filter(|strip| strip.width() > width / 2.0);
     let strip = strip.map_or(0.0, |strip| strip.height());

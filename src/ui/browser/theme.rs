@@ -1,4 +1,4 @@
-//! Colours: the page shows a theme, and the browser keeps it.
+//! Colour themes: showing and storing them.
 
 use leptos::prelude::{document, window};
 
@@ -6,7 +6,7 @@ use crate::ui::settings::{Choice, Theme};
 
 const THEME: &str = "hushgrad-theme";
 
-/// The theme of the page around this one, where that told it; else the one that the browser keeps for this page; the system's where it keeps none.
+/// Returns the host page's theme if given, else the stored one, else the system's.
 #[must_use]
 pub fn stored_theme() -> Theme {
     let around = document().document_element().and_then(|root| root.get_attribute("data-host-theme"));
@@ -17,11 +17,11 @@ pub fn stored_theme() -> Theme {
     stored.and_then(|key| Theme::by_key(&key)).unwrap_or(Theme::System)
 }
 
-/// Shows the theme, and keeps it where the browser lets us.
+/// Shows the theme, and stores it if the browser allows it.
 pub fn apply_theme(theme: Theme) {
     show_theme(theme);
     if let Some(storage) = storage() {
-        // Full or forbidden: then it is not kept.
+        // Not stored if storage is full or forbidden.
         drop(storage.set_item(THEME, theme.key()));
     }
 }
@@ -37,12 +37,12 @@ pub fn show_theme(theme: Theme) {
     }
 }
 
-/// What the browser keeps for this page; private windows may have none.
+/// Returns the browser's storage for this page; private windows may have none.
 fn storage() -> Option<web_sys::Storage> {
     window().local_storage().ok().flatten()
 }
 
-/// Whether the page is dark as it stands.
+/// True if the page is dark under this theme.
 #[must_use]
 pub fn is_dark(theme: Theme) -> bool {
     match theme {

@@ -2,7 +2,7 @@
 //!
 //! | module | what it is |
 //! | --- | --- |
-//! | [`options`] | what the page around an embed asks to see |
+//! | [`options`] | what the host page asks to show |
 //! | `talk` | events and commands |
 //! | `view` | the page |
 

@@ -1,17 +1,17 @@
-//! What the page around an embed asks to see: `controls=sigma,clip` and `hide=backend`.
+//! What the host page asks to show: `controls=sigma,clip` and `hide=backend`.
 
 use crate::ui::{link::encoding::pairs, settings::clipped, setup::layout::Control};
 
-/// What can be hidden. Not ε: a private run always says what it costs.
+/// Parts that can be hidden. Not ε: a private run always states its cost.
 const PARTS: [&str; 8] = ["speed", "step", "reset", "backend", "accuracy", "accuracy-chart", "epsilon-chart", "link"];
 
-/// What stands under the bar.
+/// What is shown below the bar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum View {
     /// Both curves.
     #[default]
     Run,
-    /// One step, taken apart.
+    /// One step in detail.
     Stage,
     /// All results.
     Results,
@@ -19,7 +19,7 @@ pub enum View {
     Lesson,
     /// The noise lab.
     Lab,
-    /// The attack on the run, and those that people recognise.
+    /// The attack on the run, and the demonstrations of attacks.
     Attack,
 }
 
@@ -36,22 +36,22 @@ const VIEWS: [(&str, View); 6] = [
 /// What an embed shows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
-    /// In the order of the link, each once.
+    /// In the order of the link, without duplicates.
     pub controls: Vec<Control>,
-    /// Some of `PARTS`, with a space between.
+    /// Some of `PARTS`, each followed by a space.
     pub hide: String,
     pub view: View,
 }
 
 impl Options {
-    /// Whether digits of a step's lot are shown: on the stage, and among those who pay for privacy.
+    /// True if images of a step's lot are shown: on the stage, and among those who pay for privacy.
     #[must_use]
     pub const fn shows_lots(&self) -> bool {
         matches!(self.view, View::Stage | View::Results)
     }
 }
 
-/// Reads both lists, and says in a sentence each what was wrong with them.
+/// Reads the options of a query; returns a sentence for each problem.
 #[must_use]
 pub fn read(query: &str) -> (Options, Vec<String>) {
     let mut options = Options::default();
@@ -119,7 +119,7 @@ mod tests {
         assert!(problems[0].contains("view may name run, stage, results, lesson, lab, attack;"), "{problems:?}");
     }
 
-    /// `<hush-grad>` refuses what it does not know; what it knows is written in its script.
+    /// `<hush-grad>` refuses unknown keys; the known ones are listed in its script.
     #[test]
     fn the_element_knows_every_key_and_no_other() {
         let script = include_str!("../../../www/element.js");
@@ -150,7 +150,7 @@ mod tests {
         let page = include_str!("../../../docs/embedding.md");
         for key in ["controls", "hide", "view"] {
             let row = page.lines().find_map(|line| line.strip_prefix(&format!("| `{key}` |"))).unwrap();
-            // What stands between a pair of backticks, and is no mark of omission.
+            // The names between pairs of backticks.
             let names: Vec<&str> = row.split('`').skip(1).step_by(2).collect();
             assert!(names.len() > 4, "{names:?}");
             let lists = if key == "view" {

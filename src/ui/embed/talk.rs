@@ -1,4 +1,4 @@
-//! Events and commands: `www/embed.js` carries them between this page and the page around it.
+//! Events and commands, which `www/embed.js` carries between this page and its host page.
 
 use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
@@ -18,7 +18,7 @@ use crate::{
     worker::accounts::{Answer, Question},
 };
 
-/// Says `kind` to the page around this one, with what is set and where the run stands.
+/// Sends the host page an event with the settings and the run's state.
 fn tell(page: Page, kind: &str, more: &[(&str, JsValue)]) {
     let query = untrack(move || page.link().write());
     let (report, run) = (page.run.report.get_untracked(), page.run.info.get_untracked());
@@ -39,7 +39,7 @@ fn tell(page: Page, kind: &str, more: &[(&str, JsValue)]) {
         ("step", number(Some(report.as_ref().map_or(0, |report| report.step)))),
         ("steps", number(run.as_ref().and_then(|run| run.config.steps))),
         ("complete", report.as_ref().is_some_and(|report| report.complete).into()),
-        // What is measured on a reader's own images is theirs.
+        // An accuracy on a reader's own images is private.
         ("accuracy", page.run.accuracy.get_untracked().filter(|_| !tests_private).into()),
         ("epsilon", epsilon.into()),
         ("delta", run.as_ref().map(|run| run.config.delta).into()),
@@ -50,15 +50,15 @@ fn tell(page: Page, kind: &str, more: &[(&str, JsValue)]) {
     ];
     for (key, value) in all.iter().chain(more) {
         let value = if value.is_undefined() { &JsValue::NULL } else { value };
-        // A fresh plain object takes any property.
+        // Setting a property of a plain object cannot fail.
         drop(js_sys::Reflect::set(&detail, &(*key).into(), value));
     }
     browser::tell("hushgrad", &detail);
 }
 
-/// Tells what happens, and does what is asked.
+/// Reports events to the host page and executes its commands.
 pub fn talk(page: Page) {
-    // Told of as over once its last evaluation is there: only then is it known whether the run is paused or complete.
+    // Report a stop after its last evaluation, which tells whether the run is paused or complete.
     let stopped = StoredValue::new(false);
     let mut first = true;
     effect(move || {
@@ -130,7 +130,8 @@ pub fn talk(page: Page) {
     request_animation_frame(move || tell(page, "listening", &[]));
 }
 
-/// Sets what a query names, or nothing, and answers the message of this `id`. A formula is read first: `density` is what it was read as.
+/// Applies all settings of a query or none, and answers message `id`. A formula is parsed first,
+/// into `density`.
 fn set(page: Page, query: String, density: Option<CustomDensity>, id: JsValue) {
     let answered = move |id: JsValue, done: Result<(), String>| match done {
         Ok(()) => tell(page, "state", &[("id", id)]),

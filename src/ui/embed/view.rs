@@ -23,12 +23,12 @@ use crate::ui::{
     widgets::messages::messages,
 };
 
-/// The whole page.
+/// Builds the embedded page.
 pub fn view(page: Page, options: Options) -> impl IntoView {
     talk(page);
     let whole = move || format!("./?{}", page.link().write());
     page.lab.open.set(options.view == View::Lab);
-    // The stage has some of them itself, and each is there once.
+    // The stage has some controls itself; show none twice.
     let on_stage = |control: &Control| [LOT, BOUND, NOISE].iter().any(|knobs| knobs.contains(control));
     let with: Vec<Control> =
         options.controls.iter().copied().filter(|control| options.view != View::Stage || !on_stage(control)).collect();

@@ -1,4 +1,4 @@
-//! Formulas, with the numbers of the run put in.
+//! Formulas with the run's numbers.
 
 use leptos::prelude::*;
 
@@ -9,7 +9,7 @@ use crate::ui::{
     text::t,
 };
 
-/// A formula; it opens to its explanation, with the numbers of the run; of an open step's, once they are true.
+/// Builds a formula that opens to its explanation; of an open step, once its numbers are true.
 pub fn formula(page: Page, set: &LessonSet, key: &str, of_step: bool) -> AnyView {
     set.formula(key)
         .cloned()
@@ -26,10 +26,10 @@ pub fn formula(page: Page, set: &LessonSet, key: &str, of_step: bool) -> AnyView
         .into_any()
 }
 
-/// The formulas of the mechanism that runs.
+/// Builds the list of formulas of the current mechanism.
 pub fn formulas(page: Page) -> impl IntoView {
     let open = RwSignal::new(false);
-    // A bit for each: what is opened stays open while they stay the same.
+    // One bit per formula; opened formulas stay open while the set is unchanged.
     let which = Memo::new(move |_| {
         let set = page.lessons.set.get();
         let all = set.iter().flat_map(|set| &set.formulas).enumerate();

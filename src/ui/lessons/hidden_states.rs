@@ -1,4 +1,4 @@
-//! What steps leak whose models are seen, and whose are not.
+//! A figure: the leak of steps whose models are visible or hidden.
 
 use leptos::prelude::*;
 
@@ -15,7 +15,7 @@ use crate::{
     worker::accounts::{Answer, Question},
 };
 
-/// What steps leak whose models are seen, and whose are not.
+/// Charts the leak of K steps: every model visible, only the last visible, and a lower bound.
 pub fn hidden_states(page: Page) -> impl IntoView {
     let curves = RwSignal::new(<[Vec<Point>; 3]>::default());
     page.accountant.ask(Question::HiddenStates, move |answer| {

@@ -1,12 +1,12 @@
-//! LESSONS: the list, the lesson that is open, formulas with the numbers of the run.
+//! LESSONS: the list, the open lesson, and formulas with the run's numbers.
 //!
 //! | module | what it is |
 //! | --- | --- |
-//! | `formulas` | formulas, with the numbers of the run |
-//! | `hidden_states` | a figure: what steps leak whose models are not seen |
-//! | `question` | a question with answers to choose from |
+//! | `formulas` | formulas with the run's numbers |
+//! | `hidden_states` | a figure: the leak of steps whose models are hidden |
+//! | `question` | a multiple-choice question |
 //! | `text` | a step's paragraphs, once their numbers are true |
-//! | `panel` | the menu, and the strip of the lesson that is open |
+//! | `panel` | the menu, and the strip of the open lesson |
 
 pub mod formulas;
 mod hidden_states;

@@ -1,4 +1,4 @@
-//! LESSONS: the list, and the strip of the lesson that is open.
+//! LESSONS: the list, and the strip of the open lesson.
 
 use std::sync::Arc;
 
@@ -22,10 +22,10 @@ use crate::ui::{
     text::t,
 };
 
-/// Milliseconds until the panels that a step asks for are there, and until they have their size.
+/// Milliseconds until the panels of a step are shown, and until they have their size.
 const SHOWN_MS: [u64; 2] = [60, 400];
 
-/// The menu in the header.
+/// Builds the menu in the header.
 pub fn menu(page: Page) -> impl IntoView {
     let items = move || {
         page.lessons.set.get().map(|set| {
@@ -47,11 +47,11 @@ pub fn menu(page: Page) -> impl IntoView {
     .into_any()
 }
 
-/// The strip of the lesson that is open.
+/// Builds the strip of the open lesson.
 pub fn panel(page: Page) -> impl IntoView {
     page.follow_lessons();
     let open = Memo::new(move |_| page.lessons.open.get());
-    // What comes moves what stands below it.
+    // Arriving results move what is below them.
     let ready = bool_memo(move || {
         let (Some((lesson, step)), Some(set)) = (open.get(), page.lessons.set.get_untracked()) else { return false };
         let parts = &set.lessons[lesson].steps[step].parts;
@@ -59,7 +59,7 @@ pub fn panel(page: Page) -> impl IntoView {
             && !page.lab.looks.get()
             && parts.iter().all(|part| if let Part::Text(text) = part { is_true(page, text) } else { true })
     });
-    // So does another frame. A phone's bars change the height alone, while somebody scrolls.
+    // So does resizing the window. Ignore the height: a phone's bars change it during scrolling.
     let width = RwSignal::new(browser::width());
     let resized = window_event_listener(ev::resize, move |_| {
         if width.get_untracked() != browser::width() {
@@ -86,8 +86,8 @@ pub fn panel(page: Page) -> impl IntoView {
     })
 }
 
-/// The frame around what the open step points at. It is drawn again when that, the strip or the page changes its size: runs that are trained
-/// to compare with make their list longer, and results that come move it down.
+/// The frame around what the open step points at. It is redrawn when that element, the strip or the
+/// page is resized: compared runs extend their list, and results move it down.
 #[derive(Clone, Copy)]
 struct Frame {
     page: Page,
@@ -123,7 +123,7 @@ impl Frame {
         self.observed.update_value(|observed| {
             observed.framed = framed;
             let Some((observer, _)) = &observed.observer else { return };
-            // What is observed anew is told of at once: only what is not observed yet.
+            // Observing an element reports it at once, so observe only new ones.
             observed.elements.iter().filter(|old| !elements.contains(old)).for_each(|old| observer.unobserve(old));
             elements.iter().filter(|new| !observed.elements.contains(new)).for_each(|new| observer.observe(new));
             observed.elements = elements;
@@ -136,7 +136,7 @@ fn strip(page: Page, set: &Arc<LessonSet>, (at, step): (usize, usize)) -> AnyVie
     let now = &lesson.steps[step];
     let last = step + 1 == lesson.steps.len();
     let title = NodeRef::<html::H3>::new();
-    // Who turns a page by keyboard or hears it read goes on at its title.
+    // Keyboard and screen reader users continue at the step's title.
     effect(move || {
         if let Some(title) = title.get() {
             drop(title.focus());

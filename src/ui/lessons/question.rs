@@ -1,4 +1,4 @@
-//! A question with answers to choose from. Each says at once why it is right or wrong.
+//! A multiple-choice question. Each choice explains at once why it is right or wrong.
 
 use leptos::prelude::*;
 
@@ -12,7 +12,7 @@ use crate::ui::{
     text::t,
 };
 
-/// The question, its choices and, once one was chosen, the whole answer.
+/// Builds the question, its choices and, after a choice, the full answer.
 pub fn question(page: Page, asked: &Question) -> AnyView {
     let chosen = RwSignal::new(None::<usize>);
     let choice = |(at, choice): (usize, &Choice)| {

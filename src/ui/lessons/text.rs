@@ -1,4 +1,4 @@
-//! A step's paragraphs. Those with numbers wait until the page shows what they speak of.
+//! A step's paragraphs. Those with numbers wait until the page shows the run they describe.
 
 use leptos::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::ui::{
     text::t,
 };
 
-/// A text with its numbers and its emphasis.
+/// Builds a text with its numbers and emphasis.
 pub fn filled(page: Page, text: &str) -> AnyView {
     let piece = |(strong, piece): (bool, &str)| {
         let piece = piece.to_owned();
@@ -21,13 +21,13 @@ pub fn filled(page: Page, text: &str) -> AnyView {
     emphasis(text).into_iter().map(piece).collect_view().into_any()
 }
 
-/// Whether a text may be said now: a number only once the page shows what it is of.
+/// True if a text may be shown: one with numbers only once the page shows the run it describes.
 pub fn is_true(page: Page, text: &str) -> bool {
     let says = || page.standing() == Standing::Ready && names(text).all(|name| page.value_of(name).is_some());
     !text.contains('{') || says()
 }
 
-/// The paragraphs, and in place of those whose numbers are not there yet a sentence that says so.
+/// Builds the paragraphs, with a sentence in place of those whose numbers are not ready.
 pub fn paragraphs(page: Page, texts: &[&String]) -> AnyView {
     let standing = Memo::new(move |_| page.standing());
     let all: Vec<String> = texts.iter().map(|text| (*text).clone()).collect();
@@ -35,7 +35,7 @@ pub fn paragraphs(page: Page, texts: &[&String]) -> AnyView {
     let paragraph = |text: &&String| {
         let (asked, text) = ((*text).clone(), (*text).clone());
         let shown = bool_memo(move || is_true(page, &asked));
-        // What is not true is nowhere, not only out of sight.
+        // Remove untrue paragraphs instead of hiding them.
         view_fn(move || shown.get().then(|| view! { <p>{filled(page, &text)}</p> }.into_any()))
     };
     let other = bool_memo(move || standing.get() == Standing::Other);

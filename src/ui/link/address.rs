@@ -1,5 +1,5 @@
-//! The page's state in its address: short, readable, checked. Only what differs from the default is written; a
-//! key that is not known and a bad value get a sentence, and the default stays.
+//! The page's state in its address: short, readable, validated. Only what differs from the default
+//! is written; an unknown key or a bad value is reported in a sentence, and the default stays.
 
 use super::{
     encoding::{LONGEST, encode, pairs},
@@ -22,37 +22,37 @@ use crate::{
     worker::protocol::BackendChoice,
 };
 
-/// Version of the keys below; a link from a later one is read as far as it is understood, and says so.
+/// Version of the keys below. A link of a later version is read as far as possible, and reported.
 const VERSION: u32 = 1;
-/// ε of what is paid once, where a link does not say it.
+/// ε of the pay-once release, if a link does not name it.
 const PAY_ONCE: f64 = 1.0;
-/// Longest formula of a density.
+/// Maximum length of a formula or list, in characters.
 const LONGEST_FORMULA: usize = 1000;
 
-/// How many cores may be named; the place of each is its number.
+/// Numbers of cores that a link may name, by index; 0 is `auto`.
 pub const CORES: [&str; 9] = ["auto", "1", "2", "3", "4", "5", "6", "7", "8"];
 
-/// All that an address can say.
+/// The state that an address encodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
     pub settings: Settings,
     pub backend: BackendChoice,
-    /// On how many cores the CPU computes; `None`: as many as the machine can spare.
+    /// Cores that the CPU computes on; `None`: as many as the machine can spare.
     pub cores: Option<u32>,
     pub speed: Speed,
     pub theme: Option<Theme>,
-    /// `de`: the page has spoken it since it began; what it does not speak is left aside.
+    /// Such as `de`. `www/start.js` has already applied it, or ignored an unknown one.
     pub language: Option<String>,
-    /// Whether the page is shown to a class.
+    /// Whether the page is in presentation mode.
     pub present: bool,
-    /// The lesson that is open, and its step: `why-noise.2`.
+    /// The open lesson and its step: `why-noise.2`.
     pub lesson: Option<String>,
-    /// Whether the noise lab is open, and what it is asked.
+    /// Whether the noise lab is open, and its query.
     pub lab: bool,
     pub query: NoiseQuery,
-    /// The features of the release that is paid once, where that is open, its noise and its ε.
-    /// Whether the attacks that people recognise are open.
+    /// Whether the demonstrations of attacks are open.
     pub attacks: bool,
+    /// Features of the open pay-once release, its noise and its ε.
     pub pay_once: Option<Features>,
     pub pay_once_noise: Mechanism,
     pub pay_once_epsilon: f64,
@@ -79,25 +79,25 @@ impl Default for Link {
     }
 }
 
-/// Reads a query (`?model=mlp&sigma=2`), and says in a sentence each what was wrong with it.
+/// Reads a query (`?model=mlp&sigma=2`); returns a sentence for each problem.
 #[must_use]
 pub fn read(query: &str) -> (Link, Vec<String>) {
     let mut ground = Link::default();
-    // A link that names a setting lays it on what the page opened with before there was a first preset: links of before mean what they meant.
+    // Links that name a setting start from `Settings::default()`, as all did before the presets.
     if query.len() <= LONGEST && pairs(query).iter().any(|(key, _)| names_a_setting(key)) {
         ground.settings = Settings::default();
     }
     read_onto(ground, query)
 }
 
-/// Whether a key of a link sets something of the run.
+/// True if a key of a link sets something of the run.
 fn names_a_setting(key: &str) -> bool {
     matches!(key, "preset" | "layers" | "density" | "phase-list" | "layer-norms")
         || Number::by_key(key).is_some()
         || Select::by_key(key).is_some()
 }
 
-/// Reads a query on the ground of `link`: what it does not name stays.
+/// Reads a query onto `link`: what the query does not name stays.
 #[must_use]
 pub fn read_onto(mut link: Link, query: &str) -> (Link, Vec<String>) {
     let mut problems = vec![];
@@ -108,7 +108,7 @@ pub fn read_onto(mut link: Link, query: &str) -> (Link, Vec<String>) {
         ));
         return (link, problems);
     }
-    // A preset is the ground that all else is laid on, wherever it stands.
+    // A preset is applied first, wherever it stands.
     let (ground, rest): (Vec<_>, Vec<_>) = pairs(query).into_iter().partition(|(key, _)| key == "preset");
     let mut unknown = vec![];
     for (key, value) in ground.into_iter().chain(rest) {
@@ -127,13 +127,13 @@ pub fn read_onto(mut link: Link, query: &str) -> (Link, Vec<String>) {
     (link, problems)
 }
 
-/// Letters of a lesson's name, and some more.
+/// Maximum length of a lesson's name, in characters; longer than any.
 const LONGEST_LESSON: usize = 30;
 
-/// Keys that are named of those that nobody knows, at most.
+/// Maximum number of unknown keys that are listed.
 const MOST_UNKNOWN: usize = 5;
 
-/// Whether something else reads this key, or another site has put it behind the link to count its visitors.
+/// True if other code reads this key, or another site appended it to count its visitors.
 fn is_elsewhere(key: &str) -> bool {
     [lock::KEY, handed_in::KEY, handed_in::BY, "hide", "view", "poster"].contains(&key)
         || key.starts_with("utm_")
@@ -193,7 +193,7 @@ impl Link {
                 let found = PSIS.iter().find(|(name, ..)| *name == value);
                 self.query.psi = found.ok_or_else(|| wrong(key, value, &PSIS.map(|(name, ..)| name)))?.1;
             }
-            // Empty, either stays.
+            // An empty value changes nothing.
             "lab-epsilon" => self.query.epsilon = read(Number::Budget)?.unwrap_or(self.query.epsilon),
             "lab-exponent" => self.query.exponent = read(Number::Exponent)?.unwrap_or(self.query.exponent),
             "attacks" => self.attacks = is_on(key, value)?,
@@ -240,7 +240,7 @@ impl Link {
         Ok(())
     }
 
-    /// The query that says this, without `?`; empty where everything is as by default.
+    /// Writes the query, without `?`; empty if everything has its default.
     #[must_use]
     pub fn write(&self) -> String {
         let settings = &self.settings;
@@ -284,7 +284,7 @@ impl Link {
                 pairs.push((number.spec().key, value.map_or_else(String::new, format::exact)));
             }
         }
-        // Something must be named, or it would be read as what the page opens with.
+        // Name something, or the query would be read as the page's first settings.
         if pairs.is_empty() && !first {
             pairs.push(("preset", "dp-sgd".to_owned()));
         }
@@ -348,7 +348,7 @@ impl Link {
     }
 }
 
-/// Whether something is on that is on where it is named alone.
+/// Reads a switch, which is on if its key has no value.
 fn is_on(key: &str, value: &str) -> Result<bool, LinkError> {
     match value {
         "1" | "" => Ok(true),
@@ -357,7 +357,7 @@ fn is_on(key: &str, value: &str) -> Result<bool, LinkError> {
     }
 }
 
-/// The keys of all options.
+/// Returns the keys of all options.
 fn keys<C: Choice>(all: &[C]) -> Vec<&'static str> {
     all.iter().map(|choice| choice.key()).collect()
 }

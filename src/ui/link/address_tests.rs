@@ -1,4 +1,4 @@
-//! Links say what is set, and are read as far as they can be.
+//! Links state the settings, and are read as far as possible.
 
 use super::*;
 use crate::{
@@ -16,13 +16,13 @@ fn the_default_state_is_an_empty_query() {
     assert_eq!(Link::default().settings, presets::first_settings());
 }
 
-/// The state of a link that names something of the run.
+/// The state of a link that names a setting.
 fn ground() -> Link {
     Link { settings: Settings::default(), ..Link::default() }
 }
 
 #[test]
-fn a_link_that_names_a_setting_means_what_it_always_meant() {
+fn old_links_keep_their_meaning() {
     assert_eq!(ground().write(), "v=1&preset=dp-sgd");
     for query in ["?preset=dp-sgd", "?lot=256", "?dataset=mnist", "?steps="] {
         assert_eq!(read(query), (ground(), vec![]), "{query}");
@@ -98,7 +98,7 @@ fn bad_values_are_named_and_the_rest_is_taken() {
     assert!(problems[0].contains("100,007 characters"));
 }
 
-/// What documents and pages of the site link to, the page understands.
+/// The page understands every link in documents and pages of the site.
 #[test]
 fn every_link_that_is_written_down_is_understood() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -115,7 +115,7 @@ fn every_link_that_is_written_down_is_understood() {
             let named = query
                 .split_once('=')
                 .is_some_and(|(key, _)| !key.is_empty() && key.bytes().all(|c| c.is_ascii_lowercase() || c == b'-'));
-            // `sw.js` asks for files by what they are.
+            // `sw.js` requests files by kind.
             if named && !query.starts_with("is=") {
                 links += 1;
                 assert_eq!(read(query.trim_end_matches('&')).1, Vec::<String>::new(), "{}: {query}", path.display());
@@ -149,7 +149,7 @@ fn settings() -> impl Strategy<Value = Settings> {
     })
 }
 
-/// The value at a share (0 to 1) of a number's range: by factors, where it does not begin at 0.
+/// Returns the value at a share (0 to 1) of a number's range, geometrically if it starts above 0.
 fn within(spec: &NumberSpec, share: f64) -> f64 {
     let inside = |end, beyond: f64| match end {
         Bound::At(value) => value,
@@ -176,7 +176,7 @@ fn backend() -> impl Strategy<Value = BackendChoice> {
     prop::sample::select(vec![BackendChoice::Automatic, BackendChoice::Cpu, BackendChoice::Gpu])
 }
 
-/// A link for each key that is of no table, which says something by it that is not so by default.
+/// For each key outside the tables, a link that gives it a non-default value.
 const SAID: [&str; 19] = [
     "preset=best-1",
     "model=built&layers=conv%208%205x5%2F2%20same,%20tanh,%20dense%2010",
@@ -199,7 +199,7 @@ const SAID: [&str; 19] = [
     "pay-once=pixels-14&pay-once-noise=laplace&pay-once-epsilon=0.3",
 ];
 
-/// The same, and for each entry of the tables another value than the first.
+/// `SAID`, and a non-default value for each entry of the tables.
 fn said() -> Vec<String> {
     let first = Settings::default();
     let number = |number: Number| {
@@ -216,7 +216,7 @@ fn said() -> Vec<String> {
     SAID.into_iter().map(str::to_owned).chain(tables).collect()
 }
 
-/// The keys of the tables, and those that `Link::take` knows beside them, as its source says.
+/// The keys of the tables, and the others in the source of `Link::take`.
 fn keys() -> Vec<String> {
     let (_, source) = include_str!("address.rs").split_once("fn take(").unwrap();
     let (source, _) = source.split_once("fn write(").unwrap();
@@ -245,14 +245,14 @@ fn every_key_is_read_and_written() {
 }
 
 #[test]
-fn no_key_takes_what_is_wrong_or_too_long() {
+fn every_key_refuses_wrong_and_long_values() {
     let (ground, _) = read("?theme=dark&model=mlp");
     for key in keys() {
         let free = ["density", "lab-density", "phase-list", "layer-norms", "lesson"].contains(&key.as_str());
         let value = if free { "1".repeat(LONGEST_FORMULA + 1) } else { "~".to_owned() };
         let (link, problems) = read(&format!("?theme=dark&{key}={value}&model=mlp"));
         if key == "lang" {
-            // What the page does not speak is left aside, without a word.
+            // An unknown language is ignored without a problem.
             assert_eq!((link, problems), (ground.clone(), vec![]));
             continue;
         }
@@ -268,7 +268,7 @@ fn no_key_takes_what_is_wrong_or_too_long() {
 }
 
 #[test]
-fn what_the_noise_lab_is_asked_is_readable_and_checked() {
+fn noise_lab_queries_are_readable_and_checked() {
     let query = "v=1&lab=gaussian,cauchy&lab-envelope=26&lab-epsilon=2.5&lab-exponent=4";
     let (link, problems) = read(query);
     assert_eq!((link.write().as_str(), problems), (query, vec![]));
@@ -285,7 +285,7 @@ fn what_the_noise_lab_is_asked_is_readable_and_checked() {
 }
 
 #[test]
-fn what_is_paid_once_is_named_while_it_is_open() {
+fn pay_once_is_written_while_it_is_open() {
     let (link, problems) = read("?pay-once=cosines&pay-once-epsilon=3");
     assert_eq!((link.pay_once, link.pay_once_epsilon, problems), (Some(Features::Cosines), 3.0, vec![]));
     assert_eq!(Link { pay_once: None, ..link }.write(), Link::default().write());
@@ -311,11 +311,11 @@ proptest! {
     }
 
     #[test]
-    fn what_nobody_knows_changes_nothing(
+    fn unknown_keys_change_nothing(
         said in prop::sample::subsequence(said(), 0..=SAID.len()).prop_shuffle(),
         unknown in prop::collection::vec(("x-[a-z%+=]{0,12}", 0..SAID.len()), 0..8),
     ) {
-        // A density is written where it is the noise's, phases and layers where they are the run's.
+        // A density is written for custom noise alone, phases and layer norms likewise.
         let said = [said, ["noise=custom", "phases=list", "encoder=layers"].map(str::to_owned).to_vec()].concat();
         let (link, problems) = read(&said.join("&"));
         prop_assert_eq!(problems, Vec::<String>::new());
@@ -330,8 +330,8 @@ proptest! {
     }
 
     #[test]
-    fn whatever_a_key_is_given_is_taken_or_named(key in prop::sample::select(keys()), value in "\\PC{0,60}") {
-        // With what the page must show for each key to be written.
+    fn any_value_is_taken_or_reported(key in prop::sample::select(keys()), value in "\\PC{0,60}") {
+        // With the choices for which each key is written.
         let (ground, _) = read("noise=custom&phases=list&encoder=layers&lab=1");
         let (link, problems) = read(&format!("noise=custom&phases=list&encoder=layers&lab=1&{key}={}", encode(&value)));
         match &problems[..] {

@@ -1,9 +1,9 @@
-//! Keys and values of an address, as an address may hold them.
+//! Percent-encoded keys and values of an address.
 
-/// A longer address is not one of ours.
+/// Maximum length of our addresses, in bytes.
 pub const LONGEST: usize = 4096;
 
-/// Keys and values, decoded; of an address that is none of ours, none.
+/// Returns the decoded keys and values; none if the query is too long.
 #[must_use]
 pub fn pairs(query: &str) -> Vec<(String, String)> {
     let query = if query.len() > LONGEST { "" } else { query.trim_start_matches('?') };
@@ -14,7 +14,7 @@ pub fn pairs(query: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Percent-encoding of all that an address may not hold as it is.
+/// Percent-encodes everything that an address may not contain.
 #[must_use]
 pub fn encode(text: &str) -> String {
     use std::fmt::Write;
@@ -29,7 +29,7 @@ pub fn encode(text: &str) -> String {
     })
 }
 
-/// Percent-decoding, `+` as a space; what is not UTF-8 becomes �.
+/// Decodes percent-encoding, and `+` as a space; invalid UTF-8 becomes �.
 fn decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,4 +1,4 @@
-//! What can be wrong with one key of a link.
+//! Errors in one key of a link.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// Why a key of a link was left aside; what it would have set stays as it was. Each is a sentence for the page.
+/// Why a key of a link was ignored, as a sentence for the page; its setting stays.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LinkError {
     Later {
@@ -33,7 +33,7 @@ pub enum LinkError {
         value: String,
         allowed: String,
     },
-    /// No key of a link.
+    /// An unknown key, which the caller reports.
     Unknown,
 }
 

@@ -1,6 +1,6 @@
-//! What a run that was handed in is said to have reached: `handed-in=400,0.9063,0.536,1000&by=Ada`: after 400 of 1000 planned steps, which cost 0.536; links of
-//! before end after ε. The settings stand beside it, as in any
-//! link. All of it is its author's word, as whoever can write a link can write any.
+//! What a link claims of a submitted run: `handed-in=400,0.9063,0.536,1000&by=Ada` claims 0.9063
+//! after 400 of 1000 planned steps, which cost 0.536; older links end after ε. The settings are
+//! beside it, as in any link. All of it is the author's word: anybody can write a link.
 
 use super::encoding::{encode, pairs};
 use crate::{
@@ -11,28 +11,28 @@ use crate::{
 
 pub const KEY: &str = "handed-in";
 pub const BY: &str = "by";
-/// In place of ε, where nothing was promised.
+/// In place of ε, without a guarantee.
 const NONE: &str = "none";
-/// Letters of a name.
+/// Maximum length of a name, in characters.
 const LONGEST_NAME: usize = 60;
 /// More steps than anybody trains here.
 const MOST_STEPS: f64 = 1e9;
 
-/// What the link says.
+/// The claim of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HandedIn {
-    /// Empty: without a name.
+    /// Empty for an anonymous submission.
     pub name: String,
     pub steps: u64,
-    /// Share of the test digits.
+    /// Accuracy on the test digits, from 0 to 1.
     pub accuracy: f64,
-    /// Of all planned steps; `None`: no guarantee.
+    /// ε of all planned steps; `None`: no guarantee.
     pub epsilon: Option<f64>,
-    /// How many are planned, where that is known.
+    /// Number of planned steps, if known.
     pub planned: Option<u64>,
 }
 
-/// Reads it, where the link says it, or says in a sentence what was wrong.
+/// Reads the claim of a query, if any, or returns a sentence on what is wrong with it.
 #[must_use]
 pub fn read(query: &str) -> (Option<HandedIn>, Vec<String>) {
     let pairs = pairs(query);
@@ -69,7 +69,7 @@ fn numbers(said: &str) -> Option<HandedIn> {
 }
 
 impl HandedIn {
-    /// As a link says it.
+    /// Writes the claim for a link.
     #[must_use]
     pub fn write(&self) -> String {
         let epsilon = self.epsilon.map_or_else(|| NONE.to_owned(), format::exact);
@@ -78,11 +78,11 @@ impl HandedIn {
         format!("{KEY}={},{},{epsilon}{planned}{by}", self.steps, format::exact(self.accuracy))
     }
 
-    /// What it says, in words.
+    /// States the claim in words.
     #[must_use]
     pub fn claim(&self) -> String {
         let (share, n) = (format::percent(self.accuracy), format::integer(self.steps));
-        // What is said is no bound of this page's.
+        // Format ε as given: it is not a bound computed by this page.
         let more = self.planned.filter(|planned| *planned > self.steps);
         match (self.epsilon.map(format::budget), more) {
             (Some(epsilon), Some(all)) => t!(
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_handed_in_is_read_as_it_was_written() {
+    fn claims_survive_their_link() {
         let said = |name: &str, epsilon| HandedIn {
             name: name.to_owned(),
             steps: 400,
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_malformed_gets_a_sentence() {
+    fn malformed_claims_are_reported() {
         for wrong in [
             "",
             "400",
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_short_and_turns_nothing() {
+    fn names_are_cut_and_lose_control_characters() {
         let name = |said: &str| read(&format!("handed-in=1,0,0&by={said}")).0.unwrap().name;
         assert_eq!(name("A%E2%80%AEda%0A"), "Ada");
         assert_eq!(name(&"x".repeat(100)).len(), 60);

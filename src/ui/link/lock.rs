@@ -1,4 +1,5 @@
-//! A task: `controls=sigma,clip` leaves these settings free and fixes all others. In a frame the same key says what readers see to set, which the room of embeds reads.
+//! A task: `controls=sigma,clip` leaves these settings free and fixes all others. An embed reads
+//! the same key as the list of controls to show.
 
 use super::encoding::pairs;
 use crate::ui::{
@@ -10,17 +11,17 @@ use crate::ui::{
     text::{t, text},
 };
 
-/// The key.
+/// The key in links.
 pub const KEY: &str = "controls";
 
-/// The settings that stay free.
+/// The settings that a task leaves free.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lock(
-    /// Keys, in the order of the link, each once.
+    /// Keys, in the order of the link, without duplicates.
     Vec<&'static str>,
 );
 
-/// Reads the task of a link, where it is one, and says in a sentence each what was wrong with its list.
+/// Reads the task of a link, if any; returns a sentence for each problem.
 #[must_use]
 pub fn read(query: &str) -> (Option<Lock>, Vec<String>) {
     let (mut lock, mut problems) = (None::<Lock>, vec![]);
@@ -42,16 +43,16 @@ pub fn read(query: &str) -> (Option<Lock>, Vec<String>) {
 }
 
 impl Lock {
-    /// Whether the setting of this name may be changed.
+    /// True if the setting of this key may be changed.
     #[must_use]
     pub fn leaves(&self, key: &str) -> bool {
         self.0.contains(&key)
     }
 
-    /// Whether nothing but what is free differs.
+    /// True if only free settings differ.
     #[must_use]
     pub fn allows(&self, before: &Settings, after: &Settings) -> bool {
-        // Who may take any preset may take all that one sets.
+        // If presets are free, everything that a preset sets may change.
         if self.leaves(PRESET) && Preset::of(after).is_some() && before.digits == after.digits {
             return true;
         }
@@ -59,7 +60,7 @@ impl Lock {
         let density = before.formula == after.formula || self.leaves(Select::Noise.spec().key);
         let phases = before.phase_list == after.phase_list || self.leaves(Select::Phases.spec().key);
         let norms = before.layer_norms == after.layer_norms || self.leaves(Select::Clipping.spec().key);
-        // The scale that is typed ends the budget that it followed from.
+        // Typing a scale ends the budget that determined it.
         let follows = |number: Number| number == Number::Budget && self.leaves(Number::Scale.spec().key);
         let select = |select: &Select| (select.spec().get)(before) == (select.spec().get)(after);
         let number = |number: &Number| before.number(*number) == after.number(*number) || follows(*number);
@@ -71,7 +72,7 @@ impl Lock {
             && Number::ALL.iter().all(|each| self.leaves(each.spec().key) || number(each))
     }
 
-    /// The settings that are free: what each is called, and the id of its field.
+    /// Returns the label of each free setting, and the id of its field.
     pub fn free(&self) -> impl Iterator<Item = (&'static str, String)> {
         self.0.iter().map(|key| {
             let number = Number::by_key(key).map(|number| (number.spec().label, format!("number-{key}")));
@@ -81,7 +82,7 @@ impl Lock {
         })
     }
 
-    /// What it leaves, in a sentence.
+    /// States in a sentence what is free.
     #[must_use]
     pub fn sentence(&self) -> String {
         let names: Vec<&str> = self.free().map(|(label, _)| label).collect();
@@ -91,7 +92,7 @@ impl Lock {
         }
     }
 
-    /// As a link says it.
+    /// Writes the task for a link.
     #[must_use]
     pub fn write(&self) -> String {
         format!("{KEY}={}", self.0.join(","))
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_free_may_differ() {
+    fn only_free_settings_may_differ() {
         let before = presets::first_settings();
         let other_scale = Settings { scale: 3.0, ..before.clone() };
         assert!(lock("sigma").allows(&before, &other_scale) && !lock("clip,rate").allows(&before, &other_scale));

@@ -1,13 +1,13 @@
-//! The state of the page in its address.
+//! The page's state in its address.
 //!
 //! | module | what it is |
 //! | --- | --- |
-//! | [`encoding`] | keys and values, as an address may hold them |
-//! | [`error`] | what can be wrong with one key |
-//! | [`noise_query`] | what is asked of the noise lab |
+//! | [`encoding`] | percent-encoded keys and values |
+//! | [`error`] | errors in one key |
+//! | [`noise_query`] | the query of the noise lab |
 //! | [`lock`] | what a task leaves free |
-//! | [`handed_in`] | what a run that was handed in is said to have reached |
-//! | [`address`] | what an address says of all else: reading and writing |
+//! | [`handed_in`] | what a link claims of a submitted run |
+//! | [`address`] | everything else: reading and writing |
 
 pub mod address;
 pub mod encoding;
@@ -23,18 +23,18 @@ pub use self::{
     noise_query::NoiseQuery,
 };
 
-/// All that a query opens a page with.
+/// What a query opens the page with.
 pub struct Opening {
     pub link: Link,
     /// What a task leaves free.
     pub task: Option<Lock>,
     pub handed_in: Option<HandedIn>,
-    /// What was wrong with the query, in a sentence each.
+    /// A sentence for each problem with the query.
     pub problems: Vec<String>,
 }
 
 impl Opening {
-    /// Reads a query. In an `embedded` page there is no place for what was handed in, and the key of a task names what readers may set.
+    /// Reads a query. An `embedded` page shows no submission; there `controls` is no task.
     #[must_use]
     pub fn read(query: &str, embedded: bool) -> Self {
         let (link, mut problems) = read(query);

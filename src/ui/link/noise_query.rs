@@ -1,11 +1,11 @@
-//! What is asked of the noise lab, as plain data.
+//! The query of the noise lab, as plain data.
 
 use crate::{
     ui::text::{Text, text},
     worker::lab::Psi,
 };
 
-/// What can be compared, as links call it; the last two are the visitor's own.
+/// Keys in links of the noises to compare; the last two are the visitor's own.
 pub const KEYS: [&str; 9] = [
     "gaussian",
     "student-t-9",
@@ -17,13 +17,13 @@ pub const KEYS: [&str; 9] = [
     "exponent",
     "density",
 ];
-/// Where the visitor's exponent stands among them.
+/// Index of the visitor's exponent.
 pub const EXPONENT: usize = 7;
-/// Where the visitor's formula stands among them.
+/// Index of the visitor's formula.
 pub const FORMULA: usize = 8;
-/// What a link says where nothing is ticked.
+/// Value in links if nothing is selected.
 const NOTHING: &str = "none";
-/// Envelopes to choose from: as links call them, and in words.
+/// Envelopes to choose from: keys in links, and labels.
 pub const PSIS: [(&str, Psi, Text); 5] = [
     ("spread", Psi::Spread, text!("spread over all 7,850 coordinates")),
     ("heavy-tailed", Psi::HeavyTailed, text!("heavy-tailed")),
@@ -32,17 +32,17 @@ pub const PSIS: [(&str, Psi, Text); 5] = [
     ("1", Psi::Entries(1), text!("one coordinate")),
 ];
 
-/// The questions.
+/// The query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NoiseQuery {
     /// Which of [`KEYS`] are compared.
     pub chosen: [bool; 9],
     pub psi: Psi,
-    /// What each may cost.
+    /// ε that each may cost.
     pub epsilon: f64,
-    /// Of the generalised Gaussian.
+    /// Exponent of the generalised Gaussian.
     pub exponent: f64,
-    /// The visitor's density; empty: the one that is set for the run.
+    /// The visitor's density; empty: that of the run.
     pub formula: String,
 }
 
@@ -57,7 +57,7 @@ impl Default for NoiseQuery {
 }
 
 impl NoiseQuery {
-    /// What is compared, as links say it: `1` for what is compared at first.
+    /// Returns the selected noises for a link; `1` is the default selection.
     #[must_use]
     pub fn names(&self) -> String {
         if self.chosen == Self::default().chosen {
@@ -67,10 +67,10 @@ impl NoiseQuery {
         if names.is_empty() { NOTHING.to_owned() } else { names.join(",") }
     }
 
-    /// Compares what a link names.
+    /// Selects the noises that a link names.
     ///
     /// # Errors
-    /// The name that there is none of.
+    /// The first unknown name; the selection then stays.
     pub fn choose<'a>(&mut self, names: &'a str) -> Result<(), &'a str> {
         let mut chosen = [false; 9];
         for name in names.split(',').filter(|name| *name != NOTHING) {
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_compared_is_named_and_found_again() {
+    fn selections_survive_their_names() {
         let mut query = NoiseQuery::default();
         assert_eq!(query.names(), "1");
         query.choose("cauchy,gaussian,density").unwrap();

@@ -1,4 +1,4 @@
-//! What the accountant found: a table, and a sentence.
+//! The accountant's results: a sentence and a table.
 
 use leptos::prelude::*;
 
@@ -15,7 +15,7 @@ use crate::{
     worker::lab::{NoiseComparison, Psi},
 };
 
-/// The sentence, and the table.
+/// The sentence and the table.
 pub fn answers(lab: Lab) -> impl IntoView {
     let gaussian = move |compared: &[Compared]| {
         compared
@@ -52,7 +52,7 @@ pub fn answers(lab: Lab) -> impl IntoView {
     .into_any()
 }
 
-/// `0.93 (−0.1%)`: a value, and how far it is from the Gaussian's.
+/// Formats a value and its difference from the Gaussian's: `0.93 (−0.1%)`.
 fn against(value: f64, base: Option<f64>) -> String {
     if !value.is_finite() {
         return t!("infinite").to_owned();
@@ -95,7 +95,7 @@ fn row(lab: Lab, (which, trial, compared): &Compared, base: Option<(f64, f64)>) 
     }
 }
 
-/// What the numbers say, and no more.
+/// Returns the conclusion from the numbers.
 fn conclusion(lab: Lab, compared: &[Compared], (l1, l2): (f64, f64)) -> String {
     let best = |of: fn(&NoiseComparison) -> f64| {
         let found = compared.iter().filter_map(|(which, _, compared)| Some((*which, of(compared.as_ref().ok()?))));

@@ -1,4 +1,4 @@
-//! Noises compared: what is asked of the accountant, and its answers.
+//! Noise comparisons: questions to the accountant, and its answers.
 
 use leptos::prelude::*;
 
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// What can be compared, in words.
+/// Names of the noises that can be compared.
 pub const NAMES: [Text; 9] = [
     text!("Gaussian"),
     text!("Student-t, ν = 9"),
@@ -32,23 +32,23 @@ pub const NAMES: [Text; 9] = [
     text!("your formula"),
 ];
 
-/// Steps of a run without an end, in passes over the data.
+/// Passes over the data of a run without an end.
 const EPOCHS: u64 = 5;
 
-/// What the lab shows.
+/// State of the lab.
 #[derive(Clone, Copy)]
 pub struct Lab {
     pub page: Page,
-    /// Where the slider is, also while it is dragged.
+    /// Position of the slider, also while it is dragged.
     pub exponent: RwSignal<f64>,
     pub compared: RwSignal<Vec<Compared>>,
     pub busy: RwSignal<bool>,
 }
 
-/// Which noise, what was asked of it, and the answer: numbers, or why there are none.
+/// Index of a noise, the question about it, and the numbers, or why there are none.
 pub type Compared = (usize, ComparisonQuery, Result<NoiseComparison, String>);
 
-/// Held while the lab is busy. A question that is never answered, because its thread has failed, drops it, too.
+/// Keeps the lab busy until dropped. A failed thread drops it with its question.
 struct Busy(RwSignal<bool>);
 
 impl Drop for Busy {
@@ -73,7 +73,7 @@ fn noise(which: usize, exponent: f64) -> NoiseSpec {
 }
 
 impl Lab {
-    /// Changes what is asked.
+    /// Changes the question.
     pub fn ask(self, edit: impl FnOnce(&mut NoiseQuery)) {
         self.page.messages.clear(Origin::Lab);
         self.page.lab.query.update(edit);
@@ -83,17 +83,17 @@ impl Lab {
         self.page.lab.query.with_untracked(|query| query.chosen[which]) && self.trial(which) == *trial
     }
 
-    /// Compares what is asked and has no answer; drops the other answers.
+    /// Compares what has no answer yet; drops answers to other questions.
     pub fn compare(self) {
         self.compared.update(|compared| compared.retain(|(which, trial, _)| self.wants(*which, trial)));
-        // Where one is being compared, the rest comes after it.
+        // A comparison in progress continues with the rest.
         if !self.busy.get_untracked() {
             self.busy.set(true);
             self.next(Busy(self.busy));
         }
     }
 
-    /// Compares the first that waits, then the others.
+    /// Compares the first unanswered noise, then the others.
     #[expect(clippy::only_used_in_recursion, reason = "dropped where the questions end")]
     fn next(self, busy: Busy) {
         let chosen = self.page.lab.query.with_untracked(|query| query.chosen);
@@ -104,7 +104,8 @@ impl Lab {
         self.page.accountant.ask(Question::Compare(trial.clone()), move |answer| {
             // The lab may have been closed in the meantime.
             let (Answer::Compare(compared), Some(_)) = (answer, self.busy.try_get_untracked()) else { return };
-            // Where something was changed in the meantime, the answer is dropped, and what is still wanted asked for anew.
+            // If the question changed in the meantime, the answer is dropped, and `next` asks
+            // again.
             if self.wants(which, &trial) {
                 self.compared.update(|all| {
                     let place = all.partition_point(|(other, ..)| *other < which);
@@ -133,25 +134,25 @@ impl Lab {
         }
     }
 
-    /// The visitor's density: the lab's own or, where it has none, the run's.
+    /// Returns the custom density: the lab's or, if it has none, the run's.
     pub fn formula(self) -> String {
         let own = self.page.lab.query.with(|query| query.formula.clone());
         if own.is_empty() { self.page.settings.with(|settings| settings.formula.clone()) } else { own }
     }
 
-    /// Examples to train on; before there are any, as many as MNIST has.
+    /// Returns the number of training examples; before loading, MNIST's.
     pub fn train(self) -> u32 {
         self.page.digits.loaded.with(|digits| digits.as_ref().map_or(60_000, |digits| digits.train))
     }
 
-    /// Steps of the run: those that are planned, else a few passes over the data.
+    /// Returns the planned steps of the run, or those of a few passes over the data.
     pub fn steps(self) -> u64 {
         self.page.settings.with(|settings| {
             settings.steps.unwrap_or_else(|| EPOCHS * u64::from(self.train()) / u64::from(settings.lot.max(1))).max(1)
         })
     }
 
-    /// Curves of all that could be compared.
+    /// Returns a curve of each noise that could be compared.
     pub fn lines(self, of: fn(&NoiseComparison) -> &[Point]) -> Vec<Line> {
         self.compared.with(|compared| {
             let line = |(which, _, compared): &Compared| {
@@ -162,8 +163,8 @@ impl Lab {
         })
     }
 
-    /// A run's noise becomes this one, for as many steps as it was compared at. It is to spend what was asked for here, too: many vectors of another length cost more than the lab's one, so the
-    /// scale follows from the budget.
+    /// Sets the run's noise to this one, under an envelope, for the steps that it was compared at.
+    /// The scale follows from the budget: many vectors cost more than the lab's single one.
     pub fn train_with(self, compared: &NoiseComparison, steps: u64) {
         if !["encoder", "shape", "noise", "epsilon", "steps", "sigma"].iter().all(|key| self.page.may_set(key)) {
             return;
@@ -175,7 +176,7 @@ impl Lab {
         } else {
             EnvelopeShape::Gaussian
         };
-        // Any noise but the Gaussian wants an envelope.
+        // All noises but the Gaussian need an envelope.
         self.page.change(|settings| {
             (settings.encoder, settings.shape, settings.budget) = (Encoder::Envelope, shape, Some(epsilon));
             settings.steps = Some(steps);

@@ -1,12 +1,12 @@
-//! THE NOISE LAB: families at equal privacy, and noise of one's own.
+//! THE NOISE LAB: families at equal privacy, and custom noise.
 //!
-//! | module | what it is |
+//! | module | contents |
 //! | --- | --- |
-//! | `answers` | what the accountant found |
-//! | `comparison` | what it is asked, and its answers |
+//! | `answers` | the accountant's results |
+//! | `comparison` | questions to the accountant, and its answers |
 //! | `panel` | the panel |
 //! | `plots` | its charts |
-//! | `questions` | what the visitor asks |
+//! | `questions` | the visitor's choices |
 
 mod answers;
 mod comparison;

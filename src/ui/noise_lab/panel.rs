@@ -1,4 +1,4 @@
-//! THE NOISE LAB: families at equal privacy, and noise of one's own.
+//! The panel of the noise lab.
 
 use leptos::prelude::*;
 
@@ -14,7 +14,7 @@ use crate::{
     worker::lab::NoiseComparison,
 };
 
-/// The whole panel, while it is open.
+/// The panel, while it is open.
 pub fn panel(page: Page) -> impl IntoView {
     let open = bool_memo(move || page.lab.open.get());
     view_fn(move || open.get().then(|| lab(page)))
@@ -27,7 +27,7 @@ fn lab(page: Page) -> AnyView {
         compared: RwSignal::new(vec![]),
         busy: RwSignal::new(false),
     };
-    // Whatever a trial is made of.
+    // Everything that a question depends on.
     effect(move || {
         page.lab.query.track();
         page.settings.track();

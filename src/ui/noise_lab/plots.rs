@@ -9,12 +9,12 @@ use crate::{
     ui::text::t,
 };
 
-/// The three charts: densities, tails, orders.
+/// Returns chart `kind`: densities, tails or orders.
 pub fn drawing(kind: usize, lines: Vec<Line>) -> Drawing {
     let most = |pick: fn(&Point) -> f64| lines.iter().flat_map(|line| &line.points).map(pick).fold(0.0, f64::max);
     let (right, top) = (most(|p| p.0).max(1e-9), most(|p| p.1).max(1e-9));
     let least = lines.iter().flat_map(|line| &line.points).map(|p| p.1).fold(top, f64::min);
-    // From the decade below, so that curves fill the chart: six of them at most.
+    // From the decade below the smallest value, so that curves fill the chart; at most six decades.
     let bottom = 10f64.powf(least.max(top * 1e-6).max(1e-9).log10().floor()).min(0.1 * top);
     let line = |low: f64, high: f64, label| Range { low, high, logarithmic: false, label, write: Write::Number };
     let logarithm = |low: f64, high: f64, label| Range { low, high, logarithmic: true, label, write: Write::Number };

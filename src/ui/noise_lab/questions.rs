@@ -1,4 +1,4 @@
-//! What the lab asks: noises, envelope, ε, a noise of one's own.
+//! The visitor's choices: noises, envelope, ε, and a custom noise.
 
 use leptos::prelude::*;
 
@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// What is asked, and of what run.
+/// The choices, and the run that they refer to.
 pub fn questions(lab: Lab) -> impl IntoView {
     let page = lab.page;
     let context = move || {
@@ -53,7 +53,7 @@ pub fn questions(lab: Lab) -> impl IntoView {
     .into_any()
 }
 
-/// Which noises are compared.
+/// The noises to compare.
 fn families(lab: Lab) -> AnyView {
     (0..EXPONENT)
         .map(|which| {
@@ -68,7 +68,7 @@ fn families(lab: Lab) -> AnyView {
         .into_any()
 }
 
-/// Under which envelope.
+/// The envelope.
 fn envelope(lab: Lab) -> AnyView {
     let psis = PSIS
         .iter()
@@ -94,12 +94,12 @@ fn envelope(lab: Lab) -> AnyView {
     )
 }
 
-/// For which ε.
+/// The target ε.
 fn epsilon(lab: Lab) -> AnyView {
     let text = text_memo(move || format::field(lab.page.lab.query.with(|query| query.epsilon)));
     let set = move |event: leptos::ev::Event| match Number::Budget.parse(&format::neutral(&event_target_value(&event)))
     {
-        // Empty, it becomes what it was.
+        // An empty field returns to its value.
         Ok(epsilon) => lab.ask(|query| query.epsilon = epsilon.unwrap_or(query.epsilon)),
         Err(error) => lab.page.messages.put(Origin::Lab, error.to_string()),
     };
@@ -143,7 +143,7 @@ fn exponent(lab: Lab) -> AnyView {
     )
 }
 
-/// A density of the visitor's own.
+/// A custom density.
 fn formula(lab: Lab) -> AnyView {
     let text = text_memo(move || lab.formula());
     let compare = move |event: leptos::ev::Event| {

@@ -1,4 +1,4 @@
-//! What the model sees of a drawing, and says.
+//! A drawing as the model sees it, and its answer.
 
 use leptos::{html, prelude::*};
 use wasm_bindgen::{Clamped, JsCast};
@@ -17,17 +17,17 @@ use crate::{
     },
 };
 
-/// Classes that are shown at most.
+/// Most classes shown.
 const SHOWN: usize = 10;
 
-/// What the model sees and says.
+/// The model's input and answer.
 pub fn answer(page: Page) -> impl IntoView {
     let best = move || {
         page.pad
             .prediction
             .with(|classes| classes.as_ref()?.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1)))
     };
-    // Of many classes those that are most likely, in their own order.
+    // Of many classes, the most likely, in their usual order.
     let shown = Memo::new(move |_| {
         let count = page.digits.loaded.with(|loaded| loaded.as_ref().map_or(10, |loaded| loaded.classes.len()));
         let mut shown: Vec<usize> = (0..count).collect();
@@ -77,14 +77,14 @@ pub fn answer(page: Page) -> impl IntoView {
     .into_any()
 }
 
-/// What the model of the other kind says of the same drawing: private and not, side by side.
+/// Answer of the other model to the same drawing: private and non-private side by side.
 fn other(page: Page) -> impl IntoView {
     let private = move || {
         page.run.report.with(|report| {
             report.as_ref().filter(|r| r.step > 0).map(|report| matches!(report.privacy, Privacy::Bounded(_)))
         })
     };
-    // This program holds no features.
+    // The page's program computes no features.
     let features =
         bool_memo(move || page.run.info.with(|run| run.as_ref().is_some_and(|r| r.config.model.features().is_some())));
     let fits = move || {
@@ -108,7 +108,7 @@ fn other(page: Page) -> impl IntoView {
     let bare = move || {
         answer.with(Option::is_some) && page.pad.other.with(|other| other.as_ref().is_some_and(|other| !other.private))
     };
-    // Only a private run has a baseline worth asking.
+    // A baseline is offered only for a private run.
     let offered = move || private() == Some(true) && !fits() && !features.get();
     let beside = move || private() != Some(false) && !features.get() || fits();
     view! {
@@ -124,7 +124,7 @@ fn other(page: Page) -> impl IntoView {
     }
 }
 
-/// The 28 × 28 pixels that the model gets.
+/// The 28 × 28 pixels of the model's input.
 fn seen(page: Page) -> impl IntoView {
     let canvas = NodeRef::<html::Canvas>::new();
     effect(move || {

@@ -1,4 +1,5 @@
-//! What an attacker finds out of the run that stands: lower bounds that climb under ε, the canaries' scores, and what of it can be guessed.
+//! An attack on the current run: lower bounds that rise towards ε, the canaries' scores, and the
+//! ROC.
 
 use leptos::prelude::*;
 
@@ -15,7 +16,7 @@ use crate::{
         format,
         series::Point,
     },
-    train::{audit::Mutation, label::ACCUSED, report::Privacy},
+    train::{audit::InjectedBug, label::ACCUSED, report::Privacy},
     ui::{
         browser,
         settings::Encoder,
@@ -31,19 +32,18 @@ use crate::{
     worker::protocol::Audited,
 };
 
-/// Canaries of an attack that is begun here, where there are so many digits and parameters.
+/// Canaries of an attack that is started here.
 const CANARIES: u32 = 1000;
-/// And under an envelope, each of whose coordinates is a part of the bound.
+/// Canaries under an envelope, where each takes several coordinates.
 const DENSE: u32 = 20;
-/// Bins of the scores.
+/// Bins of the histogram of scores.
 const BINS: usize = 24;
 
-/// The panel.
 pub fn panel(page: Page) -> AnyView {
     let attacked = bool_memo(move || page.settings.with(|settings| settings.canaries > 0));
     let broken = move || page.run.info.with(|info| info.as_ref().and_then(|info| info.broken));
     let refuted = bool_memo(move || refuted(page));
-    // An attack that is on is shown; who closes it has closed it.
+    // Opens when an attack begins; the visitor may close it.
     let open = RwSignal::new(false);
     effect(move || {
         if attacked.get() {
@@ -76,19 +76,19 @@ pub fn panel(page: Page) -> AnyView {
     .into_any()
 }
 
-/// ε as the books have it.
+/// Returns ε as claimed by the books.
 fn claim(page: Page) -> Option<f64> {
     page.guarantee.epsilon()
 }
 
-/// Whether a lower bound has crossed it.
+/// True if a lower bound exceeds it.
 fn refuted(page: Page) -> bool {
     let bounds = page.attack.bounds.get();
     claim(page).zip(bounds).is_some_and(|(claim, (_, _, bounds))| bounds.refute(claim))
 }
 
-/// What the attack has shown, in a sentence.
-fn verdict(page: Page, broken: Option<Mutation>) -> String {
+/// Returns the result of the attack in a sentence.
+fn verdict(page: Page, broken: Option<InjectedBug>) -> String {
     if page.attack.found.with(Option::is_none) {
         let (asked, runs) = (
             page.settings.with(|settings| settings.canaries > 0),
@@ -112,7 +112,7 @@ fn verdict(page: Page, broken: Option<Mutation>) -> String {
     {
         return t!("There is no ε to stay below: nothing hides a canary that is drawn, and with more canaries the bounds grow without end.").to_owned();
     }
-    // What is known of fewer steps than were taken says nothing of the others.
+    // The bounds hold for the first `steps` steps only.
     let Some((steps, ..)) = page.attack.bounds.get() else { return String::new() };
     let steps = format::integer(steps);
     match (refuted(page), broken) {
@@ -133,7 +133,7 @@ fn verdict(page: Page, broken: Option<Mutation>) -> String {
     }
 }
 
-/// All that was found.
+/// All results.
 fn found(page: Page) -> AnyView {
     let frame = |title, file, height| Frame { title, file, height, full: true };
     let histogram = chart(page, frame(t!("Scores of the canaries"), "scores", 150.0), move || {
@@ -166,7 +166,7 @@ fn found(page: Page) -> AnyView {
     .into_any()
 }
 
-/// ε above, and the lower bounds under it.
+/// ε, and the lower bounds below it.
 fn gauge(page: Page) -> AnyView {
     let rows = move || {
         let claim = claim(page);
@@ -178,7 +178,7 @@ fn gauge(page: Page) -> AnyView {
             gauge_row(class, id, [name, assumes], bar, says)
         };
         let at_most = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), format::epsilon);
-        // Rounded down: what is shown is a bound, too.
+        // Rounded down, because it is shown as a bound.
         let at_least = |value: Option<f64>| match value {
             Some(value) if value >= 45.0 => "> 45".to_owned(),
             Some(value) => format::decimals_of((1000.0 * value).floor() / 1000.0, 3),
@@ -225,7 +225,7 @@ fn gauge(page: Page) -> AnyView {
     view! { <dl class="gauge" data-testid="gauge">{move || rows()}</dl> }.into_any()
 }
 
-/// How many canaries have which score. Scores without end stand in the outermost bins.
+/// Returns the histogram of scores. Infinite scores are in the outermost bins.
 fn scores(found: Option<&Audited>) -> Drawing {
     let scores = found.map_or(&[][..], |found| &found.evidence.scores);
     let finite = || scores.iter().map(|(score, _)| *score).filter(|score| score.is_finite());
@@ -252,7 +252,7 @@ fn scores(found: Option<&Audited>) -> Drawing {
     }
 }
 
-/// Shares of the canaries that are in and that are out whose scores are above each score.
+/// Returns the ROC: shares of the canaries out and of those in whose scores exceed a threshold.
 fn roc(found: &Audited) -> Vec<Point> {
     let mut scores = found.evidence.scores.clone();
     scores.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -260,7 +260,7 @@ fn roc(found: &Audited) -> Vec<Point> {
     let all = [scores.len() - is_in, is_in].map(|count| count.max(1) as f64);
     let mut counts = [0.0_f64; 2];
     let mut points = vec![(0.0, 0.0)];
-    // As many as a chart has room for.
+    // As many points as a chart has room for.
     let stride = scores.len().div_ceil(200).max(1);
     for (place, (_, is_in)) in scores.iter().enumerate() {
         counts[usize::from(*is_in)] += 1.0;
@@ -271,7 +271,7 @@ fn roc(found: &Audited) -> Vec<Point> {
     points
 }
 
-/// Canaries of a hundred that are found where so many of a hundred are accused that are out.
+/// Returns how many canaries of 100 in are found if at most [`ACCUSED`] of 100 out are accused.
 fn of_a_hundred(found: &Audited) -> u32 {
     let most = f64::from(ACCUSED) / 100.0;
     let best = roc(found).into_iter().filter(|(wrong, _)| *wrong <= most).map(|(_, right)| right).fold(0.0, f64::max);

@@ -1,4 +1,4 @@
-//! What an attacker can do at most.
+//! Bounds on what any attacker can do.
 
 use leptos::prelude::*;
 
@@ -16,17 +16,17 @@ use crate::{
     },
 };
 
-/// Shares to choose from: of false alarms, and of what somebody believed before.
+/// Offered shares: of false alarms, and of prior belief.
 const ALARMS: [f64; 4] = [0.001, 0.01, 0.05, 0.1];
 
 const PRIORS: [f64; 4] = [0.01, 0.1, 0.5, 0.9];
 
-/// A share as it is chosen: `0.1%`, `5%`.
+/// Formats an offered share: `0.1%`, `5%`.
 fn percents(share: f64) -> String {
     format::number(share * 100.0) + "%"
 }
 
-/// A choice in the midst of a sentence.
+/// A choice within a sentence.
 fn chosen(label: &'static str, shares: &'static [f64; 4], now: RwSignal<usize>) -> AnyView {
     let options = shares
         .iter()
@@ -40,12 +40,12 @@ fn chosen(label: &'static str, shares: &'static [f64; 4], now: RwSignal<usize>) 
     view! { <select aria-label=label on:change=on_event(choose)>{options}</select> }.into_any()
 }
 
-/// What somebody who sees all that was released can find out at most, in sentences.
+/// What an attacker who sees everything released can find out at most, in sentences.
 pub fn attacker(page: Page) -> AnyView {
     let attack = page.guarantee.attack;
     let (alarms, prior) = (RwSignal::new(2), RwSignal::new(2));
     let share = move |of: fn(&PrivacyCurve, f64, f64) -> f64| {
-        // Rounded up: what is shown is a bound, too.
+        // Rounded up, because it is shown as a bound.
         text_fn(move || match attack.get() {
             Some(attack) => format::percent_at_most(of(&attack, PRIORS[prior.get()], ALARMS[alarms.get()])),
             None => String::new(),
@@ -85,14 +85,14 @@ pub fn attacker(page: Page) -> AnyView {
     .into_any()
 }
 
-/// True-positive against false-positive rate: the curve that no attack lies above.
+/// Returns the chart of the largest true-positive rate of any attack, by false-positive rate.
 pub fn allowed(attack: Option<PrivacyCurve>) -> Drawing {
     let share = |label, write| Range { low: 0.0, high: 1.0, logarithmic: false, label, write };
     let lines = attack.map(|attack| {
         let points =
             |of: &dyn Fn(f64) -> f64| (0..=100).map(|i| f64::from(i) / 100.0).map(|f| (f, of(f))).collect::<Vec<_>>();
         let found = points(&|f| attack.best_true_positive_rate(f));
-        // Round about: what lies above the edge.
+        // The region above the curve.
         let region = [(1.0, 1.0), (0.0, 1.0)].into_iter().chain(found.iter().copied()).collect();
         vec![
             Line { class: FORBIDDEN, name: String::new(), points: region },

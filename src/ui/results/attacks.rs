@@ -1,11 +1,11 @@
-//! Attacks that people recognise: the fold that holds them.
+//! The fold of well-known attacks.
 
 use leptos::prelude::*;
 
 use super::{candidates::candidates, fold::fold, gradient::gradient, town::town};
 use crate::ui::{state::Page, text::t};
 
-/// The fold. What is in it is there once it is opened.
+/// The fold. Its contents are built once it is opened.
 pub fn panel(page: Page) -> AnyView {
     let attacks = page.attacks;
     fold(page, ["attacks", t!("Attacks that people know")], attacks.open, attacks.linked, |page| {

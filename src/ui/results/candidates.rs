@@ -1,4 +1,4 @@
-//! Which of a few candidates was in: the strongest attacker beside the most that is possible.
+//! Which of a few candidates was in: the strongest attacker beside the bound on any.
 
 use leptos::prelude::*;
 
@@ -16,19 +16,19 @@ use crate::{
     worker::games::Played,
 };
 
-/// Candidates to choose from.
+/// Offered numbers of candidates.
 const CHOICES: [u32; 4] = [2, 10, 100, 256];
 
-/// The images that are assumed until some are at hand.
+/// Number of training images assumed until data is loaded.
 const IMAGES: u32 = 60_000;
 
-/// The section. It plays about what is set, without a step of it, as long as it is there.
+/// The section. It simulates the game for the current settings, without training.
 pub fn candidates(page: Page) -> AnyView {
     let attacks = page.attacks;
     effect(move || {
         let train = page.digits.loaded.with(|loaded| loaded.as_ref().map_or(IMAGES, |loaded| loaded.train));
         let config = page.settings.with(|settings| {
-            // Of a run that is open as many passes as its cost is told of.
+            // A run without an end is simulated for as many passes as its cost is projected.
             let steps = Some(planned_steps(settings, train));
             RunConfig { steps, ..Settings::config(settings) }
         });
@@ -66,7 +66,7 @@ fn told(played: Result<Played, String>) -> AnyView {
 
 fn known(outcome: &Outcome) -> AnyView {
     let most = outcome.bound.max(outcome.attack.value).max(1e-9);
-    // Of a few candidates tenths of a percent are too coarse, of many too fine.
+    // Small shares, as with many candidates, need a second decimal.
     let share = |share: f64| format::decimals_of(100.0 * share, if share < 0.1 { 2 } else { 1 }) + "%";
     let row = |class, id, names, value: f64, says| {
         gauge_row(class, id, names, Bar { share: value / most, mark: Some(outcome.bound / most) }, says)

@@ -1,4 +1,4 @@
-//! Which digits the model takes for which, and the mistakes that it makes most.
+//! The confusion matrix, and the most frequent mistakes.
 
 use leptos::prelude::*;
 
@@ -9,20 +9,20 @@ use crate::{
     worker::counting::Counted,
 };
 
-/// The classes of a cell, from none to all.
+/// CSS classes of a cell, from none to all.
 const HEAT: [&str; 6] = ["heat-0", "heat-1", "heat-2", "heat-3", "heat-4", "heat-5"];
 
-/// Rows of a table at most, and mistakes that are listed instead.
+/// Most rows of a table; for more classes, the number of mistakes listed instead.
 const MOST_ROWS: usize = 30;
 const LISTED: usize = 10;
 
-/// The matrix, and the mistake that is made most.
+/// The matrix, and the most frequent mistake.
 pub fn matrix(page: Page, counted: &Counted) -> Option<AnyView> {
     let counts = &counted.run.usual;
     let mut mistakes = mistakes(counts);
     let Some(first) = mistakes.first() else { return Some(view! { <p>{t!("No mistake.")}</p> }.into_any()) };
     let worst = said(page, first);
-    // A table of a hundred rows says less than its largest numbers.
+    // Of a hundred rows, only the largest numbers are readable.
     if counts.len() > MOST_ROWS {
         mistakes.truncate(LISTED);
         let other = |(drawn, read, count): &(usize, usize, u32)| {
@@ -36,7 +36,7 @@ pub fn matrix(page: Page, counted: &Counted) -> Option<AnyView> {
     Some(view! { <p>{worst}</p>{table(page, counts)} }.into_any())
 }
 
-/// What was drawn, what was read, and how often: the most frequent first.
+/// Returns true class, predicted class and count of each mistake, most frequent first.
 fn mistakes(counts: &Confusion) -> Vec<(usize, usize, u32)> {
     let row = |(drawn, row): (usize, &Vec<u32>)| {
         row.iter().enumerate().map(|(read, &count)| (drawn, read, count)).collect::<Vec<_>>()

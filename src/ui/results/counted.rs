@@ -1,4 +1,4 @@
-//! What counts told that were released with the steps: the accuracy on the training digits, and where the clip stands.
+//! Counts released with the steps: accuracy on the training digits, and the adaptive clip.
 
 use leptos::prelude::*;
 
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// The sentences; nothing where a run counts nothing.
+/// The sentences; empty if the run counts nothing.
 pub fn counted(page: Page) -> AnyView {
     let text =
         move || page.run.report.with(|report| report.as_ref().map(|report| said(&report.counted)).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! The two curves of a run, and those of earlier ones.
+//! Accuracy and ε by step, of the current run and of earlier ones.
 
 use leptos::prelude::*;
 
@@ -19,10 +19,10 @@ use crate::{
     },
 };
 
-/// Ghosts in a chart; older ones would only be fog.
+/// Most unpinned earlier runs in a chart.
 const GHOSTS: usize = 4;
 
-/// Steps that an empty chart of an open run shows.
+/// Steps on the axis of an empty chart without a plan.
 const FIRST_STEPS: u64 = 60;
 
 /// Test accuracy by step; `height` in pixels.
@@ -35,13 +35,13 @@ pub fn epsilon_chart(page: Page, height: f64) -> impl IntoView {
     chart(page, Frame { title: t!("ε spent"), file: "epsilon", height, full: true }, move || epsilon(page))
 }
 
-/// The recorded run, while there is no other.
+/// The recorded run, if there is no other.
 fn recorded_line(page: Page, column: Column) -> Option<Line> {
     page.recorded().map(|run| Line { class: RECORDED, name: NAME.get().to_owned(), points: run.curve(column) })
 }
 
-/// Steps that the charts show: all that are planned, else all that were done. Where runs are pinned, shadows go no further than they do: those of a
-/// long run would leave what is compared no room. `bounds`: the curves are upper bounds.
+/// Returns the range of steps: planned or done, whichever is more. If runs are pinned, ghosts do
+/// not extend it, but are cut. `bounds`: the curves are upper bounds.
 fn steps(page: Page, lines: &mut [Line], bounds: bool) -> Range {
     let pinned = page.runs.past.with(|past| past.iter().any(|past| past.pinned));
     let counts = |line: &&Line| !pinned || line.class != GHOST;
@@ -54,7 +54,7 @@ fn steps(page: Page, lines: &mut [Line], bounds: bool) -> Range {
     Range { low: 0.0, high, logarithmic: false, label: t!("step"), write: Write::Whole }
 }
 
-/// Earlier runs: the pinned ones in their colours, the last others as shadows.
+/// Earlier runs: pinned ones in colour, the latest others as ghosts.
 fn ghosts(page: Page, of: fn(&Curves) -> &[Point]) -> Vec<Line> {
     page.runs.past.with(|past| {
         let loose = past.iter().filter(|past| !past.pinned).count();
@@ -131,7 +131,7 @@ fn epsilon(page: Page) -> Drawing {
     let planned = page.settings.with(|settings| settings.steps.is_some());
     if let Some(Ok(projection)) = page.cost.projection.get() {
         let points = up_to(&projection.curve, shown.high, true);
-        // Where nothing is planned, the way ahead stays in the chart's frame.
+        // The legend omits a projection without points.
         let name = if points.is_empty() { String::new() } else { t!("projected").to_owned() };
         lines.insert(0, Line { class: "line-projected", name, points });
     }
@@ -166,8 +166,8 @@ fn epsilon(page: Page) -> Drawing {
     Drawing { x: shown, y, lines, shape: Shape::Stairs, summary }
 }
 
-/// A curve as far as the chart goes; what is beyond its edge shows in where it leaves it. A `bound` is there what it is at its next point: between two
-/// it may be above the line through them.
+/// Cuts a curve at `high`, where it is interpolated. A `bound` has the value of its next point
+/// there, because between two points it may lie above the line through them.
 fn up_to(curve: &[Point], high: f64, bound: bool) -> Vec<Point> {
     let inside = curve.iter().take_while(|point| point.0 <= high).count();
     let mut points = curve[..inside].to_vec();

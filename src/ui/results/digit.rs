@@ -1,18 +1,18 @@
-//! From a drawing to the picture that the models know: ink of MNIST's width in a 20×20 box, its centre of mass in the
-//! middle of 28×28 pixels (the preparation of LeCun, Cortes & Burges).
+//! From a drawing to a model's input: strokes of MNIST's width in a 20×20 box, with the centre of
+//! mass in the middle of 28×28 pixels (the preparation of LeCun, Cortes & Burges).
 
 use crate::model::PIXELS;
 
 const SIDE: usize = 28;
-/// The longer side of the drawing is scaled to this.
+/// Length of the drawing's longer side after scaling.
 const BOX: f32 = 20.0;
 /// Half the width of the pen, in pixels of the result.
 const PEN: f32 = 1.05;
 
-/// One stroke: where the pen went, in any units, x to the right and y down.
+/// The points of a stroke, in any unit, x to the right and y down.
 pub type Stroke = Vec<(f32, f32)>;
 
-/// The 784 pixels in [0, 1] of a drawing, row by row; `None` if nothing is drawn.
+/// Returns the 784 pixels of a drawing in [0, 1], row by row; `None` if nothing is drawn.
 #[must_use]
 pub fn rasterise(strokes: &[Stroke]) -> Option<Vec<f32>> {
     let points = || strokes.iter().flatten().copied().filter(|(x, y)| x.is_finite() && y.is_finite());
@@ -22,7 +22,7 @@ pub fn rasterise(strokes: &[Stroke]) -> Option<Vec<f32>> {
     let (left, right) = (fold(f32::MAX, |p| p.0, f32::min), fold(f32::MIN, |p| p.0, f32::max));
     let (top, bottom) = (fold(f32::MAX, |p| p.1, f32::min), fold(f32::MIN, |p| p.1, f32::max));
     let size = (right - left).max(bottom - top);
-    // A dot has no size to scale by.
+    // A dot has no size.
     let scale = if size > 0.0 { (BOX - 2.0 * PEN) / size } else { 0.0 };
     let middle = SIDE as f32 / 2.0;
     let place = |shift: (f32, f32)| -> Vec<Stroke> {
@@ -43,12 +43,12 @@ pub fn rasterise(strokes: &[Stroke]) -> Option<Vec<f32>> {
             .collect()
     };
     let (x, y) = centre_of_mass(&ink(&place((0.0, 0.0))))?;
-    // The ink stays on the paper even where a long tail pulls its centre aside.
+    // Keeps the ink within the image if a long tail moves its centre of mass.
     let most = (SIDE as f32 - BOX) / 2.0;
     Some(ink(&place(((middle - x).clamp(-most, most), (middle - y).clamp(-most, most)))))
 }
 
-/// Ink by distance from the pen's way.
+/// Returns the ink of each pixel by its distance from the strokes.
 fn ink(strokes: &[Stroke]) -> Vec<f32> {
     let mut pixels = vec![0f32; PIXELS];
     for stroke in strokes {
@@ -88,7 +88,7 @@ fn centre_of_mass(pixels: &[f32]) -> Option<(f32, f32)> {
     (total > 0.0).then(|| (weigh(|i| i % SIDE), weigh(|i| i / SIDE)))
 }
 
-/// Sine and cosine of so many turns, to a thousandth: enough for a pen, and less to download than the exact ones.
+/// Returns sine and cosine of `turn` turns to about 0.001, with less code than the exact ones.
 fn of_turn(turn: f32) -> (f32, f32) {
     let sine = |turn: f32| {
         let t = turn - (turn + 0.5).floor();
@@ -98,7 +98,7 @@ fn of_turn(turn: f32) -> (f32, f32) {
     (sine(turn), sine(turn + 0.25))
 }
 
-/// A digit drawn in few strokes on a unit square, for those who cannot or would not draw.
+/// Returns an example of a digit on the unit square, for those who cannot or prefer not to draw.
 #[must_use]
 pub fn sample(digit: u8) -> Vec<Stroke> {
     let arc = |cx: f32, cy: f32, rx: f32, ry: f32, from: f32, to: f32| -> Stroke {
@@ -124,7 +124,7 @@ pub fn sample(digit: u8) -> Vec<Stroke> {
     }
 }
 
-/// Pixels in [0, 1] as bytes; 255 is ink.
+/// Returns pixels in [0, 1] as bytes; 255 is ink.
 #[must_use]
 pub fn bytes(pixels: &[f32]) -> Vec<u8> {
     pixels.iter().map(|ink| (255.0 * ink).round() as u8).collect()
@@ -136,7 +136,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn an_empty_pad_is_no_digit() {
+    fn an_empty_drawing_has_no_pixels() {
         assert_eq!(rasterise(&[]), None);
         assert_eq!(rasterise(&[vec![]]), None);
         assert_eq!(rasterise(&[vec![(f32::NAN, 1.0)]]), None);

@@ -1,4 +1,4 @@
-//! A fold that a link may have opened: then it is brought into sight.
+//! A fold that a link may open and scroll into view.
 
 use leptos::{html, prelude::*};
 
@@ -7,7 +7,7 @@ use crate::ui::{
     state::{Page, Panel},
 };
 
-/// The fold, under its name in the page and above what `inside` shows once it is opened.
+/// The fold, with its id and summary; `inside` is built while it is open.
 pub fn fold(
     page: Page,
     [id, summary]: [&'static str; 2],

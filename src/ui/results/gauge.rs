@@ -1,17 +1,17 @@
-//! Numbers as bars under one another, so that it shows which is larger.
+//! Numbers as bars below one another.
 
 use leptos::prelude::*;
 
 use crate::plot::format;
 
-/// A bar, and a mark on it, in shares of the longest.
+/// A bar and a mark on it, as fractions of the longest bar.
 #[derive(Clone, Copy)]
 pub struct Bar {
     pub share: f64,
     pub mark: Option<f64>,
 }
 
-/// A row of a `<dl class="gauge">`: a name with what it rests on, a bar, and its number in words.
+/// A row of a `<dl class="gauge">`: a name and its assumption, a bar, and the number in words.
 pub fn gauge_row(
     class: &'static str,
     id: &'static str,

@@ -1,4 +1,4 @@
-//! An image from one gradient, and how it goes under noise.
+//! Reconstructing an image from one gradient, without and with noise.
 
 use std::sync::Arc;
 
@@ -20,19 +20,18 @@ use crate::{
     worker::accounts::Picture,
 };
 
-/// The least and the most noise of the slider, by powers of ten; at its left end there is none.
+/// Powers of ten at the ends of the noise slider; its leftmost position is no noise.
 const POWERS: [f64; 2] = [-3.0, 0.5];
-/// Places of the slider.
+/// Positions of the slider.
 const PLACES: f64 = 200.0;
 
 fn sigma_at(place: f64) -> f64 {
     if place <= 0.0 { 0.0 } else { 10f64.powf(POWERS[0] + (POWERS[1] - POWERS[0]) * place / PLACES) }
 }
 
-/// The section.
 pub fn gradient(page: Page) -> AnyView {
     let attacks = page.attacks;
-    // The visitor's drawing or, before there is one, a digit that the program has drawn.
+    // The visitor's drawing or, before there is one, a synthetic digit.
     let image = Memo::new(move |_| {
         let drawn = page.pad.drawing.get();
         drawn.or_else(|| {

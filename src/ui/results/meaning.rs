@@ -19,10 +19,10 @@ use crate::{
             word::word,
         },
     },
-    worker::accounts::TightEpsilon,
+    worker::accounts::PldEpsilon,
 };
 
-/// What the run's ε says: an attacker's reach, both conversions, the assumptions.
+/// The meaning of the run's ε: bounds on attackers, both conversions, assumptions.
 pub fn meaning(page: Page) -> impl IntoView {
     let Guarantee { bound: privacy, attack, .. } = page.guarantee;
     let without = move || {
@@ -31,7 +31,7 @@ pub fn meaning(page: Page) -> impl IntoView {
             Some(Privacy::NoGuarantee { reason }) => {
                 view! { <p><strong>{t!("No guarantee:")}" "</strong>{heard(&reason)}". "{t!("No number would be honest here.")}</p> }.into_any()
             }
-            // That stays as it is while its numbers change.
+            // Shown by `details`, below.
             Some(Privacy::Bounded(_)) => return None,
         })
     };
@@ -62,9 +62,9 @@ pub fn meaning(page: Page) -> impl IntoView {
     .into_any()
 }
 
-/// What holds of a stop that was decided on the way.
+/// Returns what holds if the visitor stops early.
 fn promise(page: Page) -> String {
-    // What is set may be of other digits than the run that stands.
+    // The settings may be for other data than the current run's.
     let known = match page.run.info.with(Option::is_some) {
         true => page.cost.is_of_run(page.run),
         false => page.cost.of_now().is_some(),
@@ -86,13 +86,13 @@ fn promise(page: Page) -> String {
     }
 }
 
-/// The row of the tight bound, where it is known of the run as it stands, or what it is at most while the run plays.
+/// The row of the tight bound: exact for a run at rest, or of a few releases more while it plays.
 fn tight(page: Page) -> Option<AnyView> {
     let (epsilon, source) = match page.spending.exact() {
-        Some(TightEpsilon { epsilon, numerical: None, .. }) => {
+        Some(PldEpsilon { epsilon, numerical: None, .. }) => {
             (epsilon, t!("privacy loss distributions, composed by FFT").to_owned())
         }
-        Some(TightEpsilon { epsilon, numerical: Some(what), .. }) => {
+        Some(PldEpsilon { epsilon, numerical: Some(what), .. }) => {
             (epsilon, t!("privacy loss distributions; numerical: {what}", what = heard(&what)))
         }
         None => (
@@ -106,7 +106,7 @@ fn tight(page: Page) -> Option<AnyView> {
     Some(row.into_any())
 }
 
-/// μ beside ε, once the whole curve is known.
+/// μ, once the whole privacy curve is known.
 fn gaussian(page: Page) -> Option<AnyView> {
     let GaussianFit { mu, cut_off, regret } = page.spending.gaussian()?;
     let said = t!(
@@ -118,7 +118,7 @@ fn gaussian(page: Page) -> Option<AnyView> {
     Some(view! { <p data-testid="mu">{said}</p> }.into_any())
 }
 
-/// What one digit of a user or a micro-batch costs, once the whole curve is known.
+/// The cost of one digit of a user or a micro-batch, once the whole privacy curve is known.
 fn of_one(page: Page) -> Option<AnyView> {
     let phrase = page.spending.of_one()?;
     Some(view! { <li data-testid="of-one">{heard(&phrase)}</li> }.into_any())

@@ -1,27 +1,27 @@
-//! RESULTS: curves, numbers, what ε says, the drawn digit.
+//! RESULTS: curves, numbers, the meaning of ε, attacks, the drawn digit.
 //!
-//! | module | what it is |
+//! | module | contents |
 //! | --- | --- |
-//! | `answer` | what the model says of a drawing |
-//! | `attack` | what an attacker finds out of the run that stands |
-//! | `attacker` | what an attacker can do at most |
-//! | `attacks` | attacks that people recognise |
+//! | `answer` | the model's answer to a drawing |
+//! | `attack` | attack on the current run by canaries |
+//! | `attacker` | bounds on any attacker |
+//! | `attacks` | well-known attacks |
 //! | `candidates` | which of a few candidates was in |
-//! | `confusion` | which digits are taken for which |
+//! | `confusion` | the confusion matrix |
 //! | `curves` | accuracy and ε by step |
-//! | `counted` | what counts told that were released with the steps |
-//! | [`digit`] | a drawing made into the picture that models know |
-//! | `fold` | a fold that a link may have opened |
-//! | `gauge` | numbers as bars under one another |
+//! | `counted` | paid metrics and adaptive clip |
+//! | [`digit`] | from a drawing to a model's input |
+//! | `fold` | a fold that a link may open |
+//! | `gauge` | numbers as bars |
 //! | `gradient` | an image from one gradient |
 //! | `meaning` | what ε says |
-//! | `numbers` | where the run stands in numbers |
+//! | `numbers` | the run in numbers |
 //! | `odds` | the attacker's odds, in images of a hundred |
-//! | `pad` | the pad to draw on |
+//! | `pad` | the drawing pad |
 //! | `panel` | the panel |
-//! | `pay_once` | a release that is paid once, and the training on it |
+//! | `pay_once` | the functional mechanism: one release, and training on it |
 //! | `sentence` | sentences with elements in them |
-//! | `town` | who was trained on, by the loss |
+//! | `town` | membership inference by the loss |
 //! | `who_pays` | which digits pay for privacy |
 
 #[cfg(target_arch = "wasm32")]

@@ -1,4 +1,4 @@
-//! Where the run stands in numbers.
+//! The current run in numbers.
 
 use leptos::prelude::*;
 
@@ -16,7 +16,6 @@ use crate::{
     worker::protocol::RunInfo,
 };
 
-/// The run in numbers.
 pub fn numbers(page: Page) -> impl IntoView {
     let of = move |read: fn(&Report, Teaching) -> String| {
         text_fn(move || {
@@ -25,7 +24,7 @@ pub fn numbers(page: Page) -> impl IntoView {
             })
         })
     };
-    // What is drawn from: a share of the images or, of a partition, its parts.
+    // The sampling rate or, for a partition, the number of its batches.
     let drawn = move |word: bool| {
         text_fn(move || {
             page.run.info.with(|run| {
@@ -47,7 +46,7 @@ pub fn numbers(page: Page) -> impl IntoView {
             })
         })
     };
-    // Of the images that a step looks at on average: how many it drew is secret.
+    // By expected lots: the drawn sizes are secret.
     let speed = move || {
         let seconds = page.run.teaching.get().training_seconds;
         let steps = page.run.report.with(|report| report.as_ref().map_or(0, |report| report.step)) as f64;

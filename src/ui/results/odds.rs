@@ -1,4 +1,4 @@
-//! What an attacker can find out, in images of a hundred: odds as pictures and words (Nanayakkara et al. 2023).
+//! The attacker's odds in images of a hundred, as pictures and words (Nanayakkara et al. 2023).
 
 use leptos::prelude::*;
 
@@ -13,11 +13,11 @@ use crate::{
     },
 };
 
-/// Circles in a row, and units from one to the next.
+/// Circles in a row, and distance between neighbours.
 const ROW: u32 = 10;
 const UNIT: u32 = 10;
 
-/// The odds: of what was released; before there is anything, of what is planned.
+/// The odds from what was released or, before the first step, from what is planned.
 pub fn odds(page: Page) -> AnyView {
     let now = Memo::new(move |_| page.odds());
     let found = move || now.get().of_a_hundred();
@@ -53,7 +53,7 @@ pub fn odds(page: Page) -> AnyView {
     .into_any()
 }
 
-/// A hundred images, the first `accused` of whom are filled.
+/// Returns SVG of a hundred images, the first `accused` of which are filled.
 pub(super) fn dots(accused: u32) -> String {
     (0..100)
         .map(|i| {

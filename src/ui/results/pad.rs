@@ -1,4 +1,4 @@
-//! The pad: draw a digit.
+//! The drawing pad.
 
 use leptos::{html, prelude::*};
 use wasm_bindgen::JsCast;
@@ -18,12 +18,12 @@ use crate::{
     },
 };
 
-/// Pixels of the drawing surface.
+/// Side of the drawing surface in pixels.
 const SIDE: f64 = 224.0;
 
 const PEN: f64 = 15.0;
 
-/// The pad, the picture that the model sees, and its answer.
+/// The pad, the model's input, and its answer.
 pub fn pad(page: Page) -> impl IntoView {
     let canvas = NodeRef::<html::Canvas>::new();
     let strokes = StoredValue::new(Vec::<Stroke>::new());
@@ -55,7 +55,7 @@ pub fn pad(page: Page) -> impl IntoView {
     let down = move |event: PointerEvent| {
         let (Some(point), Some(canvas)) = (place(&event), canvas.get_untracked()) else { return };
         event.prevent_default();
-        // A pointer that is gone cannot be held; the stroke then ends at the edge.
+        // Fails if the pointer is gone; the stroke then ends at the edge.
         drop(canvas.set_pointer_capture(event.pointer_id()));
         drawing.set_value(true);
         strokes.update_value(|strokes| strokes.push(vec![point]));

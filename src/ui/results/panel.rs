@@ -1,4 +1,4 @@
-//! RESULTS: curves, numbers, what ε says, the drawn digit.
+//! The panel RESULTS.
 
 use leptos::prelude::*;
 
@@ -19,7 +19,6 @@ use crate::ui::{
     text::t,
 };
 
-/// The whole panel.
 pub fn panel(page: Page) -> impl IntoView {
     view! {
         {odds(page)}

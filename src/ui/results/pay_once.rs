@@ -1,4 +1,4 @@
-//! Pay once, train for ever: a release for a convex head, and the training on it beside a run whose every step is paid for.
+//! The functional mechanism: one release, then free training, beside a run that pays every step.
 
 use leptos::{html, prelude::*};
 
@@ -29,7 +29,7 @@ use crate::{
     worker::functional::STEPS,
 };
 
-/// Steps that the charts show before there are any.
+/// Steps on the charts' axes before training.
 const FIRST: f64 = 300.0;
 
 const NAMES: [Text; 4] = [
@@ -41,7 +41,7 @@ const NAMES: [Text; 4] = [
 
 const NOISES: [Text; 3] = [text!("Gaussian"), text!("Gaussian, by relevance"), text!("Laplace, δ = 0")];
 
-/// The fold; in a frame there is none, as nothing is kept there, and so no books.
+/// The fold; `None` in an embedded page, which stores no books.
 pub fn panel(page: Page) -> Option<AnyView> {
     if browser::is_embedded() {
         return None;
@@ -81,7 +81,7 @@ fn inside(page: Page) -> AnyView {
     .into_any()
 }
 
-/// A list to choose from: what each is called in links and on the page, and which is chosen.
+/// A `<select>` of options: key in links, name, and whether it is selected.
 fn choice(
     [id, label, says]: [&'static str; 3],
     offered: Vec<(&'static str, &'static str, bool)>,
@@ -139,7 +139,7 @@ fn epsilon(page: Page) -> AnyView {
     let shown = text_memo(move || format::field(once.epsilon.get()));
     let set = move |event: leptos::ev::Event| match Number::Budget.parse(&format::neutral(&event_target_value(&event)))
     {
-        // Empty, it becomes what it was.
+        // An empty field returns to its value.
         Ok(epsilon) => {
             page.messages.clear(Origin::PayOnce);
             once.epsilon.update(|now| *now = epsilon.unwrap_or(*now));
@@ -156,7 +156,7 @@ fn epsilon(page: Page) -> AnyView {
     )
 }
 
-/// The paper whose idea it is, and why what was published of it has no guarantee.
+/// The paper behind the idea, and why its published version has no guarantee.
 fn adlm(page: Page) -> AnyView {
     let reasons = [
         t!(
@@ -186,9 +186,9 @@ fn adlm(page: Page) -> AnyView {
     .into_any()
 }
 
-/// Two digits under the same noise, and what is left of it when one is taken from the other.
+/// Two digits with the same noise, and their difference, which cancels it.
 fn shared_noise(page: Page) -> AnyView {
-    /// The noise is this many times as wide as a pixel's range.
+    /// Scale of the noise, in ranges of a pixel.
     const WIDE: f64 = 2.0;
     let pictures = [
         t!("one image of a batch, with its noise"),
@@ -229,7 +229,7 @@ fn shared_noise(page: Page) -> AnyView {
     .into_any()
 }
 
-/// Where it stands.
+/// The state of the release and of the training.
 fn standing(page: Page) -> Option<AnyView> {
     let once = page.pay_once;
     match once.paid.get() {
@@ -290,7 +290,7 @@ fn accuracy(page: Page) -> Drawing {
     Drawing { x: steps(&lines), y, lines, shape: Shape::Lines, summary }
 }
 
-/// ε by step: flat for what is paid once, and rising for the run that stands or, before it has any, for the one that is set.
+/// ε by step: constant if paid once; rising for the current run or, before it starts, the plan.
 fn spent(page: Page) -> Drawing {
     page.charts.tick.track();
     let once = page.pay_once;

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-/// A sentence, `*strong*` in places, in which elements stand for the `{names}`, wherever a language has them.
+/// Renders a sentence with `*strong*` parts; elements replace their `{names}`, in any order.
 pub fn sentence(text: &str, mut elements: Vec<(&'static str, AnyView)>) -> AnyView {
     let mut pieces = vec![];
     for (strong, part) in text.split('*').enumerate() {

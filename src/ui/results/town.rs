@@ -1,4 +1,4 @@
-//! Who was trained on: membership by the loss, in a small town of drawn digits.
+//! Who was trained on: membership inference by the loss, on a small set of synthetic digits.
 
 use leptos::prelude::*;
 
@@ -15,7 +15,7 @@ use crate::{
         size::closures::{bool_fn, on_click, on_event, text_fn, view_fn},
         state::{
             Page,
-            attacks::{Hidden, Town},
+            attacks::{Hidden, MembershipExperiment},
         },
         text::{Text, t, text},
         widgets::chart::{Frame, chart},
@@ -26,13 +26,12 @@ use crate::{
 const NAMES: [Text; 4] =
     [text!("no noise"), text!("a little noise, σ = 0.5"), text!("noise, σ = 1.1"), text!("as it is set above")];
 
-/// Colours of the curves, one for each kind of town.
+/// CSS classes of the curves, in the order of [`Hidden::ALL`].
 const CLASSES: [&str; 4] = ["line-attack", "line-n3", "line-accuracy", "line-noise"];
 
-/// The least rate of either axis.
+/// Smallest rate on either axis.
 const LEAST: f64 = LEAST_RATE;
 
-/// The section.
 pub fn town(page: Page) -> AnyView {
     let attacks = page.attacks;
     let busy = move || attacks.progress.with(Option::is_some);
@@ -83,7 +82,7 @@ fn hidden(page: Page) -> AnyView {
     .into_any()
 }
 
-/// The visitor's drawing as one of those with a wrong label.
+/// The visitor's drawing as a candidate with a wrong label.
 fn own_digit(page: Page) -> AnyView {
     let attacks = page.attacks;
     let none = move || page.pad.drawing.with(Option::is_none);
@@ -101,7 +100,7 @@ fn own_digit(page: Page) -> AnyView {
     .into_any()
 }
 
-/// True positives over false ones, both on logarithmic axes: what is found of a few is at the left.
+/// The ROC on logarithmic axes, which show small false-positive rates.
 fn drawing(page: Page) -> Drawing {
     let share = |label| Range { low: LEAST, high: 1.0, logarithmic: true, label, write: Write::Percent };
     let within = |points: &[Point]| {
@@ -111,14 +110,14 @@ fn drawing(page: Page) -> Drawing {
     let mut lines = vec![];
     page.attacks.seen.with(|seen| {
         if let Some(last) = seen.last().and_then(|town| town.allowed.as_ref()) {
-            // Round about: what lies above the edge.
+            // The region above the curve.
             let edge = within(&last.forbidden);
             let corners = [(1.0, 1.0), (LEAST, 1.0)];
             let points = corners.into_iter().chain(edge.iter().copied()).collect();
             lines.push(Line { class: FORBIDDEN, name: String::new(), points });
             lines.push(Line { class: "line-epsilon", name: t!("at most, by its ε").to_owned(), points: edge });
         }
-        // Another one's curve has an edge of its own, but where it has none.
+        // A curve with another bound than the last one's is omitted; one without a bound is shown.
         let last = seen.last().map(|town| town.hidden);
         for town in seen.iter().filter(|town| Some(town.hidden) == last || town.allowed.is_none()) {
             let place = Hidden::ALL.iter().position(|known| *known == town.hidden).unwrap_or_default();
@@ -138,8 +137,8 @@ fn drawing(page: Page) -> Drawing {
     }
 }
 
-/// What the last attack says.
-fn says(town: &Town) -> AnyView {
+/// The result of the last attack.
+fn says(town: &MembershipExperiment) -> AnyView {
     let Seen { mislabelled, labelled, own } = &*town.seen;
     let share = |auc: f64| format::decimals_of(auc, 3);
     let (guesses, right) = (mislabelled.guesses, mislabelled.right);

@@ -1,5 +1,5 @@
-//! Who pays for privacy: accuracy digit by digit beside the same model without privacy, that of a minority, the digits that are misread, and those of a lot
-//! that pull hardest.
+//! Who pays for privacy: accuracy by digit and of the minority, beside a non-private baseline;
+//! misread digits; digits of a lot with the longest and shortest gradients.
 
 use std::sync::Arc;
 
@@ -20,14 +20,14 @@ use crate::{
     },
     worker::{
         counting::{Counted, Counts, accuracy},
-        look::Pull,
+        look::GradientNorm,
     },
 };
 
-/// Digits that are shown of those that pull hardest, and of those that pull least.
+/// Digits shown at either end of the list of gradients.
 const PULLS: usize = 6;
 
-/// All of it, counted while it is open.
+/// The panel, counted while it is open.
 pub fn panel(page: Page) -> impl IntoView {
     let toggled = move |event: leptos::ev::Event| {
         page.show_who_pays(event_target::<web_sys::HtmlDetailsElement>(&event).open());
@@ -54,7 +54,7 @@ pub fn panel(page: Page) -> impl IntoView {
     .into_any()
 }
 
-/// What was counted, and who lost most.
+/// What was counted, and the digit that lost most.
 fn sentences(page: Page, counted: &Counted) -> Option<AnyView> {
     let mut says = match (counted.pays_most(), &counted.open) {
         (Some((digit, run, open)), _) => t!(
@@ -84,7 +84,7 @@ fn sentences(page: Page, counted: &Counted) -> Option<AnyView> {
     Some(view! { <p data-testid="pays-most">{says}</p> }.into_any())
 }
 
-/// A button that trains the baseline, where a private run has none.
+/// A button that trains the baseline, if a private run has none.
 fn offer(page: Page) -> AnyView {
     let offered = bool_memo(move || {
         let private = page.run.report.with(|report| {
@@ -111,7 +111,7 @@ fn share(share: Option<f64>) -> String {
     share.map_or_else(|| "–".to_owned(), format::percent)
 }
 
-/// Accuracy on the test digits as they are, and turned.
+/// Accuracy on upright and on turned test digits.
 fn groups(_: Page, counted: &Counted) -> Option<AnyView> {
     counted.run.turned.as_ref()?;
     let row = |name: &'static str, of: fn(&Counts) -> Option<f64>| {
@@ -134,7 +134,7 @@ fn groups(_: Page, counted: &Counted) -> Option<AnyView> {
     )
 }
 
-/// Accuracy digit by digit.
+/// Accuracy by digit.
 fn digits(page: Page, counted: &Counted) -> Option<AnyView> {
     let most = counted.pays_most().map(|(digit, ..)| digit);
     let compares = counted.open.is_some();
@@ -164,7 +164,7 @@ fn digits(page: Page, counted: &Counted) -> Option<AnyView> {
     )
 }
 
-/// A digit over what is said of it.
+/// A digit above its two captions.
 fn picture(page: Page, (shape, pixels): (Picture, &[u8]), says: String, then: String) -> AnyView {
     let (canvas, pixels) = (NodeRef::<html::Canvas>::new(), Arc::<[u8]>::from(pixels));
     effect(move || {
@@ -176,7 +176,7 @@ fn picture(page: Page, (shape, pixels): (Picture, &[u8]), says: String, then: St
     view! { <li><canvas node_ref=canvas width="28" height="28" aria-hidden="true"></canvas><span>{says}</span>" "<span>{then}</span></li> }.into_any()
 }
 
-/// The test digits that are misread.
+/// The misread test digits.
 fn misread(page: Page, counted: &Counted) -> Option<AnyView> {
     let one = |misread: &crate::worker::counting::Misread| {
         let class = |label: u8| page.digits.class(label.into());
@@ -191,13 +191,13 @@ fn misread(page: Page, counted: &Counted) -> Option<AnyView> {
     })
 }
 
-/// The digits of a lot with the longest gradients, and with the shortest.
+/// The digits of a lot with the longest and with the shortest gradients.
 fn pulls(page: Page, counted: &Counted) -> Option<AnyView> {
     let Some((step, pulls)) = counted.pulls.as_ref().filter(|(_, pulls)| !pulls.is_empty()) else {
         return Some(view! { <p class="caption">{t!("Take a step, and the digits of its lot stand here, those with the longest gradients first.")}</p> }.into_any());
     };
-    let list = |pulls: &[Pull], name: &'static str| {
-        let one = |pull: &Pull| {
+    let list = |pulls: &[GradientNorm], name: &'static str| {
+        let one = |pull: &GradientNorm| {
             let norm = format::number(format::significant(pull.norm, 3));
             picture(
                 page,

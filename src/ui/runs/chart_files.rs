@@ -13,19 +13,19 @@ use crate::{
     },
 };
 
-/// What is said where there is no run to export.
+/// Notice if there is no run to export.
 pub const NOTHING_YET: Text = text!("There is nothing to export before the first step.");
 
-/// What the style sheet says of a picture's parts, for files that have none.
+/// CSS properties copied into exported files, which have no style sheet.
 const STYLE: [&str; 8] =
     ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "font-family", "font-size", "font-weight"];
 
-/// Hands every chart that shows something to `give`: name of the file without its ending, SVG, width and height.
+/// Calls `give` with file stem, SVG, and width and height of each chart that is not empty.
 pub fn charts(page: Page, give: fn(String, &str, (f64, f64))) {
     let mut given = false;
     for (name, title, drawing) in page.charts.exportable.get_value() {
         let mut drawing = drawing.get_untracked();
-        // The recorded run is nobody's own.
+        // The recorded run is not the visitor's.
         drawing.lines.retain(|line| line.class != RECORDED);
         if drawing.is_empty() {
             continue;
@@ -42,12 +42,12 @@ pub fn charts(page: Page, give: fn(String, &str, (f64, f64))) {
     }
 }
 
-/// A picture with what the page's style sheet says of each of its parts written into it.
+/// Returns an SVG with the page's styles written into each of its elements.
 fn styled(svg: &str) -> Result<String, JsValue> {
     let holder = document().create_element("div")?;
     holder.set_attribute("hidden", "")?;
     holder.set_inner_html(svg);
-    // Only what stands in the page has a style.
+    // Only elements in the document have computed styles.
     document().body().map(|body| body.append_child(&holder)).transpose()?;
     let parts = holder.query_selector_all("*")?;
     for part in (0..parts.length()).filter_map(|i| parts.get(i)?.dyn_into::<web_sys::Element>().ok()) {
@@ -62,7 +62,7 @@ fn styled(svg: &str) -> Result<String, JsValue> {
     XmlSerializer::new()?.serialize_to_string(&picture)
 }
 
-/// Draws a picture on a canvas twice its size, and offers that.
+/// Draws an SVG on a canvas of twice its size, and saves that as PNG.
 pub fn png(name: String, svg: &str, (width, height): (f64, f64)) {
     const SCALE: f64 = 2.0;
     let Ok(image) = HtmlImageElement::new() else { return };

@@ -1,4 +1,4 @@
-//! What a run leaves as files of its own kind: its curves (CSV), its model (safetensors, as [`crate::model`] writes it).
+//! Files of a run: curves (CSV), and the model (safetensors, as written by [`crate::model`]).
 
 pub use crate::model::safetensors;
 use crate::plot::{
@@ -6,7 +6,7 @@ use crate::plot::{
     series::{Point, in_order, nearest},
 };
 
-/// Curves as comma-separated values, a row for every step at which any of them has a point.
+/// Returns curves as comma-separated values, with a row per step at which any has a point.
 #[must_use]
 pub fn csv(curves: [(&str, &[Point]); 4]) -> String {
     let steps = in_order(curves.iter().flat_map(|(_, points)| points.iter().map(|p| p.0)).collect());

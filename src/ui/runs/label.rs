@@ -1,4 +1,4 @@
-//! The privacy label of the run that stands, as a file: the accountant writes it.
+//! The privacy label of the current run as a file, written by the accountant.
 
 use leptos::prelude::*;
 
@@ -19,7 +19,7 @@ pub fn save(page: Page, format: Format) {
         return page.messages.notify(broken_promise().to_owned());
     }
     let info = past.info;
-    // What was added up is of when the run stood still last.
+    // The composed cost of all runs is out of date while a run plays.
     let together = if page.run.playing.get_untracked() { String::new() } else { page.runs.together.get_untracked() };
     let card = RunCard {
         name: past.name,

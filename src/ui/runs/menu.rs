@@ -1,4 +1,4 @@
-//! EXPORT: what can be taken away of the run that stands.
+//! EXPORT: files of the current run.
 
 use leptos::prelude::*;
 
@@ -17,7 +17,7 @@ use crate::{
     worker::protocol::Request,
 };
 
-/// EXPORT: what can be taken away of the run that stands.
+/// The menu EXPORT.
 pub fn export_menu(page: Page) -> impl IntoView {
     let item = move |name: &'static str, act: fn(Page)| {
         view! { <button type="button" on:click=on_click(move |_| act(page))>{name}</button> }
@@ -29,7 +29,7 @@ pub fn export_menu(page: Page) -> impl IntoView {
                 {item(t!("Run (JSON)"), |page| with_current(page, |_| page.run.export()))}
                 {item(t!("Curves (CSV)"), |page| with_current(page, |past| {
                     let Curves { accuracy, improved, classic, tight, baseline: _ } = &*past.curves;
-                    // A column by this name is what ε does not cover.
+                    // The column's name says that ε does not cover it.
                     let tested = if past.last.tests_private_images() { "accuracy-not-covered-by-epsilon" } else { "accuracy" };
                     let text = export::csv([(tested, accuracy.points()), ("improved", improved.points()), ("classic", classic.points()), ("tight", tight.points())]);
                     browser::download("hushgrad-curves.csv", "text/csv", text.as_bytes());
@@ -63,7 +63,7 @@ fn with_current(page: Page, act: impl FnOnce(&Past)) {
     }
 }
 
-/// A run from a file joins the list; its settings are taken over, and its ε is computed anew.
+/// Adds a run from a file to the list, with its settings; its ε is computed anew.
 fn open_file(page: Page, file: web_sys::File) {
     leptos::task::spawn_local(async move {
         match browser::read_run_file(file).await {

@@ -1,6 +1,6 @@
-//! RUNS: the list of earlier runs, and what is taken away.
+//! RUNS: the list of earlier runs, and exports.
 //!
-//! | module | what it is |
+//! | module | contents |
 //! | --- | --- |
 //! | `chart_files` | charts as files |
 //! | [`export`] | curves as a file |
@@ -8,8 +8,8 @@
 //! | `menu` | the export menu |
 //! | `panel` | the panel |
 //! | `share` | links and frames |
-//! | `trade_off` | accuracy for its price |
-//! | `verdict` | what the last sweep has shown |
+//! | `trade_off` | accuracy by ε |
+//! | `verdict` | result of the last sweep |
 
 #[cfg(target_arch = "wasm32")]
 mod chart_files;

@@ -1,4 +1,4 @@
-//! RUNS: the list of earlier ones, what changed from one to the next, pinned, named, deleted.
+//! RUNS: the list of earlier runs, with what changed between them; runs are pinned, named, deleted.
 
 use leptos::prelude::*;
 
@@ -19,7 +19,6 @@ use crate::{
     worker::protocol::Request,
 };
 
-/// The whole panel.
 pub fn panel(page: Page) -> impl IntoView {
     let rows = move || {
         let past = page.runs.past.get();
@@ -42,7 +41,7 @@ pub fn panel(page: Page) -> impl IntoView {
                 {chart(page, Frame { title: t!("Accuracy for its price"), file: "trade-off", height: 170.0, full: true }, move || trade_off(page))}
             </div>
             <p class="small-label" hidden=bool_fn(empty)>{t!("Each ε is that of one run: who sees several on the same digits may learn as much as they add up to.")}</p>
-            // While a run plays it costs more than was added up.
+            // While a run plays, it has cost more than was added up.
             <p class="small-label" data-testid="together" hidden=bool_fn(move || page.run.playing.get() || page.runs.together.with(String::is_empty))>
                 {text_fn(move || page.runs.together.with(|sentence| heard(sentence)))}" "
                 <button type="button" title=t!("For digits that are public: the runs before count no more") on:click=on_click(move |_| {

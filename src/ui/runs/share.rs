@@ -1,10 +1,10 @@
-//! Links and frames to what is set.
+//! Links and frames with the current settings.
 
 use leptos::prelude::*;
 
 use crate::ui::{browser, link::Link, settings::Speed, size::closures::on_click, state::Page, text::t};
 
-/// SHARE: the link, as text and as a code for a projector, and the run that stands as a link to hand in.
+/// SHARE: the link as text and as a QR code, and a link that hands in the current run.
 pub fn menu(page: Page) -> impl IntoView {
     let item = move |hook: &'static str, name: &'static str, act: fn(Page)| {
         view! { <button type="button" data-testid=hook on:click=on_click(move |_| act(page))>{name}</button> }
@@ -22,13 +22,13 @@ pub fn menu(page: Page) -> impl IntoView {
     .into_any()
 }
 
-/// Copies the address, which says everything that is set.
+/// Copies the address, which has all settings.
 fn share(page: Page) {
     let address = window().location().href().unwrap_or_default();
     copy(page, address, t!("The link is copied: it says everything that is set here, and nothing of your data."));
 }
 
-/// Opens the dialog that makes a link of the run that stands, to hand in.
+/// Opens the dialog that makes a link to hand in the current run.
 pub fn hand_in(page: Page) {
     match page.hand_in() {
         Ok((settings, said)) => {
@@ -40,19 +40,19 @@ pub fn hand_in(page: Page) {
     }
 }
 
-/// Opens the dialog (`www/embed_dialog.js`) that shows and copies a frame for another page to hold, in which everything is set as here.
+/// Opens the dialog `www/embed_dialog.js`, which shows and copies a frame with these settings.
 pub fn embed(page: Page) {
     let link = Link { lesson: page.lessons.name(), ..untrack(move || page.link()) };
     dialog("embed", &[&link.write()]);
 }
 
-/// Has `www/start.js` fetch and open a dialog.
+/// Has `www/start.js` load and open a dialog.
 fn dialog(name: &str, told: &[&str]) {
     let told: js_sys::Array = told.iter().map(|each| wasm_bindgen::JsValue::from_str(each)).collect();
     browser::tell(&format!("hushgrad-{name}"), &told.into());
 }
 
-/// Copies a text, and says so, or shows it.
+/// Copies a text and says so, or shows it if that fails.
 fn copy(page: Page, text: String, copied: &'static str) {
     leptos::task::spawn_local(async move {
         let done = browser::copy(&text).await;

@@ -1,4 +1,4 @@
-//! Accuracy for its price: each run a point.
+//! Accuracy by ε: each run is a point.
 
 use leptos::prelude::*;
 
@@ -13,13 +13,13 @@ use crate::{
     },
 };
 
-/// The largest ε may be so many times the least where both can be read off a straight axis.
+/// Largest ratio of two ε that are readable on one linear axis.
 const TOGETHER: f64 = 30.0;
 
-/// Each run a point: how well it reads digits for the ε it spent.
+/// Returns the chart of accuracy by ε, with a point for each run.
 pub fn trade_off(page: Page) -> Drawing {
     page.charts.tick.track();
-    // What has no bound has no place.
+    // A run without a bound has no point.
     let point = |past: &Past| Some((past.epsilon()?.0, past.accuracy?)).filter(|(epsilon, _)| epsilon.is_finite());
     let mut lines: Vec<Line> = page.runs.past.with(|past| {
         past.iter()
@@ -29,7 +29,7 @@ pub fn trade_off(page: Page) -> Drawing {
             })
             .collect()
     });
-    // Before its first step a run has bought nothing.
+    // Before its first step a run has spent nothing.
     let spent = untrack(|| page.guarantee.epsilon()).filter(|epsilon| *epsilon > 0.0 && epsilon.is_finite());
     let now = spent.zip(page.run.accuracy.get_untracked());
     if let Some(now) = now {

@@ -1,4 +1,4 @@
-//! What the last sweep has shown: accuracy and ε over the number, and a sentence.
+//! The last sweep's result: accuracy and ε by the swept number, and a sentence.
 
 use leptos::prelude::*;
 
@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// The verdict, once two of its runs have ended.
+/// The verdict, once two of the runs have ended.
 pub fn sweep_verdict(page: Page) -> AnyView {
     let said = text_memo(move || {
         let verdict = |(number, outcomes): &(_, Vec<_>)| verdict(*number, outcomes);
@@ -45,7 +45,7 @@ pub fn sweep_verdict(page: Page) -> AnyView {
     .into_any()
 }
 
-/// What the runs cost together, and what to pick the best of them would.
+/// Returns the cost of all runs together, and that of selecting the best.
 fn price(page: Page) -> String {
     let Some(SweepPrice { all, best }) = page.sweeps.price.get() else { return String::new() };
     t!(
@@ -61,7 +61,7 @@ fn price(page: Page) -> String {
     )
 }
 
-/// Accuracy, or ε, over the number.
+/// Returns the chart of accuracy, or of ε, by the swept number.
 fn over(page: Page, accuracy: bool) -> Drawing {
     let (number, outcomes) = page.sweeps.outcomes.get().unwrap_or((Number::Lot, vec![]));
     let read = |outcome: &Outcome| Some((outcome.value, if accuracy { outcome.accuracy } else { outcome.epsilon? }));

@@ -1,5 +1,5 @@
-//! What became of ready-made runs, as their cards show it: each was trained once on MNIST by `cargo run --example record_presets`, and in a browser by
-//! `cargo xtask bench cards`.
+//! Results of the presets, each trained once on MNIST by `cargo run --example record_presets` and
+//! timed in a browser by `cargo xtask bench cards`.
 
 use super::presets::Preset;
 use crate::{
@@ -8,23 +8,22 @@ use crate::{
     worker::{look::text::read_picture, snapshot::PictureLayout},
 };
 
-/// One card.
+/// The result of one preset.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Card {
     pub preset: Preset,
     pub steps: u64,
-    /// Share of the test digits that were read right.
+    /// Accuracy on the test digits.
     pub accuracy: f64,
     /// ε by tight accounting; `None`: no guarantee.
     pub epsilon: Option<f64>,
-    /// What it took in a browser, on the CPU; `None`: nobody has measured it.
+    /// Training time in a browser, on the CPU; `None` if not measured.
     pub seconds: Option<f64>,
-    /// What the model has learned: the weights of one digit, or the filters of the first layer.
+    /// Weights of one digit, or filters of the first layer.
     pub picture: Vec<f32>,
 }
 
 impl Card {
-    /// How long it takes, in words, where that was measured.
     #[must_use]
     pub fn duration(&self) -> Option<String> {
         let seconds = self.seconds?;
@@ -35,21 +34,22 @@ impl Card {
         })
     }
 
-    /// How the picture is cut.
+    /// Returns how the picture is divided.
     #[must_use]
     pub fn layout(&self) -> PictureLayout {
         let (images, side, columns) = if self.picture.len() == 28 * 28 { (1, 28, 1) } else { (16, 8, 4) };
         PictureLayout { images, side, columns }
     }
 
-    /// Magnitude at which the picture's colours are full.
+    /// Returns the magnitude of full colour.
     #[must_use]
     pub fn full(&self) -> f64 {
         self.picture.iter().map(|value| f64::from(value.abs())).fold(f64::MIN_POSITIVE, f64::max)
     }
 }
 
-/// Reads the table: `key steps accuracy tight seconds picture` by line, after one of column names. A line that is no card is left out.
+/// Parses the table: a header, then `key steps accuracy tight seconds picture` per line. Malformed
+/// lines are skipped.
 #[must_use]
 pub fn read(table: &str) -> Vec<Card> {
     let card = |line: &str| {
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_duration_is_told_as_roughly_as_it_is_known() {
+    fn durations_are_rounded() {
         let card = |seconds| {
             let preset = Preset::by_key("quick-linear").unwrap();
             Card { preset, steps: 1, accuracy: 0.9, epsilon: None, seconds, picture: vec![] }.duration()
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_card_is_left_out() {
+    fn malformed_cards_are_skipped() {
         for line in [
             "",
             "x",

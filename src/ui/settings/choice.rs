@@ -1,4 +1,4 @@
-//! What a choice is chosen from: values with a key, for links, and a label, for the list.
+//! Types behind `<select>` controls: values with a key in links and a label in the list.
 
 use crate::{
     accounting::groups::{Clipping, NoiseStrategy},
@@ -6,16 +6,16 @@ use crate::{
     mechanism::EnvelopeShape,
     model::{Architecture, layers::LayerList},
     plot::format,
-    train::audit::Mutation,
+    train::audit::InjectedBug,
     train::config::{Averaging, Minority, Protects, SamplingPolicy, Start},
     ui::text::t,
 };
 
-/// A choice in a native `<select>`.
+/// The values of a native `<select>`.
 pub trait Choice: Copy + PartialEq + 'static {
     /// In the order of the list.
     const ALL: &'static [Self];
-    /// Value of the option, and of the key in links.
+    /// Key in links, and value of the option.
     fn key(self) -> &'static str;
     fn label(self) -> String;
     fn by_key(key: &str) -> Option<Self> {
@@ -37,7 +37,7 @@ macro_rules! choices {
 }
 
 choices! {
-    /// Where images come from.
+    /// The data set.
     Digits {
         Mnist = "mnist", "MNIST";
         Synthetic = "synthetic", t!("Synthetic digits");
@@ -46,7 +46,7 @@ choices! {
     }
 }
 choices! {
-    /// How one example's contribution is bounded.
+    /// Bound on one example's contribution.
     Encoder {
         None = "none", t!("None (no guarantee)");
         Clip = "clip", t!("L2 clipping (DP-SGD)");
@@ -55,7 +55,7 @@ choices! {
     }
 }
 choices! {
-    /// The noise's family.
+    /// Noise family.
     Family {
         None = "none", t!("No noise (no guarantee)");
         Gaussian = "gaussian", t!("Gaussian");
@@ -69,7 +69,7 @@ choices! {
     }
 }
 choices! {
-    /// What happens to the learning rate over the run.
+    /// Learning-rate schedule.
     Decay {
         Constant = "constant", t!("stays constant");
         Linear = "linear", t!("falls in a line");
@@ -77,7 +77,7 @@ choices! {
     }
 }
 choices! {
-    /// What happens to the noise over the run.
+    /// Noise schedule.
     PhaseKind {
         None = "none", t!("stays the same");
         Time = "time", t!("changes as 1/(1 + κk)");
@@ -88,7 +88,7 @@ choices! {
     }
 }
 choices! {
-    /// How fast a run plays.
+    /// Playback speed.
     Speed {
         Slow = "slow", t!("Slow");
         Normal = "normal", t!("Normal");
@@ -96,7 +96,7 @@ choices! {
     }
 }
 choices! {
-    /// Colours of the page.
+    /// Colour theme of the page.
     Theme {
         System = "system", t!("System");
         Light = "light", t!("Light");
@@ -105,7 +105,7 @@ choices! {
 }
 
 impl Encoder {
-    /// Whether gradients are clipped to a norm.
+    /// True if gradients are clipped to a norm.
     #[must_use]
     pub const fn clips(self) -> bool {
         matches!(self, Self::Clip | Self::Layers)
@@ -113,7 +113,7 @@ impl Encoder {
 }
 
 impl Speed {
-    /// Milliseconds to wait after a step.
+    /// Returns the milliseconds to wait after a step.
     #[must_use]
     pub const fn wait(self) -> u32 {
         match self {
@@ -124,31 +124,31 @@ impl Speed {
     }
 }
 
-/// Which promise a run breaks behind its books, if any.
-impl Choice for Option<Mutation> {
+/// The promise that a run breaks, if any.
+impl Choice for Option<InjectedBug> {
     const ALL: &'static [Self] = &[
         None,
-        Some(Mutation::HalfNoise),
-        Some(Mutation::DoubleClip),
-        Some(Mutation::DoubleSampling),
-        Some(Mutation::FixedBatches),
-        Some(Mutation::NoiseOfMean),
-        Some(Mutation::CountUnpaid),
-        Some(Mutation::DrawnLot),
+        Some(InjectedBug::HalfNoise),
+        Some(InjectedBug::DoubleClip),
+        Some(InjectedBug::DoubleSampling),
+        Some(InjectedBug::FixedBatches),
+        Some(InjectedBug::NoiseOfMean),
+        Some(InjectedBug::CountUnpaid),
+        Some(InjectedBug::DrawnLot),
     ];
     fn key(self) -> &'static str {
-        self.map_or("nothing", Mutation::name)
+        self.map_or("nothing", InjectedBug::name)
     }
     fn label(self) -> String {
         let label = match self {
             None => t!("nothing"),
-            Some(Mutation::HalfNoise) => t!("half of the noise"),
-            Some(Mutation::DoubleClip) => t!("twice the clip"),
-            Some(Mutation::DoubleSampling) => t!("draw twice as often"),
-            Some(Mutation::FixedBatches) => t!("the same batches in every epoch"),
-            Some(Mutation::NoiseOfMean) => t!("the mean's noise on the sum"),
-            Some(Mutation::CountUnpaid) => t!("a count that is not paid for"),
-            Some(Mutation::DrawnLot) => t!("divide by the drawn lot: shows on small lots of few digits"),
+            Some(InjectedBug::HalfNoise) => t!("half of the noise"),
+            Some(InjectedBug::DoubleClip) => t!("twice the clip"),
+            Some(InjectedBug::DoubleSampling) => t!("draw twice as often"),
+            Some(InjectedBug::FixedBatches) => t!("the same batches in every epoch"),
+            Some(InjectedBug::NoiseOfMean) => t!("the mean's noise on the sum"),
+            Some(InjectedBug::CountUnpaid) => t!("a count that is not paid for"),
+            Some(InjectedBug::DrawnLot) => t!("divide by the drawn lot: shows on small lots of few digits"),
         };
         label.to_owned()
     }
@@ -174,7 +174,7 @@ impl Choice for Architecture {
             Self::Mlp => t!("Two layers (128 hidden)"),
             Self::CnnTanh => t!("CNN, tanh"),
             Self::CnnRelu => t!("CNN, ReLU (the paper's)"),
-            // However many it has.
+            // Its size is the visitor's choice.
             Self::Built(_) => return t!("Layers of your own").to_owned(),
         };
         t!("{model} · {n} parameters", model = name, n = format::integer(self.parameters() as u64))
@@ -202,7 +202,7 @@ impl Choice for EnvelopeShape {
     }
 }
 
-/// A denoiser without its numbers.
+/// A denoiser without its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DenoiserKind {
     None,
@@ -216,13 +216,13 @@ pub enum DenoiserKind {
 }
 
 impl DenoiserKind {
-    /// Whether it looks at the steps before, as momentum does.
+    /// True if it filters over the steps, as momentum does.
     #[must_use]
     pub const fn filters(self) -> bool {
         matches!(self, Self::LowPass | Self::Kalman)
     }
 
-    /// What formulas tell apart: nothing is done to a single sum, it is multiplied by a number, or it becomes something else.
+    /// Returns the effect on a single sum: `nothing`, `scale` (a multiple of it) or `change`.
     #[must_use]
     pub const fn does(self) -> &'static str {
         match self {
@@ -440,7 +440,7 @@ mod tests {
         keys_are_unique::<Averaging>();
         keys_are_unique::<SamplingPolicy>();
         keys_are_unique::<Clipping>();
-        keys_are_unique::<Option<Mutation>>();
+        keys_are_unique::<Option<InjectedBug>>();
         keys_are_unique::<NoiseStrategy>();
         assert_eq!(<Architecture as Choice>::ALL[0], Architecture::Linear);
         assert_eq!(Architecture::CnnTanh.label(), "CNN, tanh · 26,010 parameters");
@@ -448,10 +448,10 @@ mod tests {
 
     #[test]
     fn every_promise_that_can_be_broken_is_a_choice() {
-        let choices = <Option<Mutation> as Choice>::ALL;
-        for mutation in Mutation::ALL {
+        let choices = <Option<InjectedBug> as Choice>::ALL;
+        for mutation in InjectedBug::ALL {
             assert!(choices.contains(&Some(mutation)), "{}", mutation.name());
         }
-        assert_eq!(choices.len(), Mutation::ALL.len() + 1);
+        assert_eq!(choices.len(), InjectedBug::ALL.len() + 1);
     }
 }

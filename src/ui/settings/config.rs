@@ -1,4 +1,4 @@
-//! The run that settings describe, and the settings that describe a run.
+//! Settings to a [`RunConfig`], and back.
 
 use std::fmt;
 
@@ -22,14 +22,14 @@ use crate::{
     ui::{size::decimal::decimal, text::t},
 };
 
-/// Passes over the data that a budget is planned for where the run has no end.
+/// Passes over the data that a budget is planned for in a run without an end.
 const EPOCHS: u32 = 5;
 
-/// A lot of more examples than there are.
+/// A lot larger than the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LotTooLarge {
     pub lot: u32,
-    /// How many there are to train on.
+    /// Number of training examples.
     pub train: u32,
 }
 
@@ -44,38 +44,38 @@ impl fmt::Display for LotTooLarge {
     }
 }
 
-/// Steps of phases in a run that had no end.
+/// Steps that phases divide in a run without an end.
 const STEPS: u64 = 600;
 
 impl Settings {
-    /// Checks what depends on the data: `train` examples.
+    /// Checks the settings against the `train` examples.
     ///
     /// # Errors
     /// The lot is larger than the data.
     pub const fn check_data(&self, train: u32) -> Result<(), LotTooLarge> {
-        // Of users it is asked when the run is planned.
+        // With users, `Plan::new` checks the lot.
         if self.users.is_none() && self.lot > train { Err(LotTooLarge { lot: self.lot, train }) } else { Ok(()) }
     }
 
-    /// The run, its steps and its ε for which a noise scale is to be found, if a budget is set: on `train` examples, and a
-    /// run without an end gets one.
+    /// Returns the run, steps and target ε to find a noise scale for, on `train` examples; `None`
+    /// without a budget. Sets the steps if there are none.
     pub fn plan_budget(&mut self, train: u32) -> Option<(RunConfig, u64, f64)> {
         let budget = self.budget.filter(|_| self.family != Family::None && self.encoder != Encoder::None)?;
         let lot = self.lot.max(1);
         let steps = *self
             .steps
             .get_or_insert((u64::from(EPOCHS) * u64::from(self.users.unwrap_or(train)) / u64::from(lot)).max(1));
-        // A replayed run has no guarantee, yet its noise may be what a budget asks for.
+        // A replayed run has no guarantee, but its noise may be calibrated as if it had one.
         Some((RunConfig { replay: None, ..self.config() }, steps, budget))
     }
 
-    /// Whether the noise is a density that has not been read yet: then there is no run to speak of.
+    /// True if the noise is a density that is not parsed yet; then there is no run.
     #[must_use]
     pub fn unread(&self) -> bool {
         self.family == Family::Custom && self.density.as_ref().is_none_or(|density| density.source() != self.formula)
     }
 
-    /// The noise of these settings; of an unread density, none.
+    /// Returns the noise; `None` without noise or if the density is not parsed yet.
     #[must_use]
     pub fn noise(&self) -> Option<NoiseSpec> {
         let scale = self.scale;
@@ -92,7 +92,7 @@ impl Settings {
         })
     }
 
-    /// The run that these settings describe.
+    /// Returns the run that these settings describe.
     #[must_use]
     pub fn config(&self) -> RunConfig {
         RunConfig {
@@ -113,7 +113,7 @@ impl Settings {
                 },
             },
             noise: self.noise(),
-            // Without noise there is nothing to compare with.
+            // Without noise there is no scale for the grid.
             grid_bits: self.grid_bits.filter(|_| self.family != Family::None),
             denoiser: self.denoiser(),
             lot: self.lot,
@@ -148,14 +148,14 @@ impl Settings {
             averaging: self.averaging,
             steps: self.steps,
             delta: self.delta,
-            // The other models have only one.
+            // Other models have only random parameters.
             start: if pretrained::available(self.model) { self.start } else { Start::Random },
             init_seed: self.init_seed,
             replay: self.replay,
         }
     }
 
-    /// The norms of layers: those that were typed, where 0 stands for what is no number and is refused as it is; or the clip norm for all.
+    /// Returns the typed norms, invalid ones as 0, which is refused; or the clip norm for all.
     fn norms(&self) -> Vec<f64> {
         match self.layer_norms.is_empty() {
             true => vec![self.clip_norm],
@@ -163,7 +163,7 @@ impl Settings {
         }
     }
 
-    /// Which digits share a vector.
+    /// Returns how digits share vectors.
     #[must_use]
     pub fn sharing(&self) -> Sharing {
         match self.users {
@@ -173,19 +173,20 @@ impl Settings {
         }
     }
 
-    /// Whether the noise goes by a rule from phase to phase.
+    /// True if the noise changes by a rule from phase to phase.
     #[must_use]
     pub fn noise_follows_a_rule(&self) -> bool {
         self.family != Family::None && !matches!(self.phases, PhaseKind::None | PhaseKind::List)
     }
 
-    /// These settings as they hold in step `step` (the first is 0): in the phase that it is in.
+    /// Returns these settings as of step `step`, counted from 0, in its phase.
     #[must_use]
     pub fn in_step(&self, step: u64) -> Self {
         Self::of_config(&self.config().in_step(step), self.digits)
     }
 
-    /// Plans steps where phases need them: as many as the listed phases have, or some where the run has no end.
+    /// Sets the steps that phases need: those of the listed phases, or a default if the run has no
+    /// end.
     pub fn plan_phases(&mut self) {
         let steps = |phase: &str| phase.split_whitespace().next().and_then(|word| word.parse::<u64>().ok());
         match self.phases {
@@ -197,7 +198,7 @@ impl Settings {
         }
     }
 
-    /// The phases of the run; none without noise, as the page offers none then.
+    /// Returns the phases; none without noise.
     fn phases_of_run(&self) -> Phases {
         let rule = match self.phases {
             _ if self.family == Family::None => return Phases::None,
@@ -211,7 +212,7 @@ impl Settings {
         Phases::Schedule(NoiseSchedule { rule, phases: self.phase_count, to: self.noise_end })
     }
 
-    /// The denoiser of the run; none without noise, as the page offers none then.
+    /// Returns the denoiser; none without noise.
     fn denoiser(&self) -> Denoiser {
         match self.denoiser {
             _ if self.family == Family::None => Denoiser::None,
@@ -222,12 +223,12 @@ impl Settings {
             DenoiserKind::Linear => Denoiser::Linear,
             DenoiserKind::SoftThreshold => Denoiser::SoftThreshold,
             DenoiserKind::LowPass => Denoiser::LowPass { keeps: self.memory },
-            // As it would be typed: 0.1 of 0.9.
+            // The decimal that one would type: 0.1 for a memory of 0.9.
             DenoiserKind::Kalman => Denoiser::Kalman { gain: format::significant(1.0 - self.memory, 12) },
         }
     }
 
-    /// The settings that mean this configuration.
+    /// Returns the settings that describe `config`.
     #[must_use]
     pub fn of_config(config: &RunConfig, digits: Digits) -> Self {
         let mut settings = Self {
@@ -373,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn configurations_become_settings_again() {
+    fn configurations_round_trip_through_settings() {
         for preset in presets::all() {
             let config = preset.settings(&Settings::default()).config();
             assert_eq!(Settings::of_config(&config, Digits::Mnist).config(), config, "{}", preset.key);
@@ -447,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn a_minority_is_the_same_in_files_and_links_and_costs_what_it_costs_without() {
+    fn a_minority_has_the_same_key_in_files_and_links_and_costs_nothing() {
         let config = Settings { minority: Minority::Turned, ..Settings::default() }.config();
         assert_eq!(Settings::of_config(&config, Digits::Mnist).config(), config);
         for minority in Minority::ALL {

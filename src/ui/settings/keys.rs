@@ -1,11 +1,10 @@
-//! What settings are called in links that name them: a task's (`controls=` leaves them free), and a frame's (`controls=` has fields for them).
+//! Keys for `controls=` in links: settings that stay free in a task, or have fields in a frame.
 
 use super::{Number, Select};
 
-/// The presets, which set many at once.
 pub const PRESET: &str = "preset";
 
-/// All of them; with `framed`, those that a frame has fields for.
+/// Returns all keys; if `framed`, those that a frame has fields for.
 pub fn keys(framed: bool) -> impl Iterator<Item = &'static str> {
     let selects = Select::ALL.into_iter().map(Select::spec).filter(move |spec| spec.framed || !framed);
     let numbers = Number::ALL.into_iter().map(|number| number.spec().key);

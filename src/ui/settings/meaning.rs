@@ -1,4 +1,4 @@
-//! What settings mean to a reader: whether they promise anything, and what changed from one run to the next.
+//! What settings mean: whether they guarantee privacy, and what changed between two runs.
 
 use super::{
     choice::{Choice, DenoiserKind, Encoder, Family, PhaseKind},
@@ -11,26 +11,26 @@ use crate::{
     model::Architecture,
     plot::format,
     train::{
-        audit::Mutation,
+        audit::InjectedBug,
         config::{Protects, RunConfig},
     },
     ui::text::t,
 };
 
 impl Settings {
-    /// The promise that the run breaks.
+    /// Returns the promise that the run breaks; only audited runs (with canaries) break one.
     #[must_use]
-    pub fn mutation(&self) -> Option<Mutation> {
+    pub fn mutation(&self) -> Option<InjectedBug> {
         self.broken.filter(|_| self.canaries > 0)
     }
 
-    /// What a run of these settings is: its configuration, and the promise that it breaks.
+    /// Returns the run's configuration, and the promise that it breaks.
     #[must_use]
-    pub fn what_runs(&self) -> (RunConfig, Option<Mutation>) {
+    pub fn what_runs(&self) -> (RunConfig, Option<InjectedBug>) {
         (self.config(), self.mutation())
     }
 
-    /// Why these settings promise nothing, where they do not.
+    /// Returns why these settings give no privacy guarantee; `None` if they give one.
     #[must_use]
     pub fn no_guarantee(&self) -> Option<&'static str> {
         if self.family == Family::None {
@@ -44,7 +44,7 @@ impl Settings {
         }
     }
 
-    /// What ε is of, where it is of more than one digit: `users`, or `micro-batches`.
+    /// Returns the privacy unit if it is more than one digit: `users` or `micro-batches`.
     #[must_use]
     pub fn whole(&self) -> Option<&'static str> {
         match self.sharing() {
@@ -54,14 +54,14 @@ impl Settings {
         }
     }
 
-    /// The denoiser of the run.
+    /// Returns the denoiser of the run: none without noise.
     fn denoiser_kind(&self) -> DenoiserKind {
         if self.family == Family::None { DenoiserKind::None } else { self.denoiser }
     }
 
-    /// Whether a condition holds: `encoder=clip&noise=!none`, with the names of links, `private` and `momentum` (`yes`, `no`),
-    /// `bands` (more than one: `yes`), `shared` (`no`, `micro-batches`, `users`), `whole` (`yes`: ε is
-    /// of a user or a micro-batch), and `denoises` ([`DenoiserKind::does`]).
+    /// True if a condition holds, such as `encoder=clip&noise=!none`. Other keys: `private`,
+    /// `momentum`, `bands` (more than one) and `whole` (ε is of a user or a micro-batch) are `yes`
+    /// or `no`; `shared` is `no`, `micro-batches` or `users`; `denoises` is [`DenoiserKind::does`].
     #[must_use]
     pub fn meet(&self, condition: &str) -> bool {
         let yes = |is: bool| if is { "yes" } else { "no" };
@@ -88,7 +88,7 @@ impl Settings {
         })
     }
 
-    /// What changed from one run to the next, in few words: the runs' labels.
+    /// Returns the changes between two runs as a short label.
     #[must_use]
     pub fn changes_since(&self, old: &Self) -> String {
         let mut changes = vec![];

@@ -1,8 +1,8 @@
-//! What hints say of accuracy is what `hushgrad reproduce methods` has measured.
+//! Accuracies in hints are those measured by `hushgrad reproduce methods`.
 
 use super::{numbers::Number, selects::Select};
 
-/// What a method gains over DP-SGD, in points, and whether that is more than chance: of a model ("CNN", "perceptron") at an ε.
+/// Returns a method's gain over DP-SGD in points, and whether it is significant.
 fn gained(model: &str, epsilon: u32, method: &str) -> (f64, bool) {
     let table = include_str!("../../../docs/methods.md").split_once("<!-- methods -->").unwrap().1;
     let of_model = |section: &&str| {
@@ -20,7 +20,7 @@ fn gained(model: &str, epsilon: u32, method: &str) -> (f64, bool) {
 }
 
 #[test]
-fn hints_say_of_accuracy_what_was_measured() {
+fn hints_quote_measured_accuracies() {
     let [denoiser, phases, noise] =
         [Select::Denoiser, Select::Phases, Select::LayerNoise].map(|select| select.spec().hint);
     let [clip, bands, momentum, micro_batch] =

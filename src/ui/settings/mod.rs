@@ -1,22 +1,22 @@
-//! Everything that a visitor can set, as plain data, and the run that it means.
+//! The page's settings as plain data, and the run that they describe.
 //!
-//! A new setting is one entry of a table: of [`numbers`], or of [`selects`]. What it takes beside the entry is its field of [`Settings`]
-//! with its first value, and the line of [`Settings::config`] that reads it.
+//! A new setting is an entry in the table of [`numbers`] or [`selects`], a field of [`Settings`]
+//! with its default, and a line in [`Settings::config`] that reads it.
 //!
-//! | module | what it is |
+//! | module | contents |
 //! | --- | --- |
-//! | [`choice`] | what a choice is chosen from |
+//! | [`choice`] | types behind `<select>` controls |
 //! | [`values`] | every control's value |
-//! | [`slider`], [`typed`] | where values stand on a slider; numbers as people type them |
-//! | [`number`] | what a number field is: range, refusal, next value |
-//! | [`config`] | the run that settings describe |
-//! | [`numbers`], [`selects`] | the tables |
-//! | [`keys`] | what links call them |
-//! | [`meaning`] | what settings promise, and what changed |
+//! | [`slider`], [`typed`] | slider positions; parsing of typed numbers |
+//! | [`number`] | a number field: range, errors, next value |
+//! | [`config`] | settings to and from a [`RunConfig`](crate::train::config::RunConfig) |
+//! | [`numbers`], [`selects`] | the tables of settings |
+//! | [`keys`] | keys in links |
+//! | [`meaning`] | guarantees, and differences between settings |
 //! | [`presets`] | ready-made settings |
-//! | [`cards`] | what became of them |
+//! | [`cards`] | recorded results of the presets |
 //! | [`sweep`] | four runs that differ in one number |
-//! | [`verdict`] | what they have shown |
+//! | [`verdict`] | a sweep's result in a sentence |
 
 pub mod cards;
 pub mod choice;

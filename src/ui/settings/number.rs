@@ -1,4 +1,4 @@
-//! A number field: its name, its range, and the sentence that says so.
+//! Number fields: names, ranges and errors.
 
 use std::fmt;
 
@@ -13,52 +13,52 @@ use crate::{
     ui::text::{Text, t, text},
 };
 
-/// A number that a visitor can set: an entry of the table of [`numbers`](super::numbers).
+/// A number that can be set: an entry of the table of [`numbers`](super::numbers).
 pub struct NumberSpec {
-    /// Name in links, and of the element in the page.
+    /// Key in links; part of the field's id in the page.
     pub key: &'static str,
-    /// Where it stands in a [`RunConfig`](crate::train::config::RunConfig): so the training thread names what it refuses (`noise.sigma`).
+    /// Paths in a [`RunConfig`](crate::train::config::RunConfig), as in the training thread's
+    /// errors.
     pub paths: &'static [&'static str],
     pub label: Text,
-    /// One sentence behind ⓘ.
+    /// The sentence behind ⓘ.
     pub hint: Text,
-    /// What a run is called by its `{value}`.
+    /// Label of a run that differs in this number, with a placeholder `{value}`.
     pub named: Text,
     pub least: Bound,
     pub most: Bound,
     pub whole: bool,
-    /// Whether the field may be left empty.
+    /// True if the field may be empty.
     pub optional: bool,
-    /// What a slider shows, and what its two ends mean for the visitor.
     pub slider: Option<Slider>,
-    /// Whether it plays a part in the run that these settings describe.
+    /// True if it affects the run that these settings describe.
     pub applies: fn(&Settings) -> bool,
-    /// By which other tools find the field, whatever it is called.
+    /// The field's `data-testid`, for other tools.
     pub hook: Option<&'static str>,
-    /// The value; `None`: left empty.
+    /// Returns the value; `None` if empty.
     pub get: fn(&Settings) -> Option<f64>,
-    /// Sets a value that is allowed; a field that may not be empty stays as it is without one.
+    /// Sets an allowed value. `None` empties an optional field and leaves others unchanged.
     pub set: fn(&mut Settings, Option<f64>),
 }
 
 /// One end of a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
-    /// This value is allowed.
+    /// Inclusive.
     At(f64),
-    /// Only what lies beyond this value is allowed.
+    /// Exclusive.
     Beyond(f64),
 }
 
-/// Seeds and counts are exact in f64, and in JSON, up to here.
+/// Largest seed or count: integers up to it are exact in f64 and in JSON.
 pub const WHOLE: f64 = 9_007_199_254_740_991.0;
 
-/// Why a text is no value of a field.
+/// Why a text is not a value of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NumberError {
     /// The field must not be empty.
     Empty { label: &'static str, range: String },
-    /// The text is no number, or one out of the field's range.
+    /// The text is not a number, or out of range.
     Outside { label: &'static str, range: String, typed: String },
 }
 
@@ -79,10 +79,10 @@ impl fmt::Display for NumberError {
 }
 
 impl NumberSpec {
-    /// Reads what was typed: `None` for an empty optional field.
+    /// Parses typed text; `None` for an empty optional field.
     ///
     /// # Errors
-    /// The field, what it may be, and what it is.
+    /// The field, its range and the text.
     pub fn parse(&self, text: &str) -> Result<Option<f64>, NumberError> {
         let typed = text.trim();
         if typed.is_empty() && self.optional {
@@ -95,7 +95,6 @@ impl NumberSpec {
         })
     }
 
-    /// Whether a value is in range.
     #[must_use]
     pub fn allows(&self, value: f64) -> bool {
         let above = match self.least {
@@ -110,7 +109,7 @@ impl NumberSpec {
         above && below && (!self.whole || value.fract() == 0.0)
     }
 
-    /// The range in words: "a whole number from 1 to 4,096".
+    /// Returns the range in words: "a whole number from 1 to 4,096".
     #[must_use]
     pub fn range(&self) -> String {
         let (Bound::At(least) | Bound::Beyond(least), Bound::At(most) | Bound::Beyond(most)) = (self.least, self.most);
@@ -126,7 +125,8 @@ impl NumberSpec {
         words.with(&[("least", format::number(least)), ("most", format::number(most))])
     }
 
-    /// A little more than a value, or a little less: along the slider, and beyond its ends as far as the field goes.
+    /// Returns the next value up or down: along the slider, and beyond its ends within the range.
+    /// `None` at the end of the range.
     #[must_use]
     pub fn nudged(&self, value: f64, up: bool) -> Option<f64> {
         let sign = if up { 1.0 } else { -1.0 };

@@ -1,8 +1,9 @@
-//! The table of the numbers that a visitor can set. It alone says what links call a number, where it stands in a run's configuration,
-//! what it may be, and what the page says of it.
+//! The table of the numbers that can be set: keys in links, paths in a run's configuration, ranges
+//! and texts.
 //!
-//! A new number is one entry here, for a field of [`Settings`] that [`Settings::config`] reads; `setup::layout` gives it its place in
-//! the panel. Links, fields, refusals, sweeps, frames and the tests follow from the entry.
+//! A new number is one entry here, for a field of [`Settings`] that [`Settings::config`] reads;
+//! `setup::layout` places it in the panel. Links, fields, errors, sweeps, frames and tests follow
+//! from the entry.
 
 use super::{
     choice::{Decay, DenoiserKind, Encoder, Family},
@@ -24,7 +25,7 @@ use crate::{
 /// A field of [`Settings`] as a number.
 trait Value {
     fn number(&self) -> Option<f64>;
-    /// Takes a value that is allowed.
+    /// Sets an allowed value.
     fn put(&mut self, value: Option<f64>);
 }
 
@@ -57,10 +58,10 @@ values! {
     u64: |value: u64| value as f64, |value: f64| value as u64;
 }
 
-/// Each entry is `Name: field of Settings = NumberSpec { … }`; the order is that of links.
+/// Each entry is `Name: field of Settings = NumberSpec { … }`, in the order of links.
 macro_rules! numbers {
     ($($name:ident: $field:ident = $spec:expr;)*) => {
-        /// The numbers that a visitor can set.
+        /// The numbers that can be set.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Number { $($name),* }
 
@@ -76,7 +77,7 @@ macro_rules! numbers {
     };
 }
 
-/// What most numbers are.
+/// Defaults of an entry.
 const PLAIN: NumberSpec = NumberSpec {
     key: "",
     paths: &[],
@@ -361,7 +362,7 @@ numbers! {
         least: At(1.0),
         most: At(512.0),
         whole: true,
-        // Proven for these alone.
+        // Correlated noise is proven for these cases only.
         applies: |s| {
             let alone = s.users.is_none() && s.micro_batch == 1;
             s.family == Family::Gaussian && s.encoder.clips() && s.sampling == SamplingPolicy::Poisson && alone
@@ -429,7 +430,7 @@ numbers! {
         least: At(0.0),
         most: At(0.9999),
         slider: slider(0.0, 0.99, Even, [text!("forgets at once"), text!("carries on")]),
-        // A filter over the steps is a momentum of its own.
+        // A filter over the steps already acts as momentum.
         applies: |s| !s.denoiser.filters() || s.family == Family::None,
         ..PLAIN
     };
@@ -538,52 +539,52 @@ numbers! {
 }
 
 impl Number {
-    /// The entry.
+    /// Returns its entry in the table.
     #[must_use]
     pub fn spec(self) -> &'static NumberSpec {
         &TABLE[self as usize]
     }
 
-    /// The number whose name in links is `key`.
+    /// Returns the number whose key in links is `key`.
     #[must_use]
     pub fn by_key(key: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|number| number.spec().key == key)
     }
 
-    /// The number that the training thread calls `path` in a configuration (`noise.sigma`, `learning-rate`).
+    /// Returns the number at `path` in a configuration (`noise.sigma`, `learning-rate`).
     #[must_use]
     pub fn by_config_path(path: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|number| number.spec().paths.contains(&path))
     }
 
-    /// Whether four values along its slider show what it does: of a seed they do not.
+    /// True if the number has a slider to sweep along; seeds have none.
     #[must_use]
     pub fn can_be_swept(self) -> bool {
         self.spec().slider.is_some()
     }
 
-    /// Reads what was typed: `None` for an empty optional field.
+    /// Parses typed text; `None` for an empty optional field.
     ///
     /// # Errors
-    /// The field, what it may be, and what it is.
+    /// The field, its range and the text.
     pub fn parse(self, text: &str) -> Result<Option<f64>, NumberError> {
         self.spec().parse(text)
     }
 }
 
 impl Settings {
-    /// The value of a number; `None`: left empty.
+    /// Returns the value of a number; `None` if empty.
     #[must_use]
     pub fn number(&self, number: Number) -> Option<f64> {
         (number.spec().get)(self)
     }
 
-    /// Sets a number that [`Number::parse`] has allowed.
+    /// Sets a number to a value allowed by [`Number::parse`].
     pub fn set_number(&mut self, number: Number, value: Option<f64>) {
         (number.spec().set)(self, value);
     }
 
-    /// Whether a number plays a part in the run that these settings describe.
+    /// True if a number affects the run that these settings describe.
     #[must_use]
     pub fn applies(&self, number: Number) -> bool {
         (number.spec().applies)(self)

@@ -1,4 +1,4 @@
-//! Whatever is true of every number of the table, and of some.
+//! Tests of every number in the table, and of single ones.
 
 use super::*;
 use crate::{
@@ -25,9 +25,9 @@ fn bad_values_get_a_sentence_that_names_field_range_and_value() {
     assert!(refused(Number::Steps, &"9".repeat(100_000)).len() < 200);
 }
 
-/// What a field takes, the training thread takes, whatever else is set as at first.
+/// The training thread accepts the ends of a field's range, other settings at their defaults.
 #[test]
-fn a_field_takes_what_can_be_trained() {
+fn ends_of_ranges_can_be_trained() {
     type Set = fn(f64) -> RunConfig;
     let fields: [(Number, Set); 6] = [
         (Number::Scale, |sigma| RunConfig { noise: Some(NoiseSpec::Gaussian { sigma }), ..RunConfig::default() }),
@@ -53,7 +53,7 @@ fn a_field_takes_what_can_be_trained() {
     }
 }
 
-/// Settings in which every number has a value, and as many as can be play a part.
+/// Settings in which every number has a value; each applies in at least one of them.
 fn filled() -> [Settings; 8] {
     let plain = Settings {
         budget: Some(2.0),
@@ -78,7 +78,7 @@ fn filled() -> [Settings; 8] {
     ]
 }
 
-/// Paths of all values of a configuration that are not the same in two of them.
+/// Collects the paths at which two configurations differ.
 fn differences(at: &str, a: &serde_json::Value, b: &serde_json::Value, found: &mut Vec<String>) {
     match (a.as_object(), b.as_object()) {
         (Some(a), Some(b)) => {
@@ -122,18 +122,18 @@ fn each_entry_reads_what_it_writes_and_nothing_else() {
             let expected = if other == number { Some(3.0) } else { Settings::default().number(other) };
             assert_eq!(settings.number(other), expected, "{number:?} sets {other:?}");
         }
-        // Empty, a field that may be empty is, and another stays.
+        // `None` empties an optional field; others keep their value.
         settings.set_number(number, None);
         let expected = if number.spec().optional { None } else { Some(3.0) };
         assert_eq!(settings.number(number), expected, "{number:?}");
-        // A fraction stays one just where the field takes fractions.
+        // Fields of whole numbers drop the fraction.
         settings.set_number(number, Some(2.5));
         assert_eq!(settings.number(number) == Some(2.5), !number.spec().whole, "{number:?}");
     }
 }
 
 #[test]
-fn each_entry_says_where_its_number_stands_in_a_configuration() {
+fn paths_name_the_fields_that_a_number_changes() {
     for number in Number::ALL {
         let spec = number.spec();
         let settings = filled().into_iter().find(|settings| settings.applies(number)).unwrap();
@@ -147,7 +147,7 @@ fn each_entry_says_where_its_number_stands_in_a_configuration() {
         let json = |settings: &Settings| serde_json::to_value(settings.config()).unwrap();
         let mut found = vec![];
         differences("", &json(&settings), &json(&changed), &mut found);
-        // Kinds (`clip`, `linear`) and fields within stand between and behind the names.
+        // Variants (`clip`, `linear`) and inner fields come between and after the names of a path.
         let named = |found: &str, path: &str| {
             let mut parts = found.split('.').map(|part| part.replace('_', "-"));
             path.split('.').all(|part| parts.any(|other| other == part))
@@ -183,7 +183,7 @@ fn each_entry_takes_the_ends_of_its_range_and_nothing_beyond() {
 }
 
 #[test]
-fn every_number_can_be_nudged_wherever_it_stands() {
+fn nudging_moves_any_value_within_its_range() {
     let nudged = |number: Number, value: f64| [false, true].map(|up| number.spec().nudged(value, up));
     assert_eq!(nudged(Number::Momentum, 0.0), [None, Some(0.01)]);
     assert_eq!(nudged(Number::Momentum, 0.5), [Some(0.49), Some(0.51)]);
@@ -198,7 +198,7 @@ fn every_number_can_be_nudged_wherever_it_stands() {
     assert_eq!(nudged(Number::Lot, 8.0), [Some(7.0), Some(9.0)]);
     assert_eq!(nudged(Number::Lot, 1.0), [None, Some(2.0)]);
     assert_eq!(nudged(Number::InitSeed, 0.0), [None, Some(1.0)]);
-    // Downwards from 1e-5 each press of the key is a little less.
+    // From 1e-5 downwards, each key press gives a slightly smaller value.
     let mut delta = 1e-5;
     for _ in 0..200 {
         let less = Number::Delta.spec().nudged(delta, false).unwrap();
@@ -219,7 +219,7 @@ proptest! {
     }
 
     #[test]
-    fn sliders_stay_in_range_and_come_back(share in 0.0..=1.0f64) {
+    fn slider_values_are_in_range_and_return_to_their_positions(share in 0.0..=1.0f64) {
         for number in Number::ALL {
             let spec = number.spec();
             if let Some(slider) = spec.slider {

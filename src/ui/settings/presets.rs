@@ -1,4 +1,4 @@
-//! The table of ready-made runs ([`presets`]) as settings of the page.
+//! The presets of [`presets`] as settings of the page.
 
 use super::values::Settings;
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     ui::text::{Text, text},
 };
 
-/// Label and sentence of each, in the order of the list.
+/// Label and description of each preset, in the order of [`presets::ALL`].
 const WORDS: [[Text; 2]; presets::ALL.len()] = [
     [
         text!("A small model, in seconds"),
@@ -77,19 +77,19 @@ const WORDS: [[Text; 2]; presets::ALL.len()] = [
     [text!("CPU-friendly"), text!("The small model with small lots: many steps a second on any machine.")],
 ];
 
-/// What the page opens with, where a link names no setting: the first preset on MNIST.
+/// The page's settings if the link has none: the first preset, on MNIST.
 #[must_use]
 pub fn first_settings() -> Settings {
     let ground = Settings::default();
     Preset::by_key(presets::FIRST).map_or_else(|| ground.clone(), |first| first.settings(&ground))
 }
 
-/// One entry of the list.
+/// A preset.
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {
     pub key: &'static str,
     pub label: Text,
-    /// What it shows, in a sentence.
+    /// A description of what it shows.
     pub note: Text,
     entry: presets::Preset,
 }
@@ -100,26 +100,26 @@ impl PartialEq for Preset {
     }
 }
 
-/// All of them, in the order of the list.
+/// Returns all presets, in the order of the list.
 pub fn all() -> impl Iterator<Item = Preset> {
     let preset = |(entry, [label, note]): (presets::Preset, [Text; 2])| Preset { key: entry.key, label, note, entry };
     presets::ALL.into_iter().zip(WORDS).map(preset)
 }
 
 impl Preset {
-    /// The preset whose name in links is `key`.
+    /// Returns the preset whose key in links is `key`.
     #[must_use]
     pub fn by_key(key: &str) -> Option<Self> {
         all().find(|preset| preset.key == key)
     }
 
-    /// Its settings, with the digits that are chosen already.
+    /// Returns its settings, with the data set of `now`.
     #[must_use]
     pub fn settings(self, now: &Settings) -> Settings {
         Settings::of_config(&self.entry.config(), now.digits)
     }
 
-    /// The preset that these settings are, whatever the digits.
+    /// Returns the preset that these settings equal, whatever the data set.
     #[must_use]
     pub fn of(settings: &Settings) -> Option<Self> {
         all().find(|preset| preset.entry.config() == settings.config())

@@ -1,8 +1,8 @@
-//! The table of the choices that a visitor makes for a run. It alone says what links call a choice, what it is made among, and what
-//! the page says of it.
+//! The table of the choices for a run: keys in links, options and texts.
 //!
-//! A new choice is one entry here, for a field of [`Settings`] that [`Settings::config`] reads; `setup::layout` gives it its place in
-//! the panel. Links, lists, names of runs, frames and the tests follow from the entry.
+//! A new choice is one entry here, for a field of [`Settings`] that [`Settings::config`] reads;
+//! `setup::layout` places it in the panel. Links, lists, names of runs, frames and tests follow
+//! from the entry.
 
 use super::{
     choice::{Choice, Decay, DenoiserKind, Digits, Encoder, Family, PhaseKind},
@@ -14,52 +14,52 @@ use crate::{
     mechanism::EnvelopeShape,
     model::{Architecture, pretrained},
     train::{
-        audit::Mutation,
+        audit::InjectedBug,
         config::{Averaging, Minority, Protects, SamplingPolicy, Start},
     },
     ui::text::{Text, text},
 };
 
-/// A choice: an entry of the table.
+/// An entry of the table.
 pub struct SelectSpec {
-    /// Name in links.
+    /// Key in links.
     pub key: &'static str,
-    /// Name of the element in the page.
+    /// Id of the element in the page.
     pub id: &'static str,
     pub label: Text,
-    /// What is behind ⓘ.
+    /// The text behind ⓘ.
     pub hint: Text,
-    /// Whether it plays a part in the run that these settings describe; without it, always.
+    /// True if it affects the run that these settings describe; `None`: always.
     pub applies: Option<fn(&Settings) -> bool>,
-    /// Whether an embed may show it.
+    /// True if an embedded page may show it.
     pub framed: bool,
-    /// What a run says of the `{option}` where it changed; `None`: nothing.
+    /// Label of a run in which it changed, with a placeholder `{option}`; `None`: no label.
     pub change: Option<Text>,
-    /// Key and label of an option by its place; `None` after the last.
+    /// Returns key and label of the option at an index; `None` after the last.
     pub option: fn(usize) -> Option<(&'static str, String)>,
-    /// Key of the option that is chosen.
+    /// Returns the key of the current option.
     pub get: fn(&Settings) -> &'static str,
-    /// Chooses an option by its key; `false`, and nothing changes, where there is none.
+    /// Selects an option by its key; returns `false`, without a change, if there is none.
     pub set: fn(&mut Settings, &str) -> bool,
 }
 
 impl SelectSpec {
-    /// Keys and labels of all options, in the order of the list.
+    /// Returns keys and labels of all options, in the order of the list.
     pub fn options(&self) -> impl Iterator<Item = (&'static str, String)> {
         (0..).map_while(self.option)
     }
 
-    /// The label of an option.
+    /// Returns the label of an option; empty for an unknown key.
     #[must_use]
     pub fn label_of(&self, key: &str) -> String {
         self.options().find(|(other, _)| *other == key).map(|(_, label)| label).unwrap_or_default()
     }
 }
 
-/// Each entry is `Name: field of Settings, its type = SelectSpec { … }`; the order is that of links.
+/// Each entry is `Name: field of Settings, its type = SelectSpec { … }`, in the order of links.
 macro_rules! selects {
     ($($name:ident: $field:ident, $kind:ty = $spec:expr;)*) => {
-        /// The choices that a visitor makes for a run.
+        /// The choices for a run.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Select { $($name),* }
 
@@ -76,7 +76,7 @@ macro_rules! selects {
     };
 }
 
-/// What most choices are.
+/// Defaults of an entry.
 const PLAIN: SelectSpec = SelectSpec {
     key: "",
     id: "",
@@ -210,13 +210,13 @@ selects! {
         id: "start",
         label: text!("Start from"),
         hint: text!("Digits that this page draws are public, so pre-training on them costs no privacy."),
-        // The other models have only one.
+        // Other models have only random parameters.
         applies: Some(|s| pretrained::available(s.model)),
         change: None,
         ..PLAIN
     };
 
-    Break: broken, Option<Mutation> = SelectSpec {
+    Break: broken, Option<InjectedBug> = SelectSpec {
         key: "break",
         id: "break",
         label: text!("Break behind ε's back"),
@@ -255,19 +255,19 @@ selects! {
 }
 
 impl Select {
-    /// The entry.
+    /// Returns its entry in the table.
     #[must_use]
     pub fn spec(self) -> &'static SelectSpec {
         &TABLE[self as usize]
     }
 
-    /// The choice whose name in links is `key`.
+    /// Returns the choice whose key in links is `key`.
     #[must_use]
     pub fn by_key(key: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|select| select.spec().key == key)
     }
 
-    /// Whether it plays a part in the run that these settings describe.
+    /// True if it affects the run that these settings describe.
     #[must_use]
     pub fn applies(self, settings: &Settings) -> bool {
         self.spec().applies.is_none_or(|applies| applies(settings))

@@ -1,8 +1,8 @@
-//! Sliders: where a value stands on one, and which value stands where.
+//! Sliders: from values to positions and back.
 
 use crate::{plot::format::significant, ui::text::Text};
 
-/// A slider, and what its two ends mean for the visitor.
+/// A slider, and labels for its two ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slider {
     pub low: f64,
@@ -12,25 +12,25 @@ pub struct Slider {
     pub high_end: Text,
 }
 
-/// How a slider's values lie, and are rounded.
+/// Spacing and rounding of a slider's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spacing {
-    /// Equal factors apart; two digits.
+    /// Logarithmic; two significant digits.
     Factors,
-    /// Equal factors apart; powers of two and what lies half-way: lots are counted so.
+    /// Logarithmic; powers of two and the values half-way between, as usual for lots.
     Powers,
-    /// Equally far apart; hundredths.
+    /// Linear; hundredths.
     Even,
 }
 
-/// A slider from `low` to `high`, and what its ends mean.
+/// Returns a slider from `low` to `high` with labels for its ends.
 #[must_use]
 pub const fn slider(low: f64, high: f64, spacing: Spacing, [low_end, high_end]: [Text; 2]) -> Option<Slider> {
     Some(Slider { low, high, spacing, low_end, high_end })
 }
 
 impl Slider {
-    /// Where (0 to 1) a value stands.
+    /// Returns the position of `value`, from 0 to 1.
     #[must_use]
     pub fn share(&self, value: f64) -> f64 {
         let Self { low, high, spacing, .. } = *self;
@@ -41,7 +41,7 @@ impl Slider {
         }
     }
 
-    /// The value at a place (0 to 1), rounded as people would.
+    /// Returns the rounded value at position `share`, from 0 to 1.
     #[must_use]
     pub fn value(&self, share: f64) -> f64 {
         let Self { low, high, spacing, .. } = *self;
@@ -57,7 +57,7 @@ impl Slider {
                 (power / unit).round() * unit
             }
         };
-        // `clamp` would bring what it takes to write two numbers that are the wrong way round.
+        // `clamp` would bring in the code that formats its panic message.
         rounded.max(low).min(high)
     }
 }

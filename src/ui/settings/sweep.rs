@@ -3,55 +3,55 @@
 use super::{numbers::Number, slider::Spacing, values::Settings};
 use crate::{accounting::noise::NoiseSpec, plot::format, train::config::RunConfig};
 
-/// Runs of a sweep.
+/// Number of runs in a sweep.
 pub const RUNS: usize = 4;
-/// How far below and above the present value it looks; for δ, which counts by its order of magnitude.
+/// Factors below and above the current value that a sweep spans; δ spans orders of magnitude.
 const REACH: (f64, f64) = (4.0, 4.0);
 const REACH_OF_DELTA: (f64, f64) = (100.0, 10.0);
-/// Shares of what there was before: none, and up to what is usual.
+/// Values of a number in [0, 1].
 const SHARES: [f64; RUNS] = [0.0, 0.3, 0.6, 0.9];
-/// A budget, where none is set.
+/// Middle of a sweep over budgets if none is set.
 const BUDGET: f64 = 1.0;
-/// Users, where there are none.
+/// Middle of a sweep over users if none are set.
 const USERS: u32 = 1000;
-/// Steps of a run that has no end of its own, and of any at most.
+/// Steps of a run if none are planned, and the most taken from a plan.
 const STEPS: u64 = 120;
 const MOST_STEPS: u64 = 400;
 
-/// A sweep under way.
+/// A sweep in progress.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
     pub number: Number,
     pub values: Vec<f64>,
-    /// Which of them runs; all are done where it is their number.
+    /// Index of the current run in `values`; `values.len()` once all are done.
     pub at: usize,
-    /// The training thread's number of that run, once it stands.
+    /// The training thread's number for that run, once it has started.
     pub run: Option<u32>,
-    /// What was set before.
+    /// Settings before the sweep.
     pub before: Settings,
 }
 
 impl Sweep {
-    /// A sweep of `number` around what is set, on `train` examples; `None` where that shows nothing, nothing is set, or
-    /// there is no other value that fits.
+    /// Returns a sweep around the current value, on `train` examples; `None` if fewer than two
+    /// values fit or the number has no slider.
     #[must_use]
     pub fn new(number: Number, settings: &Settings, train: u32) -> Option<Self> {
         let values = values(number, settings, train);
         (values.len() > 1).then(|| Self { number, values, at: 0, run: None, before: settings.clone() })
     }
 
-    /// The settings of the run that is next.
+    /// Returns the settings of the current run; `None` once all are done.
     #[must_use]
     pub fn settings(&self) -> Option<Settings> {
         let mut settings = self.before.clone();
-        // With a budget the noise would follow, and more than one number change.
+        // With a budget, the noise scale would change along with the swept number.
         settings.budget = None;
         settings.steps = Some(self.before.steps.unwrap_or(STEPS).min(MOST_STEPS));
         settings.set_number(self.number, Some(*self.values.get(self.at)?));
         Some(settings)
     }
 
-    /// Whether this is the next run's configuration. The noise of a budget is another's to find.
+    /// True if `config` is the current run's. In a sweep over budgets any noise scale matches.
     #[must_use]
     pub fn wants(&self, config: &RunConfig) -> bool {
         self.settings().is_some_and(|mut settings| {
@@ -62,7 +62,6 @@ impl Sweep {
         })
     }
 
-    /// The run's name.
     #[must_use]
     pub fn name(&self) -> String {
         let value = self.values.get(self.at).copied().map_or_else(String::new, format::number);
@@ -70,7 +69,8 @@ impl Sweep {
     }
 }
 
-/// Four round values at most around what is set, equal factors apart, none that does not fit `train` examples.
+/// Returns up to four round values: at equal ratios around the current one, or `SHARES` on a linear
+/// slider. Lots and users are at most `train`.
 #[must_use]
 pub fn values(number: Number, settings: &Settings, train: u32) -> Vec<f64> {
     let spec = number.spec();
@@ -90,7 +90,7 @@ pub fn values(number: Number, settings: &Settings, train: u32) -> Vec<f64> {
     let mut values: Vec<f64> = (0..RUNS)
         .map(|i| low * (high / low).powf(i as f64 / (RUNS - 1) as f64))
         .map(|value| slider.value(slider.share(value)))
-        // To round may have led above it.
+        // Rounding may exceed the limit.
         .filter(|value| spec.allows(*value) && *value <= most)
         .collect();
     values.dedup();
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn four_round_values_surround_what_is_set() {
+    fn sweep_values_surround_the_current_value() {
         let settings = Settings::default();
         for number in [Number::Scale, Number::LearningRate, Number::Lot, Number::ClipNorm] {
             let sweep = Sweep::new(number, &settings, 60_000).unwrap();
@@ -120,7 +120,7 @@ mod tests {
         for number in [Number::Momentum, Number::RateEnd] {
             assert_eq!(found(number, &settings).unwrap(), SHARES);
         }
-        // What may be open is swept around something usual.
+        // Numbers that may be empty are swept around a default.
         assert_eq!(found(Number::Budget, &settings), found(Number::Budget, &planned));
         assert_eq!(found(Number::Budget, &planned).unwrap(), [0.25, 0.63, 1.6, 4.0]);
         assert_eq!(found(Number::Steps, &planned).unwrap(), [25.0, 63.0, 160.0, 400.0]);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn only_one_number_changes_and_runs_end() {
+    fn runs_of_a_sweep_differ_in_one_number_and_end() {
         let settings = Settings { budget: Some(1.0), ..Settings::default() };
         let mut sweep = Sweep::new(Number::Scale, &settings, 60_000).unwrap();
         let first = sweep.settings().unwrap();
@@ -162,7 +162,7 @@ mod tests {
         let budgets = Sweep::new(Number::Budget, &settings, 60_000).unwrap();
         let first = budgets.settings().unwrap();
         assert_eq!((first.steps, first.budget, first.scale), (Some(STEPS), Some(0.25), settings.scale));
-        // Its noise is whatever the budget asks for, and all else is the sweep's.
+        // The budget determines the noise; everything else must match.
         assert!(budgets.wants(&Settings { scale: 7.5, ..first.clone() }.config()));
         assert!(!budgets.wants(&Settings { lot: 7, ..first }.config()));
         let scales = Sweep::new(Number::Scale, &settings, 60_000).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::ui::size::decimal::decimal;
 
-/// A number as people type it: `0.5`, `.5`, `1e-5`, `1,000`, `0,5`, `60 000`.
+/// Parses a number as people type it: `0.5`, `.5`, `1e-5`, `1,000`, `0,5`, `60 000`.
 pub fn read(typed: &str) -> Option<f64> {
     let mut text: String = typed.chars().filter(|c| !c.is_whitespace() && *c != '\u{202f}').collect();
     text = text.replace('−', "-");

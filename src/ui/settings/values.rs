@@ -10,30 +10,30 @@ use crate::{
     mechanism::{AdaptiveClip, EnvelopeShape},
     model::Architecture,
     train::{
-        audit::Mutation,
+        audit::InjectedBug,
         config::{Averaging, Minority, Protects, SamplingPolicy, Start},
     },
 };
 
-/// The first density of one's own.
+/// Initial formula of a custom density.
 pub const FORMULA: &str = "exp(-abs(x)^3)";
 
-/// The first list of phases.
+/// Initial list of phases.
 pub const PHASES: &str = "200 noise 1.4; 200; 200 noise 0.7";
 
-/// Every control's value. Numbers of controls that do not apply now are kept for when they do.
+/// Every control's value. Controls that do not apply keep theirs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     pub digits: Digits,
     pub model: Architecture,
     pub encoder: Encoder,
     pub clip_norm: f64,
-    /// The share of gradients that the clip follows; none: it stays.
+    /// Quantile of the gradient norms that the clip follows; `None`: a fixed clip.
     pub clip_quantile: Option<f64>,
     pub clip_count_noise: f64,
-    /// Noise of the accuracy that is paid for; none: it is not told.
+    /// Noise on the paid metrics; `None`: no paid metrics.
     pub metrics_noise: Option<f64>,
-    /// A norm for each layer, as typed; empty: the clip norm is shared out.
+    /// A clipping norm per layer, as typed; if empty, `clip_norm` is divided among the layers.
     pub layer_norms: String,
     pub clipping: Clipping,
     pub layer_noise: NoiseStrategy,
@@ -42,32 +42,31 @@ pub struct Settings {
     pub pre_scale: f64,
     pub envelope_seed: u64,
     pub family: Family,
-    /// ε that the planned steps may cost: then the scale follows from it.
+    /// Target ε of the planned steps, from which the noise scale follows.
     pub budget: Option<f64>,
     pub scale: f64,
     pub nu: f64,
     pub exponent: f64,
-    /// The density of one's own, as it was typed; and as it was read, which comes later.
+    /// The custom density as typed, and as parsed by the accountant, which answers later.
     pub formula: String,
     pub density: Option<CustomDensity>,
     pub grid_bits: Option<u32>,
     pub denoiser: DenoiserKind,
-    /// Strength of Laplacian smoothing.
     pub smoothing: f64,
-    /// What a filter over the steps keeps of those before.
+    /// Weight of earlier steps in a denoiser that filters over the steps.
     pub memory: f64,
     pub lot: u32,
     pub sampling: SamplingPolicy,
-    /// Examples of a micro-batch; 1: each alone.
+    /// Examples of a micro-batch; 1: none.
     pub micro_batch: u32,
     pub protects: Protects,
-    /// Who hold the digits; without a number each digit is by itself.
+    /// Number of users who hold the digits; `None`: no users.
     pub users: Option<u32>,
     pub user_skew: f64,
     pub user_seed: u64,
     pub local_steps: u32,
     pub local_rate: f64,
-    /// 1: each step's noise is its own.
+    /// Steps over which noise is correlated; 1: independent noise.
     pub bands: u32,
     pub learning_rate: f64,
     pub decay: Decay,
@@ -76,15 +75,15 @@ pub struct Settings {
     pub phase_count: u32,
     /// The last phase's noise, as a multiple of the first one's.
     pub noise_end: f64,
-    /// Phases as they were typed.
+    /// The list of phases, as typed.
     pub phase_list: String,
     pub momentum: f64,
-    /// 1: each example alone.
+    /// Augmented copies of an example; 1: no augmentation.
     pub copies: u32,
     pub reach: u32,
-    /// 0: the run is not attacked.
+    /// 0: no attack.
     pub canaries: u32,
-    pub broken: Option<Mutation>,
+    pub broken: Option<InjectedBug>,
     pub minority: Minority,
     pub reading: Reading,
     pub averaging: Averaging,

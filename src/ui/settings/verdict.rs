@@ -1,25 +1,25 @@
-//! What a sweep has shown, in a sentence made of its runs' own numbers.
+//! A sweep's result in a sentence, from the numbers of its runs.
 
 use super::numbers::Number;
 use crate::{plot::format, ui::text::t};
 
-/// One run of a sweep that has ended.
+/// A finished run of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
-    /// Of the number that was swept.
+    /// Value of the swept number.
     pub value: f64,
-    /// Share of the test images that were read right.
+    /// Accuracy on the test images.
     pub accuracy: f64,
     /// Upper bound on ε; `None`: no guarantee.
     pub epsilon: Option<f64>,
 }
 
-/// Accuracies closer than this are taken for the same: another run of the same settings may differ by as much.
+/// Accuracies closer than this are called equal: runs of the same settings may differ by as much.
 const CHANCE: f64 = 0.005;
-/// Two ε this close, relative to the larger, are called the same.
+/// Two ε this close, relative to the larger, are called equal.
 const SAME: f64 = 0.01;
 
-/// The verdict on `number` from its runs; `None` where fewer than two have ended.
+/// Returns the verdict on `number`; `None` with fewer than two runs.
 #[must_use]
 pub fn verdict(number: Number, outcomes: &[Outcome]) -> Option<String> {
     let label = number.spec().label.get();

@@ -1,4 +1,4 @@
-//! The search for the noise of the phases, on digits that the program draws.
+//! The search for the noise of the phases, on synthetic digits.
 
 use leptos::prelude::*;
 
@@ -12,7 +12,7 @@ use crate::{
     worker::annealing::PROPOSALS,
 };
 
-/// Its buttons, and where it stands as it cools.
+/// The search's buttons and progress.
 pub fn annealing(page: Page) -> AnyView {
     let search = page.annealing;
     let there = bool_memo(move || page.settings.with(can_anneal));

@@ -1,4 +1,4 @@
-//! A network of one's own, layer by layer: added, taken away, changed and moved, with every shape beside it.
+//! A custom network: layers are added, removed, changed and moved, with their shapes.
 
 use leptos::prelude::*;
 use web_sys::{DragEvent, KeyboardEvent};
@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// Layers to add, each as it is written first.
+/// Layers on offer, each with its initial text.
 const OFFERED: [(&str, Text); 13] = [
     ("conv 8 3x3 same", text!("convolution")),
     ("maxpool 2", text!("max-pooling")),
@@ -34,12 +34,12 @@ const OFFERED: [(&str, Text); 13] = [
     ("extractor", text!("features of a fixed network, in front")),
 ];
 
-/// Whether this layer is of fixed features.
+/// True if the layer computes fixed features.
 fn is_features(row: &str) -> bool {
     read(row).is_ok_and(|(_, specs)| matches!(specs[..], [LayerSpec::Features(_)]))
 }
 
-/// The layers as they are typed, whether they fit together or not.
+/// The layers as typed, whether they fit together or not.
 #[derive(Clone, Copy)]
 struct Draft {
     page: Page,
@@ -47,7 +47,7 @@ struct Draft {
 }
 
 impl Draft {
-    /// What these rows are: a network for the images at hand, or why they are none.
+    /// Returns the network of these rows for the current images and classes, or why there is none.
     fn judged(self, rows: &[String]) -> Result<LayerList, LayersError> {
         let (picture, classes) = self.page.digits.images();
         let (input, specs) = read(&rows.join(", "))?;
@@ -60,7 +60,7 @@ impl Draft {
         })
     }
 
-    /// Changes the rows; where they fit together, the run is of them.
+    /// Edits the rows; if they form a network, the run uses it.
     fn edit(self, edit: impl FnOnce(&mut Vec<String>)) {
         self.rows.update(edit);
         if let Ok(list) = self.rows.with_untracked(|rows| self.judged(rows)) {
@@ -89,7 +89,7 @@ fn rows_of(list: &LayerList) -> Vec<String> {
     list.specs().iter().map(ToString::to_string).collect()
 }
 
-/// The builder, while the model is one's own.
+/// The builder, while the model is custom.
 pub fn builder(page: Page) -> AnyView {
     let there = bool_memo(move || page.settings.with(|settings| list_of(settings).is_some()));
     view_fn(move || there.get().then(|| inside(page))).into_any()
@@ -98,7 +98,7 @@ pub fn builder(page: Page) -> AnyView {
 fn inside(page: Page) -> AnyView {
     let set = Memo::new(move |_| page.settings.with(list_of));
     let draft = Draft { page, rows: RwSignal::new(set.get_untracked().as_ref().map(rows_of).unwrap_or_default()) };
-    // A link, a lesson or an earlier run brings another list.
+    // A link, a lesson or an earlier run may set another list.
     effect(move || {
         if let Some(list) = set.get()
             && draft.rows.with_untracked(|rows| draft.judged(rows).ok() != Some(list))
@@ -116,7 +116,7 @@ fn inside(page: Page) -> AnyView {
     let rows = move || {
         let rows = draft.rows.get();
         let picture = page.digits.images().0;
-        // As far as they fit: shapes up to the first that does not.
+        // Shapes up to the first layer that does not fit.
         let shapes: Vec<Option<Placed>> = (1..=rows.len())
             .map(|count| {
                 let (_, specs) = read(&rows[..count].join(", ")).ok()?;
@@ -137,7 +137,7 @@ fn inside(page: Page) -> AnyView {
                     rows.retain(|row| !is_features(row));
                     rows.insert(0, text);
                 } else {
-                    // Before the answer.
+                    // Before the output layer.
                     rows.insert(rows.len().saturating_sub(1), text);
                 }
             });
@@ -203,12 +203,12 @@ fn row(draft: Draft, (at, count): (usize, usize), text: String, placed: Option<P
     .into_any()
 }
 
-/// How wide a shape's bar is: by the logarithm of its values, of which an image has 784.
+/// Returns the width of a shape's bar, logarithmic in its number of values (784 for an image).
 fn bar(shape: Shape) -> u32 {
     (8 * shape.values().max(1).ilog2()).clamp(4, 100)
 }
 
-/// How large the network is, and how long the noise beside the clip.
+/// Returns the size of the network, and the length of the noise relative to the clip.
 fn size(page: Page) -> String {
     let Some((list, settings)) = page.settings.with(|settings| Some((list_of(settings)?, settings.clone()))) else {
         return String::new();

@@ -1,4 +1,4 @@
-//! Names for the classes of the visitor's own images, where their files bring none.
+//! Names for the classes of the visitor's own images.
 
 use leptos::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// A line to type them in, in the order of their labels; shown for files alone. Names change what is read on this page, and nothing that is trained.
+/// A field for the names, in the order of labels, if the visitor loaded files. Display only.
 pub fn class_names(page: Page) -> AnyView {
     let there = bool_memo(move || {
         page.digits.loaded.with(|loaded| loaded.as_ref().is_some_and(|loaded| loaded.source == Source::Visitor))

@@ -1,4 +1,4 @@
-//! One control of the set-up, while it plays a part.
+//! One control of the set-up, while it applies.
 
 use leptos::prelude::*;
 
@@ -14,21 +14,21 @@ use crate::ui::{
     },
 };
 
-/// The control; nothing while it plays no part. The noise scale is always there: other tools look for it.
+/// The control; empty if it does not apply, but for the noise scale, which other tools look for.
 pub fn control(page: Page, which: Control) -> AnyView {
     match which {
         Control::Preset => preset_choice(page).into_any(),
         Control::Density => typed_field(page, &OWN_DENSITY),
         Control::LayerNorms => typed_field(page, &OWN_NORMS),
         Control::PhaseList => typed_field(page, &OWN_PHASES),
-        // Its layers stand below it.
+        // The layers of a custom network follow.
         Control::Select(Select::Model) => (select(page, Select::Model), builder(page)).into_any(),
         Control::Select(which) if which.spec().applies.is_none() => select(page, which),
         Control::Select(which) => {
             let there = bool_memo(move || page.settings.with(|settings| which.applies(settings)));
             view_fn(move || there.get().then(|| select(page, which))).into_any()
         }
-        // The last control of the phases: what they come to stands below.
+        // The last control of the phases, followed by their plot.
         Control::Number(Number::NoiseEnd) => {
             (number_while_it_applies(page, Number::NoiseEnd), noise_over_run(page)).into_any()
         }
@@ -42,7 +42,7 @@ fn number_while_it_applies(page: Page, which: Number) -> AnyView {
     view_fn(move || there.get().then(|| number(page, which))).into_any()
 }
 
-/// Controls, one after the other.
+/// Controls, one after another.
 pub fn controls(page: Page, which: &[Control]) -> AnyView {
     which.iter().map(|which| control(page, *which)).collect_view().into_any()
 }

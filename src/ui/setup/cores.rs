@@ -1,4 +1,4 @@
-//! On how many cores the CPU computes.
+//! The number of CPU cores.
 
 use leptos::prelude::*;
 
@@ -10,7 +10,7 @@ use crate::ui::{
     widgets::hint::labelled,
 };
 
-/// The choice, which is no setting of the run: it changes how long a step takes, and nothing else.
+/// The choice of cores. It is not a setting of the run: it affects only the duration of a step.
 pub fn cores(page: Page) -> AnyView {
     let place = move || page.device.cores.get().unwrap_or(0) as usize;
     let option = |(at, key): (usize, &'static str)| {

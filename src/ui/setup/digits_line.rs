@@ -1,4 +1,4 @@
-//! What is loaded, how far a load is, and the way to one's own files.
+//! The loaded data, progress of loading, and the visitor's own files.
 
 use leptos::prelude::*;
 use web_sys::{File, FileList, HtmlInputElement};
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// What is loaded, how far a load is, and the way to one's own files.
+/// The loaded data, progress of loading, and a picker for the visitor's own files.
 pub fn digits_line(page: Page) -> impl IntoView {
     let input = NodeRef::<leptos::html::Input>::new();
     let in_use = move || {
@@ -41,7 +41,7 @@ pub fn digits_line(page: Page) -> impl IntoView {
                 if let Some((name, train)) = running
                     && (name != loaded.name || train != loaded.train)
                 {
-                    // Until then it stays what it is, whatever is pressed.
+                    // Until the lot fits the data, nothing starts another run.
                     let what = if page.settings.with(|settings| settings.lot > loaded.train) {
                         text!("The run that stands uses {name}, {train}; choose a smaller lot to use these.")
                     } else {
@@ -67,7 +67,7 @@ pub fn digits_line(page: Page) -> impl IntoView {
             load_picked(page, &input);
         }
     };
-    // The picker offers all files: those of IDX have no ending of their own, and files are told apart by their contents.
+    // The picker offers all files: IDX has no extension, and formats are detected by content.
     view! {
         <p class="digits-line" data-testid="digits-in-use">{text_fn(in_use)}</p>
         {view_fn(move || page.digits.loading.get().map(|(done, total)| view! {
@@ -90,7 +90,7 @@ fn load_picked(page: Page, input: &HtmlInputElement) {
     input.set_value("");
 }
 
-/// Files that were picked or dropped together.
+/// Loads files that were picked or dropped together.
 pub fn load_list(page: Page, list: &FileList) {
     let files: Vec<File> = (0..list.length()).filter_map(|i| list.get(i)).collect();
     if !files.is_empty() {

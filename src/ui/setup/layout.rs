@@ -1,4 +1,4 @@
-//! Which controls there are, and where the set-up has them.
+//! All controls, and their places in the page.
 
 use crate::ui::settings::{Number, Select, keys};
 
@@ -6,30 +6,30 @@ use crate::ui::settings::{Number, Select, keys};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
     Preset,
-    /// The formula of a density of the visitor's own.
+    /// The formula of a custom density.
     Density,
-    /// The phases of the visitor's own.
+    /// A custom list of phases.
     PhaseList,
-    /// Norms of the layers, one for each.
+    /// A clipping norm for each layer.
     LayerNorms,
     Select(Select),
     Number(Number),
 }
 
-/// The training digits, which stand in the panel by themselves.
+/// The data set, placed individually.
 pub const DIGITS: Control = Control::Select(Select::Digits);
-/// The model, which stands in the panel by itself.
+/// The model, placed individually.
 pub const MODEL: Control = Control::Select(Select::Model);
-/// The denoiser with its numbers, which stand in the panel by themselves.
+/// The denoiser and its numbers, grouped in the panel.
 pub const DENOISER: &[Control] =
     &[Control::Select(Select::Denoiser), Control::Number(Number::Smoothing), Control::Number(Number::Memory)];
 
-/// The controls that stand on the stage, under the station that they act on: the lot, the bound, the noise.
+/// Controls on the stage, below the station that they affect: lot, bound and noise.
 pub const LOT: &[Control] = &[Control::Number(Number::Lot)];
 pub const BOUND: &[Control] = &[Control::Number(Number::ClipNorm), Control::Number(Number::PreScale)];
 pub const NOISE: &[Control] = &[Control::Select(Select::Noise), Control::Number(Number::Scale)];
 
-/// The controls of the fieldset *Privacy*, in order.
+/// Controls of the fieldset *Privacy*, in order.
 pub const PRIVACY: &[Control] = &[
     Control::Select(Select::Encoder),
     Control::Select(Select::Shape),
@@ -40,11 +40,11 @@ pub const PRIVACY: &[Control] = &[
     Control::Number(Number::Budget),
     Control::Number(Number::Delta),
 ];
-/// The controls of the fieldset *Training*, in order.
+/// Controls of the fieldset *Training*, in order.
 pub const TRAINING: &[Control] = &[Control::Number(Number::LearningRate), Control::Number(Number::Steps)];
-/// The controls of the attack, which stand in its panel.
+/// Controls of the attack, in its panel.
 pub const ATTACK: &[Control] = &[Control::Select(Select::Break), Control::Number(Number::Canaries)];
-/// The controls of the advanced settings, in order.
+/// Controls of the advanced settings, in order.
 pub const ADVANCED: &[Control] = &[
     Control::Select(Select::Sampling),
     Control::Number(Number::MicroBatch),
@@ -81,7 +81,7 @@ pub const ADVANCED: &[Control] = &[
 ];
 
 impl Control {
-    /// The id of its field in the page.
+    /// Returns the id of its field in the page.
     #[must_use]
     pub fn id(self) -> String {
         match self {
@@ -94,7 +94,7 @@ impl Control {
         }
     }
 
-    /// The control that an embed's link calls so.
+    /// Returns the control with this key in an embed's link.
     #[must_use]
     pub fn by_key(key: &str) -> Option<Self> {
         let select = Select::by_key(key).filter(|select| select.spec().framed);
@@ -104,7 +104,7 @@ impl Control {
             .or_else(|| Number::by_key(key).map(Self::Number))
     }
 
-    /// What [`by_key`](Self::by_key) knows.
+    /// Returns the keys known to [`by_key`](Self::by_key).
     pub fn keys() -> impl Iterator<Item = &'static str> {
         keys::keys(true)
     }

@@ -1,18 +1,18 @@
-//! SETUP: what is trained, on what, and how it is kept private.
+//! SETUP: what is trained, on what data, and how it is kept private.
 //!
-//! | module | what it is |
+//! | module | contents |
 //! | --- | --- |
-//! | `builder` | a network of one's own, layer by layer |
-//! | `class_names` | names for the classes of one's own images |
-//! | `cores` | on how many cores the CPU computes |
-//! | `control` | one control, while it plays a part |
-//! | `digits_line` | what is loaded, and the way to one's own files |
-//! | [`layout`] | which controls there are, and where they stand |
-//! | `noise_over_run` | the noise of a run's phases as a picture |
-//! | `annealing` | the search for it on drawn digits |
+//! | `builder` | a custom network, layer by layer |
+//! | `class_names` | names for the classes of the visitor's images |
+//! | `cores` | number of CPU cores |
+//! | `control` | one control, while it applies |
+//! | `digits_line` | the loaded data, and loading of the visitor's files |
+//! | [`layout`] | all controls, and their places |
+//! | `noise_over_run` | plot of the noise of a run's phases |
+//! | `annealing` | search for that noise on synthetic digits |
 //! | `panel` | the panel |
 //! | `preset` | the list of presets |
-//! | `projection` | what the settings will cost |
+//! | `projection` | projected cost of the settings |
 
 #[cfg(target_arch = "wasm32")]
 mod annealing;

@@ -1,4 +1,4 @@
-//! The noise of a run's phases as a picture, beside what would be best.
+//! The noise of a run's phases as a chart, beside the best noise by calculation.
 
 use leptos::prelude::*;
 
@@ -19,7 +19,7 @@ use crate::{
     worker::accounts::{Answer, Question},
 };
 
-/// The picture, while there are phases.
+/// The chart, while there are phases.
 pub fn noise_over_run(page: Page) -> AnyView {
     let stairs = RwSignal::new([vec![], vec![], vec![]]);
     effect(move || {
@@ -53,10 +53,10 @@ pub fn noise_over_run(page: Page) -> AnyView {
     .into_any()
 }
 
-/// The picture, with what a search for the noise has come to.
+/// Adds the result of the annealing to the chart.
 fn with_annealed(page: Page, mut drawing: Drawing) -> Drawing {
     if let (Some(found), Some(own)) = (page.annealed(), drawing.lines.last().map(|line| line.points.clone())) {
-        // Two points of each phase.
+        // Each phase has two points.
         let sigma = |place: usize| found.factors.get(place / 2).map_or(0.0, |factor| found.scale * factor);
         let points = own.iter().enumerate().map(|(place, (step, _))| (*step, sigma(place).min(drawing.y.high)));
         drawing.lines.push(Line { class: "line-n3", name: String::new(), points: points.collect() });
@@ -67,7 +67,7 @@ fn with_annealed(page: Page, mut drawing: Drawing) -> Drawing {
 fn drawing([wears_off, stays, own]: &[Vec<Point>; 3]) -> Drawing {
     let high = 2.0 * own.iter().fold(f64::MIN_POSITIVE, |most, (_, sigma)| most.max(*sigma));
     let end = own.last().map_or(1.0, |(step, _)| step.max(1.0));
-    // What may be as large as one likes goes as far as the picture does.
+    // Noise that may be arbitrarily large is cut at the top of the chart.
     let line = |class, points: &[Point]| {
         let points = points.iter().map(|(step, sigma)| (*step, sigma.min(high)));
         Line { class, name: String::new(), points: points.collect() }

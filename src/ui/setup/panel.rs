@@ -1,4 +1,4 @@
-//! SETUP: what is trained, on what, and how it is kept private.
+//! The panel SETUP.
 
 use leptos::prelude::*;
 
@@ -17,7 +17,6 @@ use crate::ui::{
     text::t,
 };
 
-/// The whole panel.
 pub fn panel(page: Page) -> impl IntoView {
     let no_noise = bool_memo(move || page.settings.with(|settings| settings.family == Family::None));
     let unprotected = text_memo(move || page.settings.with(Settings::no_guarantee).unwrap_or_default());

@@ -10,7 +10,6 @@ use crate::ui::{
     widgets::hint::hint,
 };
 
-/// The list of presets.
 pub fn preset_choice(page: Page) -> impl IntoView {
     let preset = text_memo(move || page.settings.with(Preset::of).map_or("", |preset| preset.key));
     let custom = view! { <option value="" disabled selected=bool_fn(move || preset.with(String::is_empty))>{t!("Your own")}</option> };

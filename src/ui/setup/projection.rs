@@ -1,4 +1,4 @@
-//! What the settings will cost, before Play.
+//! The projected cost of the settings.
 
 use leptos::prelude::*;
 
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// What these settings will cost, before Play.
+/// The projected cost of the settings, before a run starts.
 pub fn projection(page: Page) -> impl IntoView {
     let text = move || {
         let Some(Ok(projection)) = page.cost.projection.get() else { return String::new() };
@@ -28,7 +28,7 @@ pub fn projection(page: Page) -> impl IntoView {
         }
     };
     let tight = text_memo(move || page.value_of("tight").unwrap_or_default());
-    // Where digits share vectors, ε of what the headline is not of.
+    // If digits share vectors, ε both of one digit and of all that share a vector.
     let both = move || {
         let [one, all] = page.cost.known().and_then(|projection| projection.shared)?.map(|epsilon| match epsilon {
             epsilon if epsilon.is_finite() => format::epsilon(epsilon),
@@ -44,7 +44,7 @@ pub fn projection(page: Page) -> impl IntoView {
         })
     };
     let both = text_memo(move || both().unwrap_or_default());
-    // What is counted with the steps is inside this ε, and the gradient pays.
+    // The counts are inside this ε; the gradient gets more noise to pay for them.
     let counted = text_memo(move || {
         page.settings
             .with(|settings| {

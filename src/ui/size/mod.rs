@@ -1,9 +1,9 @@
 //! What keeps the page's program small.
 //!
-//! | module | what it is |
+//! | module | contents |
 //! | --- | --- |
-//! | `closures` | handlers and readers of one type each |
-//! | [`decimal`] | reading a decimal number, which the browser does |
+//! | `closures` | boxed closures of one type each |
+//! | [`decimal`] | parsing of decimal numbers, by the browser |
 
 #[cfg(target_arch = "wasm32")]
 pub(super) mod closures;

@@ -1,4 +1,4 @@
-//! Which backend runs.
+//! The backend in use.
 
 use leptos::prelude::*;
 
@@ -16,7 +16,7 @@ use crate::{
     worker::protocol::{BackendChoice, Fallback},
 };
 
-/// Which backend runs; where it is not the one that was wanted, why, and what helps.
+/// The backend in use; if it is not the requested one, why, and what helps.
 pub fn badge(page: Page) -> impl IntoView {
     let kind = move || {
         page.device.engine.with(|engine| match engine {

@@ -5,8 +5,8 @@ use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, ImageData};
 
 use crate::{data::Picture, worker::snapshot::PictureLayout};
 
-/// Paints `values`, cut into pictures by `layout`. Blue is negative, orange positive, the paper is zero: apart for every kind of colour sight. At `full`
-/// a colour is as strong as it gets.
+/// Paints `values`, divided into pictures by `layout`: blue is negative, orange positive, paper
+/// zero, distinct in any colour vision. Colours are strongest at magnitude `full`.
 pub fn paint(canvas: &HtmlCanvasElement, layout: PictureLayout, values: &[f32], full: f64, dark: bool) {
     const BLUE: [f64; 3] = [0.0, 104.0, 190.0];
     const ORANGE: [f64; 3] = [222.0, 110.0, 0.0];
@@ -20,7 +20,7 @@ pub fn paint(canvas: &HtmlCanvasElement, layout: PictureLayout, values: &[f32], 
                 Some(&value) => {
                     let share = (f64::from(value) / full).clamp(-1.0, 1.0);
                     let ink = if share < 0.0 { BLUE } else { ORANGE };
-                    // Small values stay visible.
+                    // Keeps small values visible.
                     let weight = share.abs().sqrt();
                     [0, 1, 2].map(|i| paper[i] + (ink[i] - paper[i]) * weight)
                 }
@@ -33,13 +33,13 @@ pub fn paint(canvas: &HtmlCanvasElement, layout: PictureLayout, values: &[f32], 
     put(canvas, &bytes, width as u32, height as u32);
 }
 
-/// Paints an image: a digit in ink on paper, others as they are.
+/// Paints an image: a digit in ink on paper, others in their colours.
 pub fn paint_image(canvas: &HtmlCanvasElement, picture: Picture, image: &[u8], dark: bool) {
     let bytes: Vec<u8> = (0..picture.area()).flat_map(|at| colour_of(picture, image, at, dark)).collect();
     put(canvas, &bytes, picture.side.into(), picture.side.into());
 }
 
-/// The colour of a pixel of an image; paper where there is none.
+/// Returns the RGBA colour of an image's pixel `at`; paper if there is none.
 pub fn colour_of(picture: Picture, image: &[u8], at: usize, dark: bool) -> [u8; 4] {
     let value = |channel: usize| image.get(channel * picture.area() + at).copied();
     match (picture.channels, value(0), value(1), value(2)) {
@@ -48,7 +48,7 @@ pub fn colour_of(picture: Picture, image: &[u8], at: usize, dark: bool) -> [u8; 
     }
 }
 
-/// The colour of a pixel of a digit: 0 is paper, 255 is ink.
+/// Returns the colour of a digit's pixel: 0 is paper, 255 is ink.
 fn inked(pixel: u8, dark: bool) -> [u8; 4] {
     let (paper, ink) = if dark { ([32u8, 36, 43], [236u8, 234, 229]) } else { ([240u8, 240, 238], [29u8, 33, 39]) };
     let share = u16::from(pixel);
@@ -56,7 +56,7 @@ fn inked(pixel: u8, dark: bool) -> [u8; 4] {
     [mixed(0), mixed(1), mixed(2), 255]
 }
 
-/// Puts pixels, four bytes each, onto a canvas of that size.
+/// Resizes a canvas to `width` × `height` and puts RGBA `bytes` onto it.
 pub fn put(canvas: &HtmlCanvasElement, bytes: &[u8], width: u32, height: u32) {
     canvas.set_width(width);
     canvas.set_height(height);

@@ -1,11 +1,14 @@
-//! One image on its way through the network: pixels, layer by layer, the answer; its gradient back; how long that is, before the bound and after, and beside
-//! the noise.
+//! One image on its way through the network: pixels, layers, answer and gradient; the gradient's
+//! length before and after the bound, and that of the noise.
 
 use std::sync::Arc;
 
 use leptos::{html, prelude::*};
 
-use super::colours::{paint, paint_image};
+use super::{
+    colours::{paint, paint_image},
+    unit::Unit,
+};
 use crate::{
     plot::format,
     ui::{
@@ -18,10 +21,10 @@ use crate::{
     worker::follow::{Followed, Passed, Sheet},
 };
 
-/// Digits that are shown of a length.
+/// Significant digits of a length.
 const DIGITS: i32 = 3;
 
-/// All of it, computed while it is open.
+/// The fold, computed while it is open.
 pub fn follow(page: Page) -> AnyView {
     let following = page.following;
     let toggled = move |event: leptos::ev::Event| {
@@ -33,7 +36,7 @@ pub fn follow(page: Page) -> AnyView {
     effect(move || ringed.get().into_iter().for_each(|(_, place)| following.ring(place)));
     let there = bool_memo(move || following.followed.with(Option::is_some));
     view! {
-        <details class="meaning follow" data-testid="follow" on:toggle=on_event(toggled)>
+        <details class="meaning follow" data-testid="follow" hidden=bool_fn(move || !Unit::of(page).is_image()) on:toggle=on_event(toggled)>
             <summary>{t!("Follow the ringed image through the network")}</summary>
             <p class="caption" hidden=bool_fn(move || there.get())>{t!("Take a step, and the ringed image of its lot is followed: through every layer, and its gradient back.")}</p>
             {view_fn(move || there.get().then(|| way(page)))}
@@ -46,7 +49,7 @@ fn layers(page: Page) -> usize {
     page.following.followed.with(|followed| followed.as_ref().map_or(0, |followed| followed.layers.len()))
 }
 
-/// Whether the way has come to this place.
+/// True if the walk has reached this place.
 fn reached(page: Page, place: Place) -> bool {
     let (at, layers) = (page.following.at.get(), layers(page));
     (0..=at).any(|at| Place::of(at, layers) == place)
@@ -100,7 +103,7 @@ fn way(page: Page) -> AnyView {
     .into_any()
 }
 
-/// A canvas that is painted anew with each image that is followed, and with the theme.
+/// A canvas, repainted with each followed image and with the theme.
 fn canvas(page: Page, draw: impl Fn(&web_sys::HtmlCanvasElement, &Followed, bool) + 'static) -> AnyView {
     let node = NodeRef::<html::Canvas>::new();
     effect(move || {
@@ -115,7 +118,7 @@ fn canvas(page: Page, draw: impl Fn(&web_sys::HtmlCanvasElement, &Followed, bool
     view! { <canvas node_ref=node width="28" height="28" aria-hidden="true"></canvas> }.into_any()
 }
 
-/// What a layer made of the image, above the gradient that comes back to it.
+/// A layer's output for the image, above the gradient at it.
 fn one_layer(page: Page, number: usize, name: String, shape: String, (of, shown, back): (u32, u32, bool)) -> AnyView {
     let sheet = |read: fn(&Passed) -> &Sheet| {
         canvas(page, move |canvas, followed, dark| {
@@ -157,7 +160,7 @@ fn short(length: f64) -> String {
     format::number(format::significant(length, DIGITS))
 }
 
-/// The three lengths, as far as the way has come.
+/// The three lengths, as far as the walk has come.
 fn lengths(page: Page) -> AnyView {
     let bar = |place: Place, name: &'static str, of: fn(&Followed) -> Option<f64>| {
         let width = move || {
@@ -165,7 +168,7 @@ fn lengths(page: Page) -> AnyView {
                 let Some(followed) = followed else { return 0.0 };
                 let most = [Some(followed.norm), Some(followed.bounded), followed.noise].into_iter().flatten();
                 let most = most.fold(f64::MIN_POSITIVE, f64::max);
-                // What is there is seen, however short it is.
+                // The shortest bar is still visible.
                 of(followed).map_or(0.0, |length| (length / most * 100.0).max(0.3))
             })
         };
@@ -193,7 +196,7 @@ fn lengths(page: Page) -> AnyView {
     .into_any()
 }
 
-/// What happens where the way stands.
+/// Returns what happens at the current place.
 fn says(page: Page) -> String {
     let Some(followed) = page.following.followed.get() else { return String::new() };
     let place = here(page);

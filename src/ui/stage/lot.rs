@@ -4,7 +4,10 @@ use leptos::{html, prelude::*};
 use wasm_bindgen::JsCast;
 use web_sys::{HtmlElement, KeyboardEvent};
 
-use super::colours::{colour_of, put};
+use super::{
+    colours::{colour_of, put},
+    unit::Unit,
+};
 use crate::{
     data::Picture,
     plot::format,
@@ -20,7 +23,7 @@ use crate::{
 /// Digits in a row.
 const COLUMNS: usize = 8;
 
-/// The digits as one picture, under one button each. The arrow keys move the ring.
+/// The digits as one picture below a button each. Arrow keys move the ring.
 pub fn lot(page: Page, people: impl Fn() -> Option<People> + Copy + Send + Sync + 'static) -> AnyView {
     let canvas = NodeRef::<html::Canvas>::new();
     let lot = Memo::new(move |_| people().map(|people| people.lot));
@@ -30,9 +33,9 @@ pub fn lot(page: Page, people: impl Fn() -> Option<People> + Copy + Send + Sync 
         lot.with(|lot| draw(&canvas, lot.as_deref(), browser::is_dark(theme)));
     });
     let ringed = Memo::new(move |_| Some(people()?.person?.place));
-    // A recorded step is a picture: nothing in it can be asked.
+    // A recorded step is a mere picture: its digits cannot be selected.
     let fixed = bool_memo(move || page.snapshots.people.with(Option::is_none));
-    // Made once: a lot comes every second, and a button is dear.
+    // Built once: a lot arrives every second, and buttons are costly.
     let one = |place: usize| {
         let here = move || ringed.get() == Some(place as u32);
         let label = move || {
@@ -81,19 +84,25 @@ pub fn lot(page: Page, people: impl Fn() -> Option<People> + Copy + Send + Sync 
         }
     };
     let caption = move || {
+        let unit = Unit::of(page);
         lot.with(|lot| {
             lot.as_ref().map_or_else(
                 || {
-                    let shared = page.settings.with(|settings| settings.sharing().is_shared());
-                    if shared {
-                        t!("Each step draws some micro-batches or users at random.").to_owned()
-                    } else {
+                    if unit.is_image() {
                         t!("Images are drawn at random. One image stands for one person.").to_owned()
+                    } else {
+                        t!("Each step draws some {many} at random.", many = unit.many())
                     }
                 },
                 |lot| {
                     let (drawn, shown) = (format::integer(lot.drawn.into()), lot.labels.len());
-                    if lot.drawn as usize > shown {
+                    if !unit.is_image() {
+                        t!(
+                            "{n} drawn at random, {shown} of them here, each by its first image.",
+                            n = drawn,
+                            shown = shown
+                        )
+                    } else if lot.drawn as usize > shown {
                         t!(
                             "{n} drawn at random, {shown} of them here. One image stands for one person.",
                             n = drawn,
@@ -116,7 +125,7 @@ pub fn lot(page: Page, people: impl Fn() -> Option<People> + Copy + Send + Sync 
     .into_any()
 }
 
-/// Pixels of so many images beside each other, with a gap between.
+/// Returns the pixels along `count` images with gaps between them.
 fn cells(count: usize, picture: Picture) -> usize {
     count * (usize::from(picture.side) + 1) - 1
 }

@@ -1,19 +1,20 @@
-//! The run on the stage: one person in or out, the transport, and one step taken apart.
+//! The stage: one person in or out, the transport, and one step taken apart.
 //!
-//! | module | what it is |
+//! | module | contents |
 //! | --- | --- |
-//! | `badge` | which backend runs |
+//! | `badge` | the backend in use |
 //! | `colours` | numbers as colours |
 //! | `follow` | one image on its way through the network |
 //! | `lot` | the digits of a step's lot, one of which is ringed |
-//! | `stations` | the stage: the sum with that one and without it, before the noise and after |
-//! | `preset_cards` | ready-made runs as cards |
+//! | `stations` | the sum with and without the ringed digit, before and after the noise |
+//! | `preset_cards` | presets as cards |
 //! | `step` | one step taken apart |
 //! | `step_picture` | its pictures |
 //! | `step_plot` | its plots |
-//! | `sweep_bar` | where a sweep stands |
-//! | `transport` | play, pause, step, reset, speed, and where the run stands |
-//! | [`webgpu_advice`] | how each browser gets WebGPU |
+//! | `sweep_bar` | progress of a sweep |
+//! | `transport` | play, pause, step, reset, speed, and the run's state |
+//! | `unit` | words for images, micro-batches and users |
+//! | [`webgpu_advice`] | how to get WebGPU in each browser |
 
 #[cfg(target_arch = "wasm32")]
 mod badge;
@@ -37,4 +38,6 @@ mod step_plot;
 pub(super) mod sweep_bar;
 #[cfg(target_arch = "wasm32")]
 pub(super) mod transport;
+#[cfg(target_arch = "wasm32")]
+mod unit;
 pub mod webgpu_advice;

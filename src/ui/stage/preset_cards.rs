@@ -1,4 +1,4 @@
-//! Ready-made runs as cards: what they learn, how well, at what ε.
+//! Presets as cards: what they learn, their accuracy and ε.
 
 use std::sync::Arc;
 
@@ -16,21 +16,20 @@ use crate::{
     },
 };
 
-/// The runs that are offered at the end of one, in this order.
+/// A sequence of presets: at the end of each, those after it are offered.
 const NEXT: [&str; 3] = ["quick-linear", "quick-cnn", "fast-3"];
 
-/// Opens the cards.
 pub fn open(page: Page, dialog: NodeRef<html::Dialog>) {
     page.cards.load();
     if let Some(dialog) = dialog.get_untracked()
         && !dialog.open()
     {
-        // Refused only if the dialog has left the page.
+        // Fails only if the dialog has left the page.
         drop(dialog.show_modal());
     }
 }
 
-/// The dialog with a card for each run that was recorded.
+/// The dialog with a card for each recorded run.
 pub fn cards_dialog(page: Page, dialog: NodeRef<html::Dialog>) -> AnyView {
     let close = move || {
         if let Some(dialog) = dialog.get_untracked() {
@@ -73,7 +72,7 @@ pub fn cards_dialog(page: Page, dialog: NodeRef<html::Dialog>) -> AnyView {
     .into_any()
 }
 
-/// Accuracy, ε, steps, and how long they take.
+/// Accuracy, ε, steps and duration.
 fn numbers(card: &Card) -> String {
     let (accuracy, steps) = (format::percent(card.accuracy), format::integer(card.steps));
     let says = match card.epsilon.map(format::epsilon) {
@@ -99,7 +98,7 @@ fn picture(page: Page, card: Arc<Card>) -> AnyView {
     view! { <canvas class="one-picture" node_ref=canvas width="28" height="28" aria-hidden="true"></canvas> }.into_any()
 }
 
-/// At the end of one of the first runs: the two that come after it.
+/// At the end of a preset in `NEXT`: buttons for those after it.
 pub fn next(page: Page) -> AnyView {
     let done = text_memo(move || {
         let complete = page.run.report.with(|report| report.as_ref().is_some_and(|report| report.complete));

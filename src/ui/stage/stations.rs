@@ -1,10 +1,10 @@
-//! The stage: a lot of digits, one of them ringed; the sum with it and without it, before the noise and after.
+//! The stations: a lot with one digit ringed; the sum with and without it, before and after noise.
 
 use std::sync::Arc;
 
 use leptos::{html, prelude::*};
 
-use super::{colours::paint, follow::follow, lot::lot, preset_cards};
+use super::{colours::paint, follow::follow, lot::lot, preset_cards, unit::Unit};
 use crate::{
     data::Picture,
     mechanism::EncoderSpec,
@@ -25,15 +25,15 @@ use crate::{
     worker::look::Person,
 };
 
-/// Digits that are shown of a length.
+/// Significant digits of a length.
 const DIGITS: i32 = 3;
 
-/// Reads one picture of what an image adds: its numbers, and where their colours are full.
+/// Returns a picture and its magnitude of full colour. Arguments: step, without, share of noise.
 type Read = fn(&Person, bool, f64) -> (Vec<f32>, f64);
 
 /// The whole stage.
 pub fn stage(page: Page) -> impl IntoView {
-    // A step of the visitor's own; before there is one, the recorded step, under its own settings alone.
+    // The visitor's own step; before there is one, the recorded step, under its own settings only.
     let people = move || {
         let own = page.snapshots.people.get();
         own.or_else(|| page.snapshots.recorded.get().filter(|_| page.shows_recorded()))
@@ -42,7 +42,12 @@ pub fn stage(page: Page) -> impl IntoView {
     let hidden = move || person.with(|person| Hidden::of(page, person.as_deref()));
     let own = move || page.snapshots.people.with(Option::is_some);
     let digits = move || page.digits.images().0 == Picture::DIGIT;
+    let shared = move || !Unit::of(page).is_image();
     let title = move || match people().map(|people| people.step) {
+        Some(step) if own() && shared() => {
+            t!("Step {step}. Is {this} in it?", step = format::integer(step), this = Unit::of(page).this())
+        }
+        None if shared() => t!("Is {this} in it?", this = Unit::of(page).this()),
         Some(step) if own() && digits() => {
             t!("Step {step}. Is this person's digit in it?", step = format::integer(step))
         }
@@ -60,17 +65,17 @@ pub fn stage(page: Page) -> impl IntoView {
         <ol class="stations">
             <li class=lit(page, 0)><h3>{t!("A lot of people")}</h3><p class="marks">{teaching()}</p>{lot(page, people)}<div class="knobs">{controls(page, LOT)}</div></li>
             <li class=lit(page, 1)><h3>{t!("What this one adds")}</h3><p class="marks">{teaching()}</p>
-                {picture(page, person, "alone", t!("What the ringed image adds to the sum"), |person, _, _| (person.alone.clone(), person.full_alone()))}
+                {picture(page, person, "alone", t!("What the ringed one adds to the sum"), |person, _, _| (person.alone.clone(), person.full_alone()))}
                 <p class="caption" data-testid="stage-length" data-room=text_fn(move || longest(page))><span>{text_fn(move || person.with(|person| alone(page, person.as_deref())))}</span></p>
                 <div class="knobs">{controls(page, BOUND)}</div></li>
             <li class=lit(page, 2)><h3>{t!("The sum of all")}</h3><p class="marks">{teaching()}</p>
                 {picture(page, person, "sum", t!("The sum before the noise"), |person, without, _| (sum(person, without, 0), person.full))}
-                {difference(page, person, "difference-before", t!("The sum with the ringed image minus the sum without it, before the noise"), |person, _, _| (person.difference(0), person.full_alone()))}
+                {difference(page, person, "difference-before", t!("The sum with the ringed one minus the sum without it, before the noise"), |person, _, _| (person.difference(0), person.full_alone()))}
                 <p class="caption">{text_fn(move || before(page))}</p></li>
             <li class=lit(page, 3)><h3>{text_fn(move || if noisy(page) { t!("The sum + noise") } else { t!("The sum, without noise") })}</h3><p class="marks"><span class="released">{t!("released")}</span></p>
                 {picture(page, person, "released", t!("The sum after the noise"), |person, without, fallen| (falling(person, without, fallen), person.full))}
-                {difference(page, person, "difference-after", t!("The sum with the ringed image minus the sum without it, after the noise"), |person, _, _| (person.difference(1), person.full_alone()))}
-                <p class="caption" data-testid="stage-hidden" data-room=text_fn(|| Hidden::longest_caption().to_owned())><span>{text_fn(move || hidden().after())}</span></p>
+                {difference(page, person, "difference-after", t!("The sum with the ringed one minus the sum without it, after the noise"), |person, _, _| (person.difference(1), person.full_alone()))}
+                <p class="caption" data-testid="stage-hidden" data-room=text_fn(move || Hidden::longest_caption(Unit::of(page)))><span>{text_fn(move || hidden().after(Unit::of(page)))}</span></p>
                 <div class="knobs">{controls(page, NOISE)}</div></li>
         </ol>
         <p class="stage-says" data-testid="stage-says" data-room=text_fn(move || Hidden::longest(page))><span>{text_fn(move || says(page, person.with(Option::is_some), hidden()))}
@@ -87,7 +92,7 @@ fn sum(person: &Person, without: bool, after: usize) -> Vec<f32> {
     if without { person.without[after].clone() } else { person.with[after].clone() }
 }
 
-/// The sum on which so much of the noise has fallen: coordinate by coordinate, in no order.
+/// Returns the sum with noise on a share `fallen` of its coordinates, in pseudo-random order.
 fn falling(person: &Person, without: bool, fallen: f64) -> Vec<f32> {
     let (before, after) = (sum(person, without, 0), sum(person, without, 1));
     // A multiplicative hash of the place, between 0 and 1.
@@ -100,7 +105,7 @@ fn falling(person: &Person, without: bool, fallen: f64) -> Vec<f32> {
         .collect()
 }
 
-/// The class of a station, which is lit while a step is walked through.
+/// Returns the class of a station, which is lit while the step is walked through.
 fn lit(page: Page, station: usize) -> Box<dyn Fn() -> String + Send> {
     text_fn(move || {
         let name = if station == 0 { "station station-lot" } else { "station" };
@@ -108,7 +113,7 @@ fn lit(page: Page, station: usize) -> Box<dyn Fn() -> String + Send> {
     })
 }
 
-/// With it or without it.
+/// The switch: with or without the ringed one.
 fn switch(page: Page) -> AnyView {
     let without = page.snapshots.without;
     let option = move |id: &'static str, label: &'static str, value: bool| {
@@ -118,13 +123,13 @@ fn switch(page: Page) -> AnyView {
         }
     };
     view! {
-        <fieldset class="switch"><legend class="visually-hidden">{t!("The sums with this image, or without it")}</legend>
-            {option("with-it", t!("With this image"), false)}{option("without-it", t!("Without it"), true)}</fieldset>
+        <fieldset class="switch"><legend class="visually-hidden">{t!("The sums with the ringed one, or without it")}</legend>
+            {option("with-it", t!("With it"), false)}{option("without-it", t!("Without it"), true)}</fieldset>
     }
     .into_any()
 }
 
-/// A picture of the step, painted anew when the step, the switch or the theme changes.
+/// A picture of the step, repainted when step, switch or theme changes.
 fn picture(
     page: Page,
     person: Memo<Option<Arc<Person>>>,
@@ -135,7 +140,7 @@ fn picture(
     let canvas = NodeRef::<html::Canvas>::new();
     effect(move || {
         let (theme, without) = (page.appearance.theme.get(), page.snapshots.without.get());
-        // Only what was released is painted anew while the noise falls.
+        // Only the released sum is repainted while the noise falls.
         let fallen = if hook == "released" { page.snapshots.fallen.get() } else { 1.0 };
         let Some(canvas) = canvas.get() else { return };
         person.with(|person| match person {
@@ -149,7 +154,7 @@ fn picture(
     view! { <canvas class="one-picture" data-testid=format!("stage-{hook}") node_ref=canvas width="28" height="28" role="img" aria-label=label></canvas> }.into_any()
 }
 
-/// What is left of the sum if the one without the ringed image is subtracted.
+/// A picture of the sum with the ringed one minus the sum without it.
 fn difference(
     page: Page,
     person: Memo<Option<Arc<Person>>>,
@@ -164,7 +169,7 @@ fn noisy(page: Page) -> bool {
     page.settings.with(|settings| settings.family != Family::None)
 }
 
-/// What became of a gradient that was added.
+/// How a gradient was bounded.
 #[derive(Clone, Copy)]
 enum Held {
     Nowhere,
@@ -175,9 +180,9 @@ enum Held {
 }
 
 impl Held {
-    /// Of the run's encoder; until there is a run, nothing has come of any.
+    /// By the run's encoder; without a run, as for a recorded step, `Cut`.
     fn of(page: Page, person: &Person) -> Self {
-        // A clip that follows the gradients is another at each step: what is as long as before was within it.
+        // An adaptive clip changes at each step: a gradient that kept its length was within it.
         let own = |most: f64, adaptive: bool| {
             if adaptive { person.norm <= 1.001 * person.bounded } else { person.norm <= most }
         };
@@ -186,31 +191,34 @@ impl Held {
                 Some((EncoderSpec::None, _)) => Self::Nowhere,
                 Some((EncoderSpec::Envelope { .. }, _)) => Self::Envelope,
                 Some((EncoderSpec::Layers(_), _)) => Self::Layers,
-                // What is below the bound is added as it is; its coordinates are rounded to the grid of exact sums.
+                // Within the bound only the coordinates are rounded, to the grid of exact sums.
                 Some((EncoderSpec::Clip { norm: most }, adaptive)) if own(*most, adaptive) => Self::Whole,
                 Some((EncoderSpec::Clip { .. }, _)) | None => Self::Cut,
             }
         })
     }
 
-    /// How long it was, and how long it is as it is added.
-    fn says(self, norm: &str, bounded: &str) -> String {
+    /// Describes the length before and after the bound.
+    fn says(self, unit: Unit, norm: &str, bounded: &str) -> String {
+        let its = if unit.is_image() { t!("Its gradient") } else { t!("Its vector") };
         match self {
-            Self::Nowhere => t!("Its gradient, of length {norm}. Nothing bounds it.", norm = norm),
+            Self::Nowhere => t!("{its}, of length {norm}. Nothing bounds it.", its = its, norm = norm),
             Self::Envelope => {
                 t!(
-                    "Its gradient, of length {norm}, held under the envelope: {bounded}.",
+                    "{its}, of length {norm}, held under the envelope: {bounded}.",
+                    its = its,
                     norm = norm,
                     bounded = bounded
                 )
             }
             Self::Layers => t!(
-                "Its gradient, of length {norm}, held layer by layer; in units of the noise {bounded} long.",
+                "{its}, of length {norm}, held layer by layer; in units of the noise {bounded} long.",
+                its = its,
                 norm = norm,
                 bounded = bounded
             ),
-            Self::Whole => t!("Its gradient, of length {norm}: short enough to stay whole.", norm = norm),
-            Self::Cut => t!("Its gradient, of length {norm}, cut to {bounded}.", norm = norm, bounded = bounded),
+            Self::Whole => t!("{its}, of length {norm}: short enough to stay whole.", its = its, norm = norm),
+            Self::Cut => t!("{its}, of length {norm}, cut to {bounded}.", its = its, norm = norm, bounded = bounded),
         }
     }
 }
@@ -218,10 +226,10 @@ impl Held {
 fn alone(page: Page, person: Option<&Person>) -> String {
     let Some(person) = person else { return t!("Its gradient: how it would change the model.").to_owned() };
     let short = |value: f64| format::number(format::significant(value, DIGITS));
-    Held::of(page, person).says(&short(person.norm), &short(person.bounded))
+    Held::of(page, person).says(Unit::of(page), &short(person.norm), &short(person.bounded))
 }
 
-/// The longest that is said of a gradient under these settings: what stands below it stays where it is from step to step.
+/// Returns the longest caption under these settings; its space is reserved to avoid movement.
 fn longest(page: Page) -> String {
     let of: &[Held] = page.settings.with(|settings| match settings.encoder {
         Encoder::None => [Held::Nowhere].as_slice(),
@@ -230,42 +238,49 @@ fn longest(page: Page) -> String {
         Encoder::Clip => &[Held::Whole, Held::Cut],
     });
     let wide = format::number(0.0888);
-    let all = of.iter().map(|held| held.says(&wide, &wide)).chain([alone(page, None)]);
+    let all = of.iter().map(|held| held.says(Unit::of(page), &wide, &wide)).chain([alone(page, None)]);
     all.max_by_key(|text| text.chars().count()).unwrap_or_default()
 }
 
-fn before(page: Page) -> &'static str {
+fn before(page: Page) -> String {
+    let this = Unit::of(page).this();
     if noisy(page) {
-        t!("Somebody who knows all others' images could subtract them, and would hold this image.")
+        t!(
+            "Somebody who knows all the others could subtract them, and would be left with what {this} adds.",
+            this = this
+        )
     } else {
-        t!("Somebody who knows all others' images can subtract them, and holds this image.")
+        t!("Somebody who knows all the others can subtract them, and is left with what {this} adds.", this = this)
     }
 }
 
-/// How far the noise hides the ringed image: by the guarantee, by the odds and by the picture. Where one of them is not known, the weaker is said.
+/// How well the noise hides the ringed image, by the guarantee, the odds and the picture. If one of
+/// them is unknown, the weaker claim is made.
 #[derive(Clone, Copy, PartialEq)]
 enum Hidden {
-    /// No noise falls.
+    /// There is no noise.
     Bare,
-    /// Noise falls, and nothing is guaranteed.
+    /// There is noise, but no guarantee.
     NoGuarantee,
-    /// What the accountant claims is not true of this run.
+    /// The run breaks its promise: the claimed ε does not hold.
     Broken,
-    /// There is no picture of a step yet.
+    /// No step has been pictured yet.
     Unseen,
-    /// It is in the picture of what was released, plain or faint: see [`SEEN`]. Of a hundred members, as many are found at most.
+    /// Visible in the release, clearly or faintly ([`SEEN`]); with the most members of 100 found.
     Visible(Option<u32>),
-    /// It does not show, and an attacker may find it.
+    /// Not visible, but an attacker may find it.
     FromTheEye(Option<u32>),
     /// An attacker finds it hardly more often than by guessing.
     Well(u32),
 }
 
-/// Of a hundred members, as many as an attacker may find of whom an image is called hidden: twice as many as guessing finds.
+/// Most members of 100 found for an image to be called hidden: twice as many as by guessing.
 const HIDDEN: u32 = 2 * ACCUSED;
-/// ε up to which it is: low odds may be due to sampling alone, and say nothing of those who were drawn.
+/// Largest ε of a hidden image: odds that sampling alone keeps low do not protect those drawn.
 const LITTLE: f64 = 1.0;
-/// Correlation of a picture with the one before the noise from which on people see it: it is about 0.18 at a fifth of the bound, where a trained eye finds the image; of 784 values of noise alone it is beyond 0.13 once in ten thousand times.
+/// Least [`Person::shows`] at which people see the image: it is about 0.18 at a fifth of the bound,
+/// where a trained eye finds it; for 784 values of noise alone it exceeds 0.13 once in ten thousand
+/// times.
 const SEEN: f64 = 0.17;
 
 impl Hidden {
@@ -284,7 +299,7 @@ impl Hidden {
         if person.shows() >= SEEN {
             return Self::Visible(odds);
         }
-        // Until a step of the visitor's own, of all that is planned.
+        // Before the visitor's own first step, ε of the plan.
         let spent = page.guarantee.epsilon().filter(|spent| *spent > 0.0).or_else(|| page.cost.end());
         match (odds, spent) {
             (Some(found), Some(spent)) if found <= HIDDEN && spent <= LITTLE => Self::Well(found),
@@ -292,33 +307,42 @@ impl Hidden {
         }
     }
 
-    /// What is left of the image when all others are subtracted.
-    fn after(self) -> &'static str {
+    /// Returns the caption of what is left of a unit after subtracting all others.
+    fn after(self, unit: Unit) -> String {
+        let this = unit.this();
         match self {
-            Self::Bare => t!("Nothing hides it."),
-            Self::NoGuarantee => t!("There is noise, but no guarantee that it hides this image."),
-            Self::Broken => t!("This run breaks its promise: the noise need not hide this image."),
-            Self::Unseen => t!("The same subtraction leaves the image under noise."),
+            Self::Bare => t!("Nothing hides it.").to_owned(),
+            Self::NoGuarantee => t!("There is noise, but no guarantee that it hides {this}.", this = this),
+            Self::Broken => t!("This run breaks its promise: the noise need not hide {this}.", this = this),
+            Self::Unseen => t!("The same subtraction leaves it under noise.").to_owned(),
             Self::Visible(_) => {
-                t!("The same subtraction leaves the image, plain or faint: the noise is too weak to hide it.")
+                t!("The same subtraction leaves it, plain or faint: the noise is too weak to hide it.").to_owned()
             }
-            Self::FromTheEye(_) => {
-                t!("The same subtraction leaves static to the eye. A computer may still find the image in it.")
+            Self::FromTheEye(_) => t!(
+                "The same subtraction leaves static to the eye. A computer may still find {this} in it.",
+                this = this
+            ),
+            Self::Well(_) => {
+                t!("The same subtraction leaves static: nothing that gives {this} away.", this = this)
             }
-            Self::Well(_) => t!("The same subtraction leaves static: no image to be held."),
         }
     }
 
-    /// What is said of a step that is not walked through.
+    /// Returns the sentence on a step that is not being walked through.
     fn says(self, page: Page) -> String {
+        let unit = Unit::of(page);
         let number = |found: u32| {
-            t!("Of 100 images that were in, an attacker finds at most {found}; guessing finds 5.", found = found)
+            t!(
+                "Of 100 {many} that were in, an attacker finds at most {found}; guessing finds 5.",
+                many = Unit::protected(page).many(),
+                found = found
+            )
         };
         let odds = |found: Option<u32>| match found {
             None => String::new(),
             Some(found) if found > HIDDEN || !drawn_rarely(page) => format!(" {}", number(found)),
             Some(_) => {
-                format!(" {}", t!("Only chance keeps the odds low: few images are drawn into a lot."))
+                format!(" {}", t!("Only chance keeps the odds low: few are drawn into a lot."))
             }
         };
         match self {
@@ -326,22 +350,30 @@ impl Hidden {
                 page.settings.with(|settings| settings.no_guarantee().unwrap_or_default().to_owned())
             }
             Self::Broken => {
-                t!("ε is claimed here, and not true: the run breaks its promise. An attacker may find every image.").to_owned()
+                t!("ε is claimed here, and not true: the run breaks its promise. An attacker may find every one.")
+                    .to_owned()
             }
-            Self::Unseen => t!("The noise is to hide what one image adds. Take a step, and see whether it does.").to_owned(),
+            Self::Unseen => {
+                t!("The noise is to hide what each one adds. Take a step, and see whether it does.").to_owned()
+            }
             Self::Visible(found) => {
-                t!("The noise is too weak to hide this image: a computer finds it in what is released, and your eye may, too.").to_owned() + &odds(found)
+                t!(
+                    "The noise is too weak to hide {this}: a computer finds it in what is released, and your eye may, too.",
+                    this = unit.this()
+                ) + &odds(found)
             }
             Self::FromTheEye(found) => {
-                t!("Your eye finds nothing of this image in what is released. An attacker who computes may.").to_owned()
-                    + &odds(found)
+                t!(
+                    "Your eye does not find {this} in what is released. An attacker who computes may.",
+                    this = unit.this()
+                ) + &odds(found)
             }
-            Self::Well(found) => {
-                t!("The noise hides what one image adds. All images together still point the same way, and that the model learns.")
-                    .to_owned()
-                    + " "
-                    + &number(found)
-            }
+            Self::Well(found) => t!(
+                "The noise hides what each one adds. All together still point the same way, and the model learns that."
+            )
+            .to_owned()
+                + " "
+                + &number(found),
         }
     }
 
@@ -356,12 +388,16 @@ impl Hidden {
         Self::Well(HIDDEN),
     ];
 
-    /// The longest caption: what stands below it stays where it is.
-    fn longest_caption() -> &'static str {
-        Self::ALL.map(Self::after).into_iter().max_by_key(|text| text.chars().count()).unwrap_or_default()
+    /// Returns the longest caption; its space is reserved to avoid movement.
+    fn longest_caption(unit: Unit) -> String {
+        Self::ALL
+            .map(|hidden| hidden.after(unit))
+            .into_iter()
+            .max_by_key(|text| text.chars().count())
+            .unwrap_or_default()
     }
 
-    /// The longest that is said of a step at rest.
+    /// Returns the longest sentence of [`Hidden::says`].
     fn longest(page: Page) -> String {
         Self::ALL
             .map(|hidden| hidden.says(page))
@@ -371,41 +407,31 @@ impl Hidden {
     }
 }
 
-/// Whether an image takes part in fewer than half of the steps.
+/// True if a unit takes part in fewer than half of the steps.
 fn drawn_rarely(page: Page) -> bool {
-    let lot = page.settings.with(|settings| settings.lot);
-    page.digits.train().is_some_and(|train| lot < train / 2)
+    let (lot, sharing) = page.settings.with(|settings| (settings.lot, settings.sharing()));
+    page.digits.train().is_some_and(|train| sharing.lot(lot) < f64::from(sharing.units(train)) / 2.0)
 }
 
 fn says(page: Page, there: bool, hidden: Hidden) -> String {
-    if !there && page.settings.with(|settings| settings.sharing().is_shared()) {
-        return t!(
-            "Here a step adds one vector for each micro-batch or user, and no image has one of its own to be ringed."
-        )
-        .to_owned();
-    }
     if !there {
-        return t!("Press Play or Step: each step draws a lot, and one image in it is ringed.").to_owned();
+        return t!("Press Play or Step: each step draws a lot, and one in it is ringed.").to_owned();
     }
-    // Station by station, while the step is walked through.
+    // One station at a time, while the step is walked through.
     let noisy = noisy(page);
     match page.snapshots.lit.get() {
-        Some(0) => return t!("1. A lot is drawn by chance. Which images are in it is not told.").to_owned(),
+        Some(0) => return t!("1. A lot is drawn by chance. Who is in it stays secret.").to_owned(),
         Some(1) => {
             let bounded = page.settings.with(|settings| settings.encoder != Encoder::None);
             return match bounded {
-                true => t!(
-                    "2. Each image says how it would change the model. A bound keeps every one of them from being too loud."
-                ),
-                false => t!("2. Each image says how it would change the model, as loud as it likes: nothing bounds it."),
+                true => t!("2. Each says how it would change the model. A bound keeps every one from being too loud."),
+                false => t!("2. Each says how it would change the model, as loud as it likes: nothing bounds it."),
             }
             .to_owned();
         }
         Some(2) => {
-            return t!(
-                "3. All of them are added up. With this image or without it, the sum differs by just what it adds."
-            )
-            .to_owned();
+            return t!("3. All are added up. With the ringed one or without it, the sum differs by just what it adds.")
+                .to_owned();
         }
         Some(_) if noisy => return t!("4. Noise falls on every number of the sum. This is released.").to_owned(),
         Some(_) => return t!("4. No noise falls: the sum itself is released.").to_owned(),

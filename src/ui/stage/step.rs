@@ -24,14 +24,13 @@ use crate::{
     },
 };
 
-/// The whole panel.
 pub fn panel(page: Page) -> impl IntoView {
     let at = move || page.snapshots.shown.with(|pictures| pictures.as_ref().map(|(step, _)| *step));
     let head = move || match at() {
         Some(step) => t!("Step {step}, taken apart: the sum over its lot.", step = format::integer(step)),
         None => t!("What one training step does to the gradients of its examples.").to_owned(),
     };
-    // Each step that is shown at leisure lights its tiles anew, which a class of the same name would not.
+    // Alternates classes, because setting the same class does not restart the animation.
     let class = text_memo(move || {
         let leisure = !page.run.playing.get_untracked() || page.run.speed.get_untracked() == Speed::Slow;
         match at().filter(|_| leisure).map(|step| step % 2) {
@@ -52,7 +51,7 @@ pub fn panel(page: Page) -> impl IntoView {
     .into_any()
 }
 
-/// What the tile says of this run's configuration.
+/// Returns the tile's sentence for the run's configuration.
 fn sentence(page: Page, which: usize) -> String {
     page.run.info.with(|run| {
         let config = run.as_ref().map(|run| &run.config);
@@ -139,7 +138,7 @@ fn tile(page: Page, which: usize) -> impl IntoView {
     .into_any()
 }
 
-/// What the pictures of a model's first layer are.
+/// Returns what the pictures of a model's first layer show.
 fn caption(model: Architecture) -> &'static str {
     match model {
         Architecture::Linear => t!("Pictures: the ten digits' weights, 0 to 9."),

@@ -14,7 +14,7 @@ pub fn picture(page: Page, which: usize) -> impl IntoView {
         let dark = browser::is_dark(theme);
         page.snapshots.shown.with(|pictures| match pictures {
             Some((_, pictures)) => {
-                // The denoised sum is the noisy one made smaller; on the noisy one's scale it would be blank.
+                // On the noisy sum's scale, the denoised one, which is smaller, would be blank.
                 let full = pictures.full_colour * if which == 3 { pictures.factor.max(f64::MIN_POSITIVE) } else { 1.0 };
                 paint(&canvas, pictures.layout(), &pictures.tiles[which].picture, full, dark);
             }

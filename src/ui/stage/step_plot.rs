@@ -1,4 +1,4 @@
-//! The plots of a step: sizes by rank; and what the denoiser compares.
+//! The plots of a step: magnitudes by rank, and the distributions that the denoiser compares.
 
 use leptos::prelude::*;
 
@@ -14,13 +14,13 @@ use crate::{
     worker::snapshot::StepSnapshot,
 };
 
-/// What a reader compares.
+/// Significant digits of a number that readers compare.
 pub const DIGITS: i32 = 3;
 
-/// What each tile is called, and says while slow motion lights it.
+/// Names of the tiles.
 pub const NAMES: [Text; 4] = [text!("1 Raw gradient"), text!("2 Encoded"), text!("3 + noise"), text!("4 Denoised")];
 
-/// Magnitude by rank for the first three; for the fourth, what the denoiser compares.
+/// Returns magnitude by rank for the first three tiles; the denoiser's comparison for the fourth.
 pub fn plot(page: Page, which: usize) -> Drawing {
     page.snapshots.shown.with(|pictures| {
         let Some((_, pictures)) = pictures else { return empty(which) };
@@ -44,7 +44,7 @@ fn empty(which: usize) -> Drawing {
 fn ranks(pictures: &StepSnapshot, which: usize) -> Drawing {
     let (most, low, high) = pictures.rank_range();
     let mut lines = vec![];
-    // The tile before it stays as a shadow, so that the change shows.
+    // The previous tile's curve, to show the change.
     if let Some(before) = which.checked_sub(1) {
         lines.push(Line { class: "ghost", name: String::new(), points: pictures.tiles[before].ranks.clone() });
     }

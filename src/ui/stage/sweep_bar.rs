@@ -1,4 +1,4 @@
-//! Where a sweep stands.
+//! Progress of a sweep.
 
 use leptos::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::ui::{
     text::t,
 };
 
-/// Where a sweep stands.
+/// Progress of a sweep, and a button that ends it.
 pub fn sweep_bar(page: Page) -> impl IntoView {
     let text = move || {
         page.sweeps.current.with(|sweep| {

@@ -1,4 +1,4 @@
-//! The transport: play, pause, step, reset, speed, and where the run stands.
+//! The transport: play, pause, step, reset, speed, and the run's state.
 
 use leptos::prelude::*;
 
@@ -15,7 +15,6 @@ use crate::{
     },
 };
 
-/// The bar.
 pub fn bar(page: Page) -> impl IntoView {
     view! {
         <section class="transport" aria-label=t!("Transport")>
@@ -45,7 +44,7 @@ pub fn bar(page: Page) -> impl IntoView {
     .into_any()
 }
 
-/// A picture of 24 × 24 units.
+/// An icon of 24 × 24 units.
 pub fn icon(path: &'static str) -> impl IntoView {
     view! { <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false"><path d=path></path></svg> }
 }
@@ -91,7 +90,7 @@ fn readouts(page: Page) -> impl IntoView {
     let epsilon_value =
         move || epsilon().and_then(Result::ok).map_or_else(String::new, |(improved, _)| format::exact(improved));
     let shown = move || page.guarantee.epsilon();
-    // For whoever waits for tight accounting.
+    // For tests that wait for tight accounting.
     let tight_value = move || page.spending.tight().and(shown()).map_or_else(String::new, format::exact);
     let epsilon_text = move || match epsilon() {
         Some(Ok(_)) if page.guarantee.is_provisional() => "…".to_owned(),
@@ -99,13 +98,13 @@ fn readouts(page: Page) -> impl IntoView {
         Some(Err(())) => t!("no guarantee").to_owned(),
         None => "–".to_owned(),
     };
-    // What all of it may cost, or will.
+    // The budget, or the projected cost of all planned steps.
     let end = move || {
         epsilon()?.ok()?;
         let (budget, planned) = page.settings.with(|settings| (settings.budget, settings.steps.is_some()));
         let projected = page.cost.end();
         let projected = projected.filter(|_| planned && (page.run.is_at_start() || page.cost.is_of_run(page.run)));
-        // What was set is no bound.
+        // The budget is not a bound, so it is not rounded up.
         let end = budget.map(format::budget).or(projected.map(format::epsilon))?;
         Some(format!(" / {end}"))
     };

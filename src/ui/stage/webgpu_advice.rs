@@ -1,8 +1,8 @@
-//! Words about the backend: what runs, and how this browser gets WebGPU.
+//! How to get WebGPU in each browser.
 
 use crate::ui::text::t;
 
-/// How to get WebGPU in the browser that calls itself `user_agent`, in a sentence.
+/// Returns a sentence on how to get WebGPU in the browser with this user agent.
 #[must_use]
 pub fn how_to_get_webgpu(user_agent: &str) -> &'static str {
     let has = |name: &str| user_agent.contains(name);

@@ -9,29 +9,27 @@ use crate::{
     train::config::RunConfig,
     ui::{settings::Settings, threads::training::TrainingClient},
     worker::{
-        annealing::{Cooled, PROPOSALS},
+        annealing::{AnnealProgress, PROPOSALS},
         protocol::Request,
     },
 };
 
-/// The search. Copied freely.
 #[derive(Clone, Copy)]
 pub struct Annealing {
     trainer: TrainingClient,
-    /// The configuration whose noise is sought; what was found is of no other.
+    /// The configuration whose noise is searched for; the result applies to no other.
     pub(super) of: RwSignal<Option<RunConfig>>,
-    pub(super) cooled: RwSignal<Option<Arc<Cooled>>>,
+    pub(super) cooled: RwSignal<Option<Arc<AnnealProgress>>>,
     pub searches: RwSignal<bool>,
 }
 
 impl Annealing {
-    /// Nothing is sought.
     #[must_use]
     pub fn new(trainer: TrainingClient) -> Self {
         Self { trainer, of: RwSignal::new(None), cooled: RwSignal::new(None), searches: RwSignal::new(false) }
     }
 
-    /// Seeks for this configuration, at what it costs on so many examples.
+    /// Starts a search for `config`, at its cost on `examples` examples.
     pub(super) fn begin(self, config: RunConfig, examples: u32) {
         self.of.set(Some(config.clone()));
         self.cooled.set(None);
@@ -39,7 +37,7 @@ impl Annealing {
         self.trainer.send(Request::Anneal { config: Box::new(config), examples });
     }
 
-    /// Stops where it is; what was found stays.
+    /// Stops the search; what was found stays.
     pub fn stop(self) {
         if self.searches.get_untracked() {
             self.searches.set(false);
@@ -47,15 +45,15 @@ impl Annealing {
         }
     }
 
-    /// Other digits are here, or another thread: nothing is sought for them.
+    /// Forgets the search: the digits or the thread are new.
     pub fn forget(self) {
         self.searches.set(false);
         self.cooled.set(None);
     }
 
-    /// Takes what the training thread says of it.
-    pub(super) fn take(self, cooled: Option<Cooled>) {
-        // What was on its way when it was stopped is left, and what is of the search before: each begins at 0.
+    /// Takes a report of the training thread.
+    pub(super) fn take(self, cooled: Option<AnnealProgress>) {
+        // Ignore reports of a stopped or earlier search: each search starts at proposal 0.
         let begun = self.cooled.with_untracked(Option::is_some);
         let own = begun || cooled.as_ref().is_none_or(|cooled| cooled.proposal == 0);
         if own && self.searches.get_untracked() {
@@ -67,7 +65,8 @@ impl Annealing {
     }
 }
 
-/// Whether the noise of these settings can be sought: it goes by a rule from phase to phase, each digit is alone, and a run of the model is short enough for a hundred of them.
+/// True if the noise of these settings can be searched for: it follows a rule from phase to phase,
+/// no example is shared, and the model is small enough for a hundred runs.
 #[must_use]
 pub fn can_anneal(settings: &Settings) -> bool {
     settings.noise_follows_a_rule()

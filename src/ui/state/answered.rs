@@ -1,24 +1,24 @@
-//! What the accountant has answered of a run's ledger, and for which of its later states that holds.
+//! The accountant's answer on a run's ledger, and the later ledgers for which it holds.
 
 use crate::{
     accounting::ledger::Event,
-    worker::accounts::{Spent, TightEpsilon},
+    worker::accounts::{PldEpsilon, Spent},
 };
 
-/// What the accountant said of these events.
+/// What the accountant answered for these events.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answered {
     pub events: Vec<Event>,
-    /// What was planned to follow.
+    /// The events planned to follow.
     pub then: Vec<Event>,
     pub spent: Spent,
 }
 
 impl Answered {
-    /// The tight bound of `events`, if this answer holds for them.
+    /// Returns the tight bound of `events`, if this answer holds for them.
     #[must_use]
     pub fn bound(&self, events: &[Event]) -> Option<f64> {
-        let TightEpsilon { epsilon, ahead, .. } = self.spent.tight.as_ref()?;
+        let PldEpsilon { epsilon, ahead, .. } = self.spent.tight.as_ref()?;
         if events == self.events {
             return Some(*epsilon);
         }
@@ -27,7 +27,7 @@ impl Answered {
     }
 }
 
-/// How many more of `then` make `later` of `earlier`; `None` where it is something else.
+/// Returns how many events of `then` lead from `earlier` to `later`; `None` if none do.
 pub fn more_of(earlier: &[Event], then: &[Event], later: &[Event]) -> Option<u64> {
     let total = |events: &[Event]| events.iter().fold(0u64, |sum, event| sum.saturating_add(event.count));
     let more = total(later).checked_sub(total(earlier))?;
@@ -44,22 +44,22 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_is_shown_of_no_more_than_it_holds_for() {
+    fn bounds_cover_only_planned_releases() {
         let renyi = OrderedEpsilon { epsilon: 9.0, order: 2.0 };
-        let tight = TightEpsilon { epsilon: 1.0, ahead: vec![(10, 1.5), (40, 2.0)], numerical: None };
+        let tight = PldEpsilon { epsilon: 1.0, ahead: vec![(10, 1.5), (40, 2.0)], numerical: None };
         let spent = Spent { releases: 105, classic: renyi, improved: renyi, tight: Some(tight) };
         let answered =
             Answered { events: vec![event(0, 5), event(1, 100)], then: vec![event(1, 30), event(2, u64::MAX)], spent };
         let bound = |last: u64| answered.bound(&[event(0, 5), event(1, last)]);
         assert_eq!([100, 101, 110, 111, 130].map(bound), [1.0, 1.5, 1.5, 2.0, 2.0].map(Some));
-        // The phase that follows has releases of its own.
+        // Only 30 more of release 1 are planned; then the next phase has its own release.
         assert_eq!((bound(131), bound(99)), (None, None));
         let next = |count: u64| answered.bound(&[event(0, 5), event(1, 130), event(2, count)]);
         assert_eq!((next(10), next(11)), (Some(2.0), None));
-        // Other releases than those that were asked for.
+        // Other releases than the planned ones.
         assert_eq!(answered.bound(&[event(0, 6), event(1, 100)]), None);
         assert_eq!(answered.bound(&[event(0, 5), event(1, 100), event(2, 1)]), None);
-        // The first release of a run that goes on with another.
+        // The first release of a run that continues with another.
         let before = Answered { events: vec![event(0, 5)], then: vec![event(1, 50)], ..answered };
         assert_eq!(before.bound(&[event(0, 5), event(1, 10)]), Some(1.5));
         assert_eq!(before.bound(&[event(0, 6)]), None);

@@ -1,33 +1,33 @@
-//! How the page looks.
+//! The page's appearance.
 
 use leptos::prelude::*;
 
 use crate::ui::{browser, settings::Theme};
 
-/// The ids of the buttons that open and close the set-up of a phone.
+/// Ids of the buttons that open and close the set-up on a phone.
 pub const SHEET_OPENER: &str = "set-up-open";
 pub const SHEET_CLOSE: &str = "set-up-close";
 
-/// Colours, size, and what a phone shows. Copied freely.
+/// Theme, language, and what a phone shows.
 #[derive(Clone, Copy)]
 pub struct Appearance {
     pub theme: RwSignal<Theme>,
-    /// Whether the link names a theme: then it goes on with the link, and is not the visitor's own affair.
+    /// Whether a link named the theme; links then go on naming it.
     pub theme_in_link: RwSignal<bool>,
-    /// What the page speaks: all of it is built again for another.
+    /// The page's language; a change rebuilds the page.
     pub language: RwSignal<String>,
-    /// Whether the link names it.
+    /// Whether a link named the language.
     pub language_in_link: RwSignal<bool>,
     pub panel: RwSignal<Panel>,
-    /// Whether a phone shows the set-up, as a sheet over the stage; elsewhere it is always there.
+    /// Whether a phone shows the set-up, as a sheet over the stage; other screens always show it.
     pub sheet: RwSignal<bool>,
-    /// Whether the page is shown to a class: large, and without the set-up.
+    /// Presentation mode: large, and without the set-up.
     pub present: RwSignal<bool>,
-    /// Whether a phone shows what is seldom wanted of header and transport.
+    /// Whether a phone shows the rarely used parts of header and transport.
     pub more: RwSignal<bool>,
 }
 
-/// Panels of the page: tabs on a phone.
+/// Panels of the page that are tabs on a phone.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Panel {
     Step,
@@ -35,7 +35,7 @@ pub enum Panel {
 }
 
 impl Appearance {
-    /// The link's theme, or the one that the browser keeps; whether the link names a language, which is spoken already.
+    /// Takes the link's theme or else the stored one, and whether the link names the language.
     #[must_use]
     pub fn new(theme: Option<Theme>, language_in_link: bool, present: bool) -> Self {
         Self {
@@ -50,33 +50,33 @@ impl Appearance {
         }
     }
 
-    /// Shows a panel on a phone, and no set-up over it.
+    /// Shows a panel on a phone, closing the set-up.
     pub fn show_panel(self, panel: Panel) {
         self.panel.set(panel);
         self.sheet.set(false);
     }
 
-    /// Lays the set-up over the stage of a phone, of which the stations are seen above it; the keyboard goes on in it.
+    /// Opens the set-up on a phone, below the stage's stations, and moves the focus into it.
     pub fn open_sheet(self) {
         self.panel.set(Panel::Step);
         self.sheet.set(true);
         browser::focus_soon(SHEET_CLOSE, Some(".stations"));
     }
 
-    /// Puts the set-up of a phone away; the keyboard goes on where it was opened.
+    /// Closes the set-up on a phone, and returns the focus to the button that opened it.
     pub fn close_sheet(self) {
         self.sheet.set(false);
         browser::focus_soon(SHEET_OPENER, None);
     }
 
-    /// Shows a link's theme, which the browser does not keep.
+    /// Shows a link's theme without storing it.
     pub fn take_theme(self, theme: Theme) {
         browser::show_theme(theme);
         self.theme.set(theme);
         self.theme_in_link.set(true);
     }
 
-    /// Shows the theme that a link names, or the visitor's own again.
+    /// Shows the link's theme, or else the visitor's own again.
     pub fn take_link(self, theme: Option<Theme>) {
         match theme {
             Some(theme) => self.take_theme(theme),
@@ -88,7 +88,7 @@ impl Appearance {
         }
     }
 
-    /// Shows the theme of the page around this one, unless the link names one. It goes on with no link, and the browser does not keep it.
+    /// Shows the host page's theme, unless the link names one; neither links nor storage keep it.
     pub fn follow(self, theme: Theme) {
         if !self.theme_in_link.get_untracked() {
             browser::show_theme(theme);
@@ -96,7 +96,7 @@ impl Appearance {
         }
     }
 
-    /// Shows the visitor's theme, and keeps it.
+    /// Shows and stores the visitor's theme.
     pub fn choose_theme(self, theme: Theme) {
         browser::apply_theme(theme);
         self.theme.set(theme);

@@ -1,4 +1,4 @@
-//! An attack on the run that stands: what the auditor has found, and what that says of ε.
+//! An attack on the current run: the auditor's evidence, and what it implies for ε.
 
 use std::sync::Arc;
 
@@ -14,32 +14,30 @@ use crate::{
     },
 };
 
-/// The attack. Copied freely.
 #[derive(Clone, Copy)]
 pub struct Attack {
     run: Run,
     spending: Spending,
     accountant: AccountantClient,
-    /// What was found last.
+    /// The latest evidence.
     pub found: RwSignal<Option<Arc<Audited>>>,
-    /// What that says, after so many steps; and whether it is all that it says.
+    /// Bounds from the evidence: after this many steps, and whether all bounds are computed.
     pub bounds: RwSignal<Option<(u64, bool, LowerBounds)>>,
 }
 
 impl Attack {
-    /// Nothing is found yet.
     #[must_use]
     pub fn new(run: Run, spending: Spending, accountant: AccountantClient) -> Self {
         Self { run, spending, accountant, found: RwSignal::new(None), bounds: RwSignal::new(None) }
     }
 
-    /// Another run stands.
+    /// Forgets the attack: the run is new.
     pub(super) fn forget(self) {
         self.found.set(None);
         self.bounds.set(None);
     }
 
-    /// Takes what the auditor has found, and asks what it says.
+    /// Takes the auditor's evidence, and asks for its bounds.
     pub(super) fn take(self, audited: Audited) {
         let changed =
             self.found.with_untracked(|found| found.as_ref().is_none_or(|found| found.steps != audited.steps));
@@ -51,7 +49,7 @@ impl Attack {
         }
     }
 
-    /// All that it says, where the run stands still.
+    /// Asks for all bounds, if the run is paused and they are not known.
     pub(super) fn ask_whole(self) {
         let steps = self.found.with_untracked(|found| found.as_ref().map(|found| found.steps));
         let known = self.bounds.with_untracked(|bounds| bounds.map(|(at, whole, _)| (at, whole)));

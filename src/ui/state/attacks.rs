@@ -1,4 +1,5 @@
-//! Attacks that people recognise, each on drawn digits or on none: who was trained on, which of a few was in, and an image from one gradient.
+//! Demonstrations of attacks, each on synthetic digits or on none: who was trained on, which of a
+//! few candidates was in, and an image from one gradient.
 
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use leptos::prelude::*;
 use crate::{
     attack::{
         Progress,
-        membership::{Own, Sought, small_town},
+        membership::{MembershipTarget, Own, leaky_settings},
     },
     train::config::RunConfig,
     ui::{
@@ -19,30 +20,29 @@ use crate::{
     },
     worker::{
         accounts::{Allowed, Answer, Picture, Question},
-        attacking::{Asked, Inferred, Seen},
+        attacking::{AttackProgress, AttackRequest, Seen},
         games::Played,
         protocol::Request,
     },
 };
 
-/// What hides the records of a small town.
+/// How the records of a small town, the attacked training set, are protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hidden {
-    /// Nothing.
+    /// Not at all.
     No,
-    /// Noise of half a clip.
+    /// Noise of half a clipping norm.
     Little,
-    /// Of 1.1 clips.
+    /// Noise of 1.1 clipping norms.
     Much,
-    /// Whatever is set.
+    /// By the current settings.
     AsSet,
 }
 
 impl Hidden {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::No, Self::Little, Self::Much, Self::AsSet];
 
-    /// As a list knows it.
+    /// Returns the key in lists.
     #[must_use]
     pub const fn key(self) -> &'static str {
         match self {
@@ -53,29 +53,29 @@ impl Hidden {
         }
     }
 
-    /// How its model is trained, where `set` is what is set.
+    /// Returns the configuration of the town's run; `set` is the current one.
     #[must_use]
     pub fn config(self, set: RunConfig) -> RunConfig {
         match self {
-            Self::No => small_town(None),
-            Self::Little => small_town(Some(0.5)),
-            Self::Much => small_town(Some(1.1)),
+            Self::No => leaky_settings(None),
+            Self::Little => leaky_settings(Some(0.5)),
+            Self::Much => leaky_settings(Some(1.1)),
             Self::AsSet => RunConfig { canaries: 0, ..set },
         }
     }
 }
 
-/// A town that was attacked.
+/// An attacked town.
 #[derive(Clone)]
-pub struct Town {
+pub struct MembershipExperiment {
     pub hidden: Hidden,
     pub seen: Arc<Seen>,
-    /// What its run allows, once that is known; `None`: it has no guarantee.
+    /// What its run allows, once `known`; `None`: no guarantee.
     pub allowed: Option<Arc<Allowed>>,
     pub known: bool,
 }
 
-/// A game that is asked about.
+/// The game that is being played.
 #[derive(Clone, Debug, PartialEq)]
 struct Game {
     config: RunConfig,
@@ -83,34 +83,32 @@ struct Game {
     candidates: u32,
 }
 
-/// The attacks. Copied freely.
 #[derive(Clone, Copy)]
 pub struct Attacks {
     trainer: TrainingClient,
     accountant: AccountantClient,
     pub open: RwSignal<bool>,
-    /// Whether a link has opened them.
+    /// Whether a link opened them.
     pub linked: bool,
-    /// What hides the records of the next town, and of the one that is attacked.
+    /// Protection of the next town, and of the attacked one.
     pub hidden: RwSignal<Hidden>,
     attacked: StoredValue<(Hidden, RunConfig)>,
-    /// The digit that the drawing is said to be, where it is to be a record.
+    /// Label of the drawing, if it is to be a record.
     pub label: RwSignal<Option<u8>>,
-    /// How far the model is, while one is trained.
+    /// Progress of the model, while one is trained.
     pub progress: RwSignal<Option<Progress>>,
-    /// What was seen of each kind of town, the last one last.
-    pub seen: RwSignal<Vec<Town>>,
+    /// The latest result for each protection, newest last.
+    pub seen: RwSignal<Vec<MembershipExperiment>>,
     pub candidates: RwSignal<u32>,
     game: StoredValue<Option<Game>>,
     pub played: RwSignal<Option<Result<Played, String>>>,
-    /// Noise of the gradient, in multiples of the clip, and which draw of it.
+    /// Noise of the gradient, in clipping norms, and number of its draw.
     pub sigma: RwSignal<f64>,
     pub draw: RwSignal<u32>,
     pub picture: RwSignal<Option<Result<Arc<Picture>, String>>>,
 }
 
 impl Attacks {
-    /// Nothing is attacked yet.
     #[must_use]
     pub fn new(trainer: TrainingClient, accountant: AccountantClient, link: &Link) -> Self {
         Self {
@@ -119,7 +117,7 @@ impl Attacks {
             open: RwSignal::new(link.attacks),
             linked: link.attacks,
             hidden: RwSignal::new(Hidden::No),
-            attacked: StoredValue::new((Hidden::No, small_town(None))),
+            attacked: StoredValue::new((Hidden::No, leaky_settings(None))),
             label: RwSignal::new(None),
             progress: RwSignal::new(None),
             seen: RwSignal::new(vec![]),
@@ -132,42 +130,41 @@ impl Attacks {
         }
     }
 
-    /// The thread is another one: nothing is under way.
+    /// Forgets any attack in progress: the thread is new.
     pub fn forget(self) {
         self.progress.set(None);
     }
 
-    /// Trains a model, and attacks it.
+    /// Trains a model and attacks it.
     pub fn begin(self, set: RunConfig, own: Option<Own>) {
         let hidden = self.hidden.get_untracked();
         let config = hidden.config(set);
         self.attacked.set_value((hidden, config.clone()));
         self.progress.set(Some(Progress { done: 0, of: 1 }));
-        self.trainer.send(Request::Attack(Box::new(Asked { config, own })));
+        self.trainer.send(Request::Attack(Box::new(AttackRequest { config, own })));
     }
 
-    /// Stops it.
     pub fn stop(self) {
         self.progress.set(None);
         self.trainer.send(Request::StopAttack);
     }
 
-    /// Takes what the training thread says of it; what was on its way when it was stopped is left.
-    pub(super) fn take(self, inferred: Option<Inferred>) {
+    /// Takes a report of the training thread; ignores reports after a stop.
+    pub(super) fn take(self, inferred: Option<AttackProgress>) {
         if self.progress.with_untracked(Option::is_none) {
             return;
         }
         match inferred {
-            Some(Inferred::Training(progress)) => self.progress.set(Some(progress)),
-            Some(Inferred::Found(seen)) => {
+            Some(AttackProgress::Training(progress)) => self.progress.set(Some(progress)),
+            Some(AttackProgress::Found(seen)) => {
                 self.progress.set(None);
                 let (hidden, config) = self.attacked.get_value();
                 let seen: Arc<Seen> = Arc::from(seen);
                 self.seen.update(|all| {
                     all.retain(|town| town.hidden != hidden);
-                    all.push(Town { hidden, seen: seen.clone(), allowed: None, known: false });
+                    all.push(MembershipExperiment { hidden, seen: seen.clone(), allowed: None, known: false });
                 });
-                let train = Sought::default().examples().unwrap_or_default();
+                let train = MembershipTarget::default().examples().unwrap_or_default();
                 self.accountant.ask(Question::Allowed { config, train }, move |answer| {
                     let Answer::Allowed(allowed) = answer else { return };
                     self.seen.update(|all| {
@@ -181,7 +178,7 @@ impl Attacks {
         }
     }
 
-    /// Plays about runs of this configuration on so many images, until all is known or another game is asked about.
+    /// Plays the game on runs of `config` on `train` images, until complete or superseded.
     pub fn play(self, config: RunConfig, train: u32) {
         let game = Game { config, train, candidates: self.candidates.get() };
         if self.game.with_value(|now| now.as_ref() != Some(&game)) {
@@ -198,7 +195,7 @@ impl Attacks {
             let (Answer::Game(played), true) = (answer, same) else { return };
             let more = played.as_ref().is_ok_and(|played| !played.progress.complete());
             self.played.set(Some(played));
-            // Who closes it needs no more.
+            // A closed panel needs no more.
             if more && self.open.get_untracked() {
                 self.play_on(game);
             } else if more {
@@ -207,7 +204,7 @@ impl Attacks {
         });
     }
 
-    /// Reads this image off its gradient.
+    /// Reconstructs this image from its gradient.
     pub fn invert(self, image: Vec<f32>, delta: f64) {
         let question = Question::Invert { image, sigma: self.sigma.get(), draw: self.draw.get(), delta };
         self.accountant.ask_latest(Topic::Invert, question, move |answer| {

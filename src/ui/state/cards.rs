@@ -1,4 +1,4 @@
-//! The cards of ready-made runs, which are fetched when the first is to be shown.
+//! The cards of presets, fetched when first shown.
 
 use std::sync::Arc;
 
@@ -9,21 +9,19 @@ use crate::ui::{
     settings::cards::{Card, read},
 };
 
-/// The cards. Copied freely.
 #[derive(Clone, Copy)]
 pub struct Cards {
-    /// `None`: not fetched yet; empty: they do not come.
+    /// `None`: not fetched yet; empty: not available.
     pub all: RwSignal<Option<Arc<[Card]>>>,
 }
 
 impl Cards {
-    /// None yet.
     #[must_use]
     pub fn new() -> Self {
         Self { all: RwSignal::new(None) }
     }
 
-    /// Fetches them, unless they are there.
+    /// Fetches the cards, unless they are present.
     pub fn load(self) {
         if self.all.with_untracked(|all| all.as_ref().is_some_and(|all| !all.is_empty())) {
             return;

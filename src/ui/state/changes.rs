@@ -1,4 +1,4 @@
-//! Settings change: what follows from it, up to the run of the new ones.
+//! Changes of settings, and the runs that result.
 
 use leptos::prelude::*;
 
@@ -18,9 +18,9 @@ use crate::{
 };
 
 impl Page {
-    /// Changes settings, as far as a task lets them be changed; a new run starts where the change means one, and goes on playing if the old one did.
+    /// Changes settings as far as a task allows. If a new run results, it plays if the old one did.
     pub fn change(self, edit: impl FnOnce(&mut Settings)) {
-        // Who sets something in the midst of a sweep ends it: all else becomes what it was.
+        // A change during a sweep ends it and restores the other settings.
         let left = self.leave_sweep();
         let before = self.settings.get_untracked();
         let mut asked = before.clone();
@@ -31,7 +31,7 @@ impl Page {
         }
     }
 
-    /// The same, whatever a task has fixed.
+    /// Takes settings, even if a task fixes them.
     pub(super) fn take_settings(self, settings: Settings) {
         let left = self.leave_sweep();
         let before = self.settings.get_untracked();
@@ -40,15 +40,15 @@ impl Page {
         }
     }
 
-    /// A new run of these settings, which plays as soon as it stands, if it is to.
+    /// Starts a run of these settings; `play`: it plays as soon as it is ready.
     pub fn begin(self, settings: Settings, play: bool) {
         self.run.play_next(play);
         self.set_all(settings, self.settings.get_untracked(), Self::start);
     }
 
-    /// Sets everything, and goes on with `then`, once the noise that a budget asks for is known.
+    /// Sets everything, then calls `then` once the noise for a budget is known.
     fn set_all(self, settings: Settings, before: Settings, then: fn(Self)) {
-        // What a field was refused for is void once something else has given it a value.
+        // A refused value no longer matters once the field has another.
         for number in Number::ALL {
             if before.number(number) != settings.number(number) {
                 self.messages.clear(Some(number));
@@ -59,7 +59,7 @@ impl Page {
         self.follow_budget(self.digits.train(), Some(before), then);
     }
 
-    /// Sets all that a preset sets, and says what there is to see.
+    /// Applies a preset, and shows its note.
     pub fn choose_preset(self, preset: Preset) {
         if !self.may_set("preset") {
             return;
@@ -69,9 +69,9 @@ impl Page {
         self.messages.notify(preset.note.get().to_owned());
     }
 
-    /// An option of a choice was chosen, by its key.
+    /// Selects an option of a choice by its key.
     pub fn choose(self, select: Select, key: &str) {
-        // Digits are not chosen before they are there.
+        // Digits have to be loaded as well.
         match Digits::by_key(key).filter(|_| select == Select::Digits) {
             Some(digits) => self.choose_digits(digits),
             None => self.change(|settings| {
@@ -83,7 +83,7 @@ impl Page {
         }
     }
 
-    /// A number field was committed with this text.
+    /// Commits the text of a number field.
     pub fn commit(self, number: Number, text: &str) {
         match number.parse(text) {
             Ok(value) => {
@@ -94,19 +94,19 @@ impl Page {
                         settings.budget = None;
                     }
                 });
-                // A field is committed by Enter and again when it is left: what does not fit the data stays said.
+                // Leaving a field commits it like Enter: report again what does not fit the data.
                 self.check_data();
             }
             Err(error) => self.messages.put(Some(number), error.to_string()),
         }
     }
 
-    /// A run of the settings, unless the one that stands is of them.
+    /// Starts a run of the settings, unless the current run has them.
     pub(super) fn restart(self) {
         let (config, broken) = self.settings.with_untracked(Settings::what_runs);
         let same = |run: &RunInfo| run.config == config && run.broken == broken;
         if self.run.info.with_untracked(|run| run.as_ref().is_some_and(same)) {
-            // What other settings were refused for is void once those of the run are back.
+            // Problems of other settings no longer matter: the run's settings are back.
             self.messages.clear(Origin::Run);
             return self.run.stay();
         }
@@ -114,7 +114,7 @@ impl Page {
         self.start();
     }
 
-    /// A run of the settings on the digits that are there.
+    /// Starts a run of the settings on the loaded digits.
     pub(super) fn start(self) {
         if self.check_data() {
             self.messages.clear(Some(Number::Lot));
@@ -126,8 +126,8 @@ impl Page {
         }
     }
 
-    /// Lets the noise scale follow from the settings' budget, where they have one, and goes on with `then`. If no scale
-    /// keeps it, the settings become what they were `before`.
+    /// Computes the noise scale for the settings' budget, if any, then calls `then`. If no scale
+    /// keeps the budget, restores the settings `before`.
     pub(super) fn follow_budget(self, train: Option<u32>, before: Option<Settings>, then: fn(Self)) {
         self.run.set_settling(true);
         if self.settings.with_untracked(Settings::unread) {
@@ -144,7 +144,7 @@ impl Page {
         }
         let question = Question::Scale { config, train: train.unwrap_or_default(), steps, budget };
         self.accountant.ask_latest(Topic::Scale, question, move |answer| {
-            // What has been set since has a question of its own, or no budget any more.
+            // Newer settings have a question of their own, or no budget.
             let (Answer::Scale(scale), true) = (answer, self.settings.with_untracked(|now| *now == settings)) else {
                 return;
             };
@@ -170,7 +170,7 @@ impl Page {
         });
     }
 
-    /// Has a density of the visitor's own read, where it has not been, and goes on with `then`.
+    /// Parses the visitor's density if necessary, then calls `then`.
     fn with_density(self, then: impl FnOnce(Self) + 'static) {
         let formula = self.settings.with_untracked(|settings| settings.unread().then(|| settings.formula.clone()));
         let Some(formula) = formula else { return then(self) };

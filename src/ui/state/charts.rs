@@ -1,4 +1,4 @@
-//! The charts that the page has now, and when they look at their data again.
+//! The charts on the page, and when they are redrawn.
 
 use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
@@ -8,10 +8,10 @@ use crate::{
     ui::browser::Busy,
 };
 
-/// Charts are drawn anew at most this often.
+/// Minimum milliseconds between redraws.
 const REDRAW_MS: u32 = 100;
 
-/// The classes of curves that are told apart by colour and dashes.
+/// CSS classes of curves that differ in colour and dashes.
 pub const COLOURS: [&str; 9] =
     ["line-n0", "line-n1", "line-n2", "line-n3", "line-n4", "line-n5", "line-n6", "line-n7", "line-n8"];
 
@@ -21,38 +21,36 @@ pub struct Curves {
     pub accuracy: Curve,
     pub improved: Curve,
     pub classic: Curve,
-    /// By tight accounting, where the accountant was asked.
+    /// By tight accounting, if the accountant was asked.
     pub tight: Curve,
-    /// Test accuracy of the same model, trained beside it without privacy.
+    /// Test accuracy of the same model, trained in parallel without privacy.
     pub baseline: Curve,
 }
 
-/// A chart that can be exported: what it is called as a file, its title, and what it shows.
+/// A chart that can be exported: file name, title and content.
 pub type Exportable = (&'static str, &'static str, Memo<Drawing>);
 
-/// The charts. Copied freely.
 #[derive(Clone, Copy)]
 pub struct Charts {
-    /// Changes whenever charts are to look at their curves again.
+    /// Changes when charts must read their curves again.
     pub tick: RwSignal<u32>,
-    /// Those that the page has now.
+    /// The charts on the page.
     pub exportable: StoredValue<Vec<Exportable>>,
     due: StoredValue<Option<Timeout>, LocalStorage>,
 }
 
 impl Charts {
-    /// No chart yet.
     #[must_use]
     pub fn new() -> Self {
         Self { tick: RwSignal::new(0), exportable: StoredValue::new(vec![]), due: StoredValue::new_local(None) }
     }
 
-    /// Draws all charts anew, now.
+    /// Redraws all charts now.
     pub fn refresh(self) {
         self.tick.update(|tick| *tick += 1);
     }
 
-    /// Draws all charts anew, soon.
+    /// Redraws all charts soon.
     pub fn schedule(self) {
         self.due.update_value(|due| {
             due.get_or_insert_with(|| {

@@ -1,4 +1,4 @@
-//! Both threads: the page starts them, and goes on without one that failed.
+//! Starts both threads, and goes on if one fails.
 
 use leptos::prelude::*;
 
@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Page {
-    /// Starts both threads, and asks for a backend and for digits.
+    /// Starts both threads, and requests a backend and digits.
     pub fn connect(self) {
         self.start_trainer();
         self.accountant.spawn();
@@ -24,8 +24,8 @@ impl Page {
         self.trainer.watch(move |why| self.lose_trainer(why));
     }
 
-    /// Tells of threads of the accountant that fail, and of features that a run waits for, and checks what is handed in; before the first question, which starts
-    /// a thread.
+    /// Reports failed accountant threads and pending features, and checks submissions. Call it
+    /// before the first question, which starts a thread.
     pub fn listen(self) {
         effect(move || self.check_submission());
         self.accountant.on_failure(move |failure| {
@@ -38,7 +38,7 @@ impl Page {
         });
         let computing = bool_memo(move || self.run.features.with(Option::is_some));
         let mut said = None;
-        // Said as long as it is so.
+        // Show the notice while it is true.
         effect(move || {
             if computing.get() {
                 let sentence = t!("Before the first step, the features of all training images are computed, once.");
@@ -50,7 +50,7 @@ impl Page {
         });
     }
 
-    /// Has the CPU compute on so many cores.
+    /// Sets the number of cores for the CPU.
     pub fn set_cores(self, cores: Option<u32>) {
         if self.device.cores.get_untracked() != cores {
             self.device.cores.set(cores);
@@ -70,7 +70,8 @@ impl Page {
         self.load_digits(self.settings.with_untracked(|s| s.digits), None);
     }
 
-    /// The training thread is gone, and its run with it; another is started, and says what is kept of the run.
+    /// Handles the loss of the training thread: reports what is kept of its run, and starts another
+    /// thread unless it failed too often.
     pub fn lose_trainer(self, why: &str) {
         let again = self.trainer.end_failed();
         let kept = match (self.current(), self.runs.current.with_value(|current| current.in_memory_only)) {
@@ -112,7 +113,7 @@ impl Page {
         }
     }
 
-    /// Has the run that stands saved when the page is put away.
+    /// Saves the current run when the page is hidden.
     pub fn save_when_hidden(self) {
         let away = window_event_listener_untyped("visibilitychange", move |_| {
             if document().hidden() {

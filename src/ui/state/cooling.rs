@@ -1,4 +1,4 @@
-//! The noise of a run's phases is sought, and what was found is taken.
+//! Searches for the noise of a run's phases, and applies the result.
 
 use std::sync::Arc;
 
@@ -7,33 +7,33 @@ use leptos::prelude::*;
 use super::page::Page;
 use crate::{
     ui::settings::{PhaseKind, Settings},
-    worker::annealing::{Cooled, Scheduled},
+    worker::annealing::{AnnealProgress, Scheduled},
 };
 
 impl Page {
-    /// Seeks the noise of the phases that are set, at what they cost.
+    /// Searches for the noise of the current phases, at their cost.
     pub fn anneal(self) {
         let Some(train) = self.digits.whole() else { return };
         let config = self.settings.with_untracked(Settings::config);
         self.annealing.begin(config, train);
     }
 
-    /// What was found for the settings as they are.
+    /// Returns what was found for the current settings.
     #[must_use]
-    pub fn cooled(self) -> Option<Arc<Cooled>> {
+    pub fn cooled(self) -> Option<Arc<AnnealProgress>> {
         let cooled = self.annealing.cooled.get()?;
         let config = self.settings.with(Settings::config);
         self.annealing.of.with(|of| of.as_ref() == Some(&config)).then_some(cooled)
     }
 
-    /// The schedule that the search has accepted last or, once it is over, the best.
+    /// Returns the schedule last accepted or, after the search, the best one.
     #[must_use]
     pub fn annealed(self) -> Option<Scheduled> {
         let cooled = self.cooled()?;
         Some(if self.annealing.searches.get() { cooled.now.clone() } else { cooled.best.clone() })
     }
 
-    /// Sets the phases of the best schedule.
+    /// Applies the best schedule.
     pub fn take_annealed(self) {
         let Some(best) = untrack(|| self.cooled()).map(|cooled| cooled.best.clone()) else { return };
         self.annealing.stop();
@@ -45,7 +45,7 @@ impl Page {
         });
     }
 
-    /// Other settings are here: a search for those before is of no use.
+    /// Stops a search for earlier settings.
     pub(super) fn leave_search(self) {
         let config = self.settings.with_untracked(Settings::config);
         if self.annealing.of.with_untracked(|of| of.as_ref() != Some(&config)) {

@@ -1,4 +1,4 @@
-//! What trains: the backend that was asked for, and the one that runs.
+//! The backend: the requested one, and the one in use.
 
 use leptos::prelude::*;
 
@@ -8,30 +8,28 @@ use crate::{
     worker::protocol::{BackendChoice, Fallback},
 };
 
-/// The backend. Copied freely.
 #[derive(Clone, Copy)]
 pub struct Device {
-    /// What the address asks for.
+    /// The backend that the address requests.
     pub choice: BackendChoice,
-    /// What runs, and why not WebGPU, where it was wanted.
+    /// The engine in use, and why it is not WebGPU if that was wanted.
     pub engine: RwSignal<Option<(EngineInfo, Option<Fallback>)>>,
-    /// How long a step of the run takes on either engine, where that decided.
+    /// Time of a step on either engine, if that decided between them.
     pub timed: RwSignal<Option<Timings>>,
-    /// On how many cores the CPU is to compute; `None`: as many as the machine can spare.
+    /// Cores for the CPU; `None`: as many as the machine can spare.
     pub cores: RwSignal<Option<u32>>,
-    /// Whether the training thread failed so often that no other is started.
+    /// Whether the training thread failed too often to be restarted.
     pub stopped: RwSignal<bool>,
 }
 
 impl Device {
-    /// No engine yet.
     #[must_use]
     pub fn new(choice: BackendChoice, cores: Option<u32>) -> Self {
         let (engine, timed, cores) = (RwSignal::new(None), RwSignal::new(None), RwSignal::new(cores));
         Self { choice, engine, timed, cores, stopped: RwSignal::new(false) }
     }
 
-    /// What the training thread is asked for. Where another embed has the GPU it is the CPU; links go on saying what the address said.
+    /// Returns the backend to request, the CPU if another embed has the GPU; links keep `choice`.
     #[must_use]
     pub fn wanted(self) -> BackendChoice {
         if browser::gpu_is_taken() { BackendChoice::Cpu } else { self.choice }

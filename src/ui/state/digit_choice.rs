@@ -1,4 +1,4 @@
-//! The visitor chooses digits, or brings files: what is asked for, and what follows when it comes.
+//! Choosing digits or files: what is requested, and what follows when it arrives.
 
 use leptos::prelude::*;
 
@@ -14,13 +14,13 @@ use crate::{
 };
 
 impl Page {
-    /// Asks for other digits; a new run starts on them when they are there.
+    /// Requests other digits; a new run starts when they arrive.
     pub fn choose_digits(self, digits: Digits) {
         if !self.may_set("dataset") {
             return;
         }
         if digits == Digits::Files && self.digits.own_files().is_empty() {
-            // Until some are picked, the digits stay what they are; a frame has no place to pick any.
+            // The digits stay until files are picked, which an embed cannot do.
             let how = if browser::press("own-files") {
                 t!("Pick your files, or drop them anywhere here; until then the digits stay what they are.")
             } else {
@@ -33,7 +33,7 @@ impl Page {
         self.change_digits(digits);
     }
 
-    /// Sets other digits, and asks for them; the choice becomes what it was where they do not come.
+    /// Selects and requests other digits; reverts the choice if they do not arrive.
     pub(super) fn change_digits(self, digits: Digits) {
         let before = self.settings.with_untracked(|settings| settings.digits);
         self.set_digits(digits);
@@ -44,7 +44,7 @@ impl Page {
         self.settings.update(|settings| settings.digits = digits);
     }
 
-    /// Asks for digits. `before`: what the choice was, where it was changed for these.
+    /// Requests digits. `before`: the previous choice, if it was changed for these.
     pub(super) fn load_digits(self, digits: Digits, before: Option<Digits>) {
         let request = match digits {
             Digits::Mnist => {
@@ -57,7 +57,7 @@ impl Page {
                 if !files.is_empty() {
                     return self.offer(files, before);
                 }
-                // Nothing to ask for until the visitor has picked files; a shared link falls back to the site's digits.
+                // Without files, a shared link falls back to the site's digits.
                 self.set_digits(Digits::Mnist);
                 self.messages.notify(t!("The link was made with somebody's own files, which stay on their machine; choose yours, or go on with the page's digits.").to_owned());
                 return self.load_digits(Digits::Mnist, before);
@@ -80,14 +80,14 @@ impl Page {
     }
 
     fn request_digits(self, from: DataRequest, before: Option<Digits>, files: Vec<web_sys::File>) {
-        // The runs of a sweep are of the same digits.
+        // All runs of a sweep use the same digits.
         self.end_sweep();
         self.messages.clear(Origin::Run);
         self.messages.clear(Origin::Digits);
         self.digits.request(from, before, files);
     }
 
-    /// Nothing more comes of a load: the choice of digits becomes what it was before, where it was changed for this load.
+    /// Ends a load without further data, and reverts the choice of digits if made for this load.
     pub(super) fn end_load(self, load: u32) {
         if let Some(before) = self.digits.end_load(load) {
             self.set_digits(before);
@@ -97,7 +97,8 @@ impl Page {
         }
     }
 
-    /// A lot that is larger than the set becomes an eighth of it: a run starts on what was dropped last, and on nothing else. What is said of that.
+    /// Reduces a lot larger than the training set to an eighth of it, so that a run can start on
+    /// the new digits. Returns a sentence about it.
     fn fit_lot(self, train: u32) -> Option<String> {
         let lot = self.settings.with_untracked(|settings| settings.lot);
         let too_large = self.settings.with_untracked(|settings| settings.check_data(train)).is_err();
@@ -114,14 +115,14 @@ impl Page {
         ))
     }
 
-    /// Digits have come: a run starts on those that were awaited.
+    /// Takes digits that have arrived; starts a run on them if they were awaited.
     pub(super) fn take_digits(self, load: u32, loaded: LoadedDigits, remarks: &[String]) {
         let (own, train, complete) = (loaded.choice(), loaded.train, loaded.complete);
         let Some(arrival) = self.digits.arrive(load, loaded) else { return };
         self.pay_once.forget();
         self.annealing.stop();
         self.annealing.forget();
-        // Models follow the images: their layers stay, and shapes are worked out anew.
+        // Models follow the images: layers stay, shapes are recomputed.
         let (before, now) =
             self.settings.with_untracked(|settings| (settings.model, self.digits.fitted(settings.model)));
         if before != now {
@@ -133,16 +134,16 @@ impl Page {
             self.messages.notify(said.join(" "));
         }
         self.fit_lesson();
-        // While others are awaited, the choice is theirs.
+        // While other digits are awaited, the choice is theirs.
         if arrival.last && self.settings.with_untracked(|settings| settings.digits != own) {
             self.set_digits(own);
         }
-        // What a budget allows follows from the number of all digits.
+        // The noise for a budget depends on the number of all digits.
         if !complete && self.settings.with_untracked(|settings| settings.budget.is_some()) {
             return self.cost.schedule();
         }
         if arrival.rest && self.run.is_at_start() && self.run.info.with_untracked(Option::is_some) {
-            // The training thread's run is of all of them already.
+            // The training thread's run already has all of them.
             self.follow_budget(Some(train), None, Self::restart);
         } else if arrival.awaited || arrival.rest || self.run.info.with_untracked(Option::is_none) {
             self.follow_budget(Some(train), None, Self::start);

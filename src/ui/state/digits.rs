@@ -1,4 +1,4 @@
-//! The digits at hand, and those that are on their way.
+//! The loaded digits, and those on their way.
 
 use leptos::prelude::*;
 
@@ -17,16 +17,16 @@ pub struct LoadedDigits {
     pub train: u32,
     pub test: u32,
     pub test_set: TestSet,
-    /// Whether all of them are there; else more are on their way.
+    /// Whether all have arrived; else more are on their way.
     pub complete: bool,
-    /// What an image is.
+    /// The shape of an image.
     pub picture: Picture,
-    /// What labels say.
+    /// Names of the classes.
     pub classes: Vec<String>,
 }
 
 impl LoadedDigits {
-    /// The choice that these digits are.
+    /// Returns the choice that yields these digits.
     #[must_use]
     pub const fn choice(&self) -> Digits {
         match self.source {
@@ -38,21 +38,21 @@ impl LoadedDigits {
     }
 }
 
-/// Digits that were asked for: a run starts as soon as they are there.
+/// Requested digits; a run starts as soon as they arrive.
 struct Awaited {
     load: u32,
-    /// What the choice of digits was before, where it was changed for them.
+    /// The previous choice of digits, if it was changed for them.
     before: Option<Digits>,
-    /// The visitor's files that they are read from.
+    /// The visitor's files to read.
     files: Vec<web_sys::File>,
 }
 
 /// What no view depends on.
 #[derive(Default)]
 struct Loads {
-    /// The visitor's own files that are in use, for another thread to read.
+    /// The visitor's files in use, for another thread to read.
     own_files: Vec<web_sys::File>,
-    /// Number of the load that was asked for last.
+    /// Number of the last load.
     last: u32,
     /// Loads that have brought nothing yet.
     awaited: Vec<Awaited>,
@@ -60,30 +60,28 @@ struct Loads {
     arriving: Option<u32>,
 }
 
-/// What the arrival of digits means.
+/// What an arrival of digits means.
 pub struct Arrival {
     /// Whether they were awaited.
     pub awaited: bool,
-    /// Whether a part of them had come before.
+    /// Whether a part had arrived before.
     pub rest: bool,
-    /// Whether no others are awaited.
+    /// Whether no other digits are awaited.
     pub last: bool,
 }
 
-/// The digits. Copied freely.
 #[derive(Clone, Copy)]
 pub struct DigitSets {
     trainer: TrainingClient,
     pub loaded: RwSignal<Option<LoadedDigits>>,
-    /// Bytes done and to do.
+    /// Bytes done, and in total.
     pub loading: RwSignal<Option<(u64, u64)>>,
-    /// When everything that the page loads by itself was there, in milliseconds since 1970.
+    /// When the page had everything that it loads on its own, in milliseconds since 1970.
     pub ready_at: RwSignal<Option<f64>>,
     loads: StoredValue<Loads, LocalStorage>,
 }
 
 impl DigitSets {
-    /// No digits yet.
     #[must_use]
     pub fn new(trainer: TrainingClient) -> Self {
         Self {
@@ -95,25 +93,25 @@ impl DigitSets {
         }
     }
 
-    /// How many there are to train on, once all are there: what a run will cost depends on all of them.
+    /// Returns the number of training images once all have arrived: a run's cost depends on all.
     #[must_use]
     pub fn whole(self) -> Option<u32> {
         self.loaded.with_untracked(|loaded| loaded.as_ref().filter(|loaded| loaded.complete).map(|loaded| loaded.train))
     }
 
-    /// Whether a part of them is there, and more are on their way.
+    /// True if a part has arrived, and more are on their way.
     #[must_use]
     pub fn are_arriving(self) -> bool {
         self.loaded.with_untracked(|loaded| loaded.as_ref().is_some_and(|loaded| !loaded.complete))
     }
 
-    /// How many digits there are to train on.
+    /// Returns the number of training images so far.
     #[must_use]
     pub fn train(self) -> Option<u32> {
         self.loaded.with_untracked(|loaded| loaded.as_ref().map(|loaded| loaded.train))
     }
 
-    /// The model on the images at hand; as it is where they do not fit it.
+    /// Adapts the model to the loaded images; returns it unchanged if they do not fit.
     #[must_use]
     pub fn fitted(self, model: Architecture) -> Architecture {
         let images = |loaded: &Option<LoadedDigits>| loaded.as_ref().map(|it| (it.picture, it.classes.len()));
@@ -121,13 +119,13 @@ impl DigitSets {
         model.fitted(picture, classes).unwrap_or(model)
     }
 
-    /// What images are, and how many classes they have; digits', until it is known. Heard by whoever shows it.
+    /// Returns the shape of images and the number of classes, by default those of digits; tracked.
     #[must_use]
     pub fn images(self) -> (Picture, usize) {
         self.loaded.with(|loaded| loaded.as_ref().map_or((Picture::DIGIT, 10), |it| (it.picture, it.classes.len())))
     }
 
-    /// What a label says, heard by whoever shows it.
+    /// Returns the name of a label; tracked.
     #[must_use]
     pub fn class(self, label: usize) -> String {
         self.loaded
@@ -135,7 +133,7 @@ impl DigitSets {
             .unwrap_or_else(|| label.to_string())
     }
 
-    /// Calls the classes so.
+    /// Renames the classes, if the number fits.
     pub fn name_classes(self, names: Vec<String>) {
         self.loaded.update(|loaded| {
             if let Some(loaded) = loaded.as_mut().filter(|loaded| loaded.classes.len() == names.len()) {
@@ -144,13 +142,13 @@ impl DigitSets {
         });
     }
 
-    /// The visitor's own files that are in use.
+    /// Returns the visitor's files in use.
     #[must_use]
     pub fn own_files(self) -> Vec<web_sys::File> {
         self.loads.with_value(|loads| loads.own_files.clone())
     }
 
-    /// Asks for digits. `before`: what the choice was, where it was changed for these.
+    /// Requests digits. `before`: the previous choice, if it was changed for these.
     pub fn request(self, from: DataRequest, before: Option<Digits>, files: Vec<web_sys::File>) {
         self.loading.set(Some((0, 0)));
         let load = self.loads.try_update_value(|loads| {
@@ -163,7 +161,7 @@ impl DigitSets {
         }
     }
 
-    /// Sends bytes `start..end` of one of a load's files.
+    /// Sends bytes `start..end` of a file of a load.
     pub fn send_piece(self, load: u32, file: u32, (start, end): (u64, u64)) {
         let file = self.loads.with_value(|loads| {
             let awaited = loads.awaited.iter().find(|awaited| awaited.load == load)?;
@@ -178,7 +176,7 @@ impl DigitSets {
         });
     }
 
-    /// A load brings nothing more. Whether it had brought a part of its digits, which is all that there is of them then.
+    /// Ends a load without more data; true if it had brought a part, which now counts as all.
     pub fn end_part(self, load: u32) -> bool {
         let part = self.loads.try_update_value(|loads| loads.arriving.take_if(|arriving| *arriving == load).is_some());
         let part = part.unwrap_or_default();
@@ -188,19 +186,20 @@ impl DigitSets {
         part
     }
 
-    /// Ends a load that brings nothing more. What the choice of digits was before it, where it was changed for this load and no later one.
+    /// Ends a load without further data. Returns the previous choice of digits, if it was changed
+    /// for this load and no later one was requested.
     pub fn end_load(self, load: u32) -> Option<Digits> {
         let (before, last) = self.loads.try_update_value(|loads| {
             let place = loads.awaited.iter().position(|awaited| awaited.load == load);
             let before = place.and_then(|place| loads.awaited.remove(place).before);
             (before.filter(|_| load == loads.last), loads.awaited.is_empty())
         })?;
-        // A load that goes on is shown again with its next bytes.
+        // The next bytes of another load show its progress again.
         self.loading.set((!last).then_some((0, 0)));
         before
     }
 
-    /// Takes digits that a load has brought: loads before it bring nothing any more.
+    /// Takes digits of a load, and drops earlier loads.
     pub fn arrive(self, load: u32, loaded: LoadedDigits) -> Option<Arrival> {
         let (own, complete) = (loaded.choice() == Digits::Files, loaded.complete);
         self.loaded.set(Some(loaded));
@@ -227,7 +226,7 @@ impl DigitSets {
         Some(arrival)
     }
 
-    /// Nothing is known of any digits: the thread that had them is gone.
+    /// Forgets all digits: their thread is gone.
     pub fn forget(self) {
         self.loads.update_value(|loads| {
             loads.awaited.clear();

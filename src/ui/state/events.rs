@@ -1,4 +1,4 @@
-//! What the training thread says, and what follows from it.
+//! Handles what the training thread says.
 
 use leptos::prelude::*;
 
@@ -70,8 +70,8 @@ impl Page {
             Event::Pong => {}
             Event::Counted(counted) => self.who_pays.take(*counted),
             Event::PaidOnce(news) => self.take_paid(news),
-            Event::Inferred(inferred) => self.attacks.take(inferred),
-            Event::Cooled(cooled) => self.annealing.take(cooled.map(|cooled| *cooled)),
+            Event::Attacked(inferred) => self.attacks.take(inferred),
+            Event::Annealed(cooled) => self.annealing.take(cooled.map(|cooled| *cooled)),
             Event::BaselineMeasured { step, accuracy } => {
                 self.run.curves.update_value(|curves| curves.baseline.push((step as f64, accuracy)));
                 self.charts.schedule();
@@ -104,14 +104,14 @@ impl Page {
         }
     }
 
-    /// Opens or closes what tells which digits pay for privacy.
+    /// Opens or closes the panel on which digits pay for privacy.
     pub fn show_who_pays(self, open: bool) {
         self.who_pays.toggle(open);
         self.train_beside();
     }
 
-    /// Trains the same model without privacy beside a private run that plays, or is compared with it: of public digits, which it may look at as it likes,
-    /// and where its steps are light. Another baseline is trained when it is asked for.
+    /// Trains the same model without privacy alongside a private run that plays or is compared, if
+    /// the digits are public and its steps are light. Other baselines are trained on request.
     fn train_beside(self) {
         let compared = self.who_pays.open.get_untracked();
         if !(self.run.playing.get_untracked() || compared) || browser::is_embedded() {
@@ -145,7 +145,7 @@ impl Page {
         }
     }
 
-    /// Only a failure of the run drops what is wished of it, and ends a sweep.
+    /// Reports a problem. Only a failure of the run drops pending requests and ends a sweep.
     fn take_problem(self, Problem { field, sentence, aside }: Problem) {
         let number = field.as_deref().and_then(Number::by_config_path);
         if !aside {
@@ -157,7 +157,7 @@ impl Page {
         self.messages.put(number, as_sentence(&sentence));
     }
 
-    /// A run that is kept joins the list. The one that stands is no earlier one.
+    /// Lists a stored run, unless it is the current one.
     fn take_kept(self, kept: KeptRun) {
         if self.run.info.with_untracked(|run| run.as_ref().is_some_and(|run| run.key == kept.key)) {
             return;
@@ -204,7 +204,7 @@ impl Page {
         self.pad.predict();
     }
 
-    /// Nothing is shown of a run any more.
+    /// Clears everything shown of the run.
     pub(super) fn forget_run(self) {
         self.run.forget();
         self.snapshots.forget();
@@ -215,7 +215,7 @@ impl Page {
         self.charts.refresh();
     }
 
-    /// The run that ends joins the list, which says so where it deletes another for it.
+    /// Lists the run that ends, and reports the one deleted to make room.
     pub(super) fn list_current(self) {
         let Some(deleted) = self.current().and_then(|current| self.runs.push(current)) else { return };
         if !browser::is_embedded() {
@@ -243,7 +243,7 @@ impl Page {
         self.train_beside();
     }
 
-    /// Tells the screen reader where the run stands: at once if `now`, else every ten seconds.
+    /// Tells the screen reader the run's state: at once if `now`, else every ten seconds.
     fn speak(self, now: bool) {
         if !self.messages.is_time_to_speak(now) {
             return;

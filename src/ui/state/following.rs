@@ -1,4 +1,4 @@
-//! One image that is followed through the network, and how far.
+//! Follows one image through the network, place by place.
 
 use std::sync::Arc;
 
@@ -10,30 +10,29 @@ use crate::{
     worker::{follow::Followed, protocol::Request},
 };
 
-/// Milliseconds at each place of the way.
+/// Milliseconds at each place.
 const BEAT_MS: u32 = 800;
 
-/// Where an image is on its way.
+/// A place on an image's way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Pixels.
     Image,
-    /// What layer k made of it, from 0.
+    /// The output of layer k, from 0.
     Layer(usize),
-    /// What the model says.
+    /// The model's output.
     Answer,
-    /// The loss's gradient behind layer k.
+    /// The gradient of the loss with respect to the output of layer k.
     Gradient(usize),
-    /// The length of the whole gradient.
+    /// The norm of the whole gradient.
     Length,
-    /// What the bound leaves of it.
+    /// The bounded gradient.
     Bounded,
     /// The noise on the sum.
     Noise,
 }
 
 impl Place {
-    /// The place number `at` of a network of so many layers.
+    /// Returns place `at` in a network of `layers` layers.
     #[must_use]
     pub const fn of(at: usize, layers: usize) -> Self {
         match at {
@@ -47,27 +46,25 @@ impl Place {
         }
     }
 
-    /// The number of the last.
+    /// Returns the number of the last place.
     #[must_use]
     pub const fn last(layers: usize) -> usize {
         2 * layers + 4
     }
 }
 
-/// The way of one image. Copied freely.
 #[derive(Clone, Copy)]
 pub struct Following {
     trainer: TrainingClient,
     pub followed: RwSignal<Option<Arc<Followed>>>,
-    /// How far it is shown, from 0 to [`Place::last`].
+    /// The place shown, from 0 to [`Place::last`].
     pub at: RwSignal<usize>,
-    /// Whether it is shown at all.
+    /// Whether the way is shown.
     open: RwSignal<bool>,
     walking: StoredValue<Option<Timeout>, LocalStorage>,
 }
 
 impl Following {
-    /// Nothing is followed.
     #[must_use]
     pub fn new(trainer: TrainingClient) -> Self {
         Self {
@@ -79,7 +76,7 @@ impl Following {
         }
     }
 
-    /// Whether the way is shown.
+    /// Shows or hides the way.
     pub fn show(self, open: bool) {
         self.open.set(open);
         if !open {
@@ -87,7 +84,7 @@ impl Following {
         }
     }
 
-    /// An image is ringed: it is followed, while the way is shown and nobody walks another.
+    /// Follows the ringed image, if the way is shown and no walk is in progress.
     pub fn ring(self, place: u32) {
         if self.open.get() && self.walking.with_value(Option::is_none) {
             self.trainer.send(Request::Follow { place });
@@ -109,7 +106,7 @@ impl Following {
         self.followed.with_untracked(|followed| followed.as_ref().map(|followed| followed.layers.len()))
     }
 
-    /// Goes the whole way in slow motion; where no motion is wanted it stands at its end at once.
+    /// Walks the whole way in slow motion; with reduced motion, jumps to its end.
     pub fn walk(self) {
         let Some(layers) = self.layers() else { return };
         if browser::may_move() { self.beat(0) } else { self.at.set(Place::last(layers)) }
@@ -122,7 +119,7 @@ impl Following {
         self.walking.update_value(|walking| *walking = next);
     }
 
-    /// Shows it so far, by hand.
+    /// Goes to a place, ending any walk.
     pub fn go_to(self, at: usize) {
         self.stand();
         self.at.set(at);
@@ -132,7 +129,7 @@ impl Following {
         self.walking.update_value(|walking| *walking = None);
     }
 
-    /// Follows nothing any more.
+    /// Forgets the followed image.
     pub fn forget(self) {
         self.stand();
         self.followed.set(None);

@@ -1,4 +1,4 @@
-//! What the run that stands guarantees, as every panel shows it: one ε, one curve, one number of odds.
+//! The guarantee of the current run, as every panel shows it: one ε, one curve, one number of odds.
 
 use leptos::prelude::*;
 
@@ -13,23 +13,23 @@ use crate::{
     ui::settings::Settings,
 };
 
-/// What an attacker finds at most, of a hundred members.
+/// How many of a hundred members an attacker finds at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Odds {
-    /// By what was released so far.
+    /// Given the releases so far.
     Released(u32),
-    /// Once the planned steps are released.
+    /// Given all planned releases.
     Planned(u32),
-    /// By the recorded run, before it is known what the planned one will cost: the digits may be others, or fewer.
+    /// Of the recorded run, until the planned one is priced: the digits may be others, or fewer.
     Recorded(u32),
-    /// Nothing bounds what is found.
+    /// There is no bound.
     Unbounded,
     /// Not yet computed.
     Unknown,
 }
 
 impl Odds {
-    /// The number, where there is one: all, where nothing is bounded.
+    /// Returns the number if known; 100 if there is no bound.
     #[must_use]
     pub const fn of_a_hundred(self) -> Option<u32> {
         match self {
@@ -40,16 +40,17 @@ impl Odds {
     }
 }
 
-/// A number of a run: what was shown before holds for that run alone.
+/// A number of a run; earlier values hold for that run only.
 #[derive(Clone, Copy, PartialEq)]
 struct OfRun {
     run: u32,
     number: f64,
-    /// Whether a smaller one is on its way, as the plan is not priced yet: it holds, and is not shown.
+    /// Whether a smaller number will follow once the plan is priced: this one holds, but is not
+    /// shown.
     provisional: bool,
 }
 
-/// What the planned steps of a run cost.
+/// The cost of a run's planned steps.
 struct Plan {
     run: u32,
     /// ε by step.
@@ -57,27 +58,27 @@ struct Plan {
     odds: Option<u32>,
 }
 
-/// The guarantee. Copied freely.
 #[derive(Clone, Copy)]
 pub struct Guarantee {
     settings: RwSignal<Settings>,
     run: Run,
     cost: ProjectedCost,
-    /// By Rényi accounting, once there is a step that it is about: it changes when the third digit of a conversion or an assumption does.
+    /// By Rényi accounting, if a step was taken. Notifies if the third digit of a conversion or an
+    /// assumption changes.
     pub bound: Memo<Option<Privacy>>,
     epsilon: Memo<Option<OfRun>>,
-    /// What any attacker can do at most.
+    /// Bound on any attacker.
     pub attack: Memo<Option<PrivacyCurve>>,
     found: Memo<Option<OfRun>>,
 }
 
 impl Guarantee {
-    /// Of the run that stands.
+    /// Creates the guarantee of the current run.
     pub fn new(settings: RwSignal<Settings>, run: Run, spending: Spending, cost: ProjectedCost) -> Self {
         let bound = bound(run);
-        // Tight ε of the plan, and its odds: of the run, whatever is set after it was begun.
+        // The plan's tight ε and odds belong to the run, even if settings change after its start.
         let plan = StoredValue::new(None::<Plan>);
-        // At the next step that it was computed for.
+        // Look it up at the next step for which it was computed.
         let planned = move || {
             let number = run.info.with(|info| info.as_ref().map(|info| info.run))?;
             let (tight, odds) = (cost.tight.get(), cost.odds.get());
@@ -90,7 +91,8 @@ impl Guarantee {
                 tight.iter().find(|point| point.0 >= steps).map(|point| (point.1, *odds))
             })
         };
-        // Not less than was shown before, until the run stands still and the accountant has answered: what was released is not taken back.
+        // Do not show less than before until the run is paused and the accountant has answered:
+        // releases are not taken back.
         let shown = move |before: Option<&Option<OfRun>>, now: f64, provisional: bool| {
             let number = run.info.with(|info| info.as_ref().map(|info| info.run))?;
             Some(match before.copied().flatten() {
@@ -116,7 +118,7 @@ impl Guarantee {
         });
         let attack = Memo::new(move |_| {
             let Some(Privacy::Bounded(bound)) = bound.get().filter(|_| !run.is_broken()) else { return None };
-            // What is shown is rounded up, and holds until something else is shown.
+            // The number shown is rounded up, and holds while it is shown.
             let point = (format::shown(epsilon.get()?.number), bound.delta);
             PrivacyCurve::new(spending.whole_curve().unwrap_or_default().into_iter().chain([point])).ok()
         });
@@ -129,22 +131,24 @@ impl Guarantee {
         Self { settings, run, cost, bound, epsilon, attack, found }
     }
 
-    /// ε of what was released: the least bound that holds. It does not fall while the run plays, and is never above the plan that the run follows.
+    /// Returns ε of the releases so far: the least bound that holds. It does not fall while the run
+    /// plays, and never exceeds the plan that the run follows.
     #[must_use]
     pub fn epsilon(self) -> Option<f64> {
         self.epsilon.get().map(|shown| shown.number)
     }
 
-    /// Whether [`Guarantee::epsilon`] is about to fall, as the plan is not priced yet: then no number is shown.
+    /// True if [`Guarantee::epsilon`] will fall once the plan is priced; until then no number is
+    /// shown.
     #[must_use]
     pub fn is_provisional(self) -> bool {
         self.epsilon.get().is_some_and(|shown| shown.provisional)
     }
 
-    /// [`Guarantee::attack`] in one number; of the recorded run nothing is known here.
+    /// Returns [`Guarantee::attack`] as one number, ignoring the recorded run.
     #[must_use]
     pub fn odds(self) -> Odds {
-        // Of a run that breaks its promise, what is claimed bounds nothing.
+        // The claims of a run that breaks its promise bound nothing.
         if self.run.is_broken() || self.settings.with(Settings::no_guarantee).is_some() {
             return Odds::Unbounded;
         }

@@ -1,5 +1,5 @@
-//! A run that was handed in by a link. What the link says of it is its author's word; ε is computed here, anew, from the settings, and the run can be
-//! trained again.
+//! A run submitted by a link. What the link claims is its author's word; ε is recomputed here from
+//! the settings, and the run can be trained again.
 
 use leptos::prelude::*;
 
@@ -14,23 +14,23 @@ use crate::{
     worker::accounts::{Answer, Question},
 };
 
-/// Two runs of the same settings differ by chance, by less than this share of the test digits. Whoever handed a run in must not
-/// be accused by chance: 24 runs of 40 steps (linear, σ 1.1, drawn digits) have a standard deviation of 0.8 points, two of them
-/// together 1.1, so five points are more than four of theirs.
+/// Two runs of the same settings differ by less than this in accuracy, by chance, for which nobody
+/// must be accused: 24 runs of 40 steps (linear, σ 1.1, synthetic digits) have a standard deviation
+/// of 0.8 points, the difference of two runs 1.1, so five points exceed four of those.
 const ALIKE: f64 = 0.05;
 
-/// ε as it is shown, and no digit more.
+/// Rounds ε to the digits shown.
 fn as_said(epsilon: f64) -> f64 {
     format::significant(format::shown(epsilon), 4)
 }
 
-/// Why nothing is made of a run whose books are not true.
+/// Why a run that breaks its promise gets no label and cannot be submitted.
 pub fn broken_promise() -> &'static str {
     t!("This run breaks its promise, so its ε is not true: it has no label, and is not handed in.")
 }
 
 impl Page {
-    /// Asks the accountant about what was handed in, as soon as all digits are there.
+    /// Asks the accountant about the submission, once all digits have arrived.
     pub(super) fn check_submission(self) {
         let Some(said) = self.submission.said.get() else { return };
         let whole = self
@@ -69,16 +69,16 @@ impl Page {
         });
     }
 
-    /// Whether what is set is what was handed in.
+    /// True if the current settings are those of the submission.
     #[must_use]
     pub fn is_submission(self) -> bool {
-        // A formula is read later.
+        // A formula is parsed later.
         let plain = |settings: &Settings| Settings { density: None, ..settings.clone() };
         self.settings
             .with(|now| self.submission.settings.with_value(|then| then.as_ref().map(plain)) == Some(plain(now)))
     }
 
-    /// What this page finds of the ε that the link says.
+    /// Compares the claimed ε with this page's own, in a sentence.
     #[must_use]
     pub fn verdict_on_epsilon(self) -> String {
         let Some(said) = self.submission.said.get() else { return String::new() };
@@ -121,7 +121,7 @@ impl Page {
         verdict.with(&[("epsilon", format::epsilon(found))])
     }
 
-    /// What this page knows of the accuracy that the link says.
+    /// Says what this page knows of the claimed accuracy, in a sentence.
     #[must_use]
     pub fn verdict_on_accuracy(self) -> String {
         let Some(said) = self.submission.said.get().filter(|_| self.is_submission()) else { return String::new() };
@@ -145,22 +145,22 @@ impl Page {
         }
     }
 
-    /// Trains what was handed in from the start.
+    /// Trains the submitted run from the start.
     pub fn train_again(self) {
         let Some(settings) = self.submission.settings.get_value() else { return };
         self.leave_sweep();
         self.begin(settings, true);
     }
 
-    /// What was handed in is put away.
+    /// Dismisses the submission.
     pub fn put_away(self) {
         self.submission.said.set(None);
     }
 
-    /// The link that hands in the run that stands, and what it says in words.
+    /// Returns the settings and the claim of a link that submits the current run.
     ///
     /// # Errors
-    /// Why there is nothing to hand in, in a sentence.
+    /// Why there is nothing to submit, in a sentence.
     pub fn hand_in(self) -> Result<(Settings, HandedIn), &'static str> {
         if self.run.is_moving() {
             return Err(t!("Pause the run first: what is handed in stands still."));
@@ -181,12 +181,13 @@ impl Page {
         if bounded && !untrack(|| self.spending.is_answered()) {
             return Err(t!("The ε of these steps is being computed: hand in again in a moment."));
         }
-        // Of a run that stopped early the plan is what holds.
+        // For a run that stopped early, state the cost of its plan.
         let follows = untrack(|| self.cost.is_of_run(self.run));
         let all = settings.steps.filter(|all| *all > steps && follows);
         let epsilon = untrack(|| all.map_or_else(|| self.headline(), |_| self.cost.end()));
         let epsilon = epsilon.map(as_said).filter(|_| bounded);
-        // The noise is the one that was used. Without a rate that falls, or phases, nothing depends on the number of planned steps: as many as were done.
+        // Name the noise that was used. With a constant rate and no phases, nothing depends on the
+        // number of planned steps, so plan those that were done.
         let same = settings.decay == Decay::Constant && settings.phases == PhaseKind::None;
         let planned = if same { Some(steps) } else { settings.steps };
         Ok((

@@ -1,4 +1,4 @@
-//! What lessons say of prices holds on MNIST's 60,000 images: of the accountant alone, no run is trained.
+//! Checks what lessons say of costs, on MNIST's 60,000 images, by the accountant alone.
 
 use super::LessonSet;
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
 
 pub(super) const TRAIN: u32 = 60_000;
 
-/// The run that the text of a step (`why-noise.5`) is true of, and those beside it.
+/// Returns the run that a step's text (`why-noise.5`) describes, and those it compares with.
 fn runs(step: &str) -> Vec<RunConfig> {
     let set = LessonSet::read(include_str!("../../../www/lessons.txt")).unwrap();
     let (lesson, step) = set.find(step).unwrap();
@@ -28,7 +28,7 @@ fn projected(run: &RunConfig) -> Projection {
     projection::project(run, TRAIN, run.steps.unwrap()).unwrap()
 }
 
-/// The ε that the page shows large after these steps: not all noise has a tight one.
+/// ε that the page shows large after these steps; not all noise has a tight one.
 fn after(run: &RunConfig, steps: u64) -> f64 {
     let improved = projection::cost(run, TRAIN, steps).unwrap().improved.epsilon;
     projection::tight(run, TRAIN, &[steps]).map_or(improved, |tight| tight[0].1.min(improved))
@@ -43,12 +43,12 @@ fn epsilons<const N: usize>(step: &str) -> [f64; N] {
     std::array::from_fn(|at| epsilon(&runs(step)[at]))
 }
 
-/// What somebody finds at most who accuses as many as the odds say, where these points of a curve are known.
+/// Bounds the true positive rate at `ACCUSED` % false positives, by points of a privacy curve.
 pub(super) fn found(points: impl IntoIterator<Item = (f64, f64)>) -> f64 {
     PrivacyCurve::new(points).unwrap().best_true_positive_rate(f64::from(ACCUSED) / 100.0)
 }
 
-/// The curve of a run at its end, and what somebody finds at most.
+/// Returns the curve of a run at its end, and what an attacker finds at most.
 pub(super) fn curve(run: &RunConfig) -> (Curve, f64) {
     let (books, delta) = (projection::planned(run, TRAIN, run.steps.unwrap()).unwrap(), run.delta);
     let (ledger, epsilon) = (books.ledger(), epsilon(run));
@@ -61,7 +61,7 @@ pub(super) fn curve(run: &RunConfig) -> (Curve, f64) {
 }
 
 #[test]
-fn runs_that_lessons_call_equally_dear_have_one_epsilon() {
+fn runs_of_equal_cost_have_equal_epsilon() {
     for step in [
         "why-noise.6",
         "one-step.6",
@@ -75,7 +75,7 @@ fn runs_that_lessons_call_equally_dear_have_one_epsilon() {
         "who-is-one.4",
         "who-is-one.5",
     ] {
-        // Where more stand beside it, the sentence is of the first; those without noise have no price.
+        // A sentence is about the first two runs; others may have no noise, and thus no cost.
         let shown = runs(step)[..2].iter().map(|run| format::epsilon(epsilon(run))).collect::<Vec<_>>();
         assert_eq!(shown[0], shown[1], "{step}");
     }

@@ -1,4 +1,5 @@
-//! The runs that a lesson's step speaks of are trained before its text says a number: first those to compare with, then its own.
+//! Trains the runs that a lesson's step describes before its text states a number: those to compare
+//! with, then its own.
 
 use std::sync::Arc;
 
@@ -20,14 +21,14 @@ use crate::{
     worker::protocol::RunInfo,
 };
 
-/// Where the page stands to what the open step's text is true of.
+/// Whether the page has reached the state that the open step describes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Standing {
-    /// It is there.
+    /// The state is reached.
     Ready,
-    /// It comes: how far it is.
+    /// The state is on its way; says how far.
     Coming(String),
-    /// The visitor has set something else.
+    /// The visitor has changed the settings.
     Other,
 }
 
@@ -39,7 +40,7 @@ impl Page {
             return;
         }
         self.leave_sweep();
-        // Of part of the digits every number would be another: until all are there, what will be trained is only set.
+        // Part of the digits would change every number: until all arrive, only set the run.
         if !untrack(|| self.has_all_digits()) {
             let digits = staged.settings.digits;
             self.take_settings(Settings { digits, ..staged.settings.clone() });
@@ -49,7 +50,7 @@ impl Page {
         self.lessons.staged.set(Some(Arc::new(staged)));
     }
 
-    /// Goes on with what the open step speaks of whenever something has happened.
+    /// Advances the open step's runs whenever something has happened.
     pub fn follow_lessons(self) {
         effect(move || self.go_on());
     }
@@ -64,14 +65,14 @@ impl Page {
         let (settings, until) = next.map_or((&staged.settings, staged.until), |settings| (settings, Until::End));
         let config = settings.what_runs();
         if self.lessons.begun.with_value(|begun| begun.as_ref() == Some(&config)) {
-            // Who sets something in the midst of it goes their own way.
+            // The state is reached, or the visitor has changed a setting.
             if now.what_runs() != config || (next.is_none() && self.is_at(settings, until)) {
                 self.lessons.done.set(true);
             }
         } else {
             self.lessons.begun.set_value(Some(config));
             untrack(|| self.train_to(&Settings { digits: now.digits, ..settings.clone() }, until));
-            // Once more: it may be there already.
+            // Check again, as it may be reached already.
             self.lessons.staged.notify();
         }
         if until == Until::End {
@@ -79,7 +80,7 @@ impl Page {
         }
     }
 
-    /// The run that stands goes on if it is of these settings; else one of them begins.
+    /// Continues the current run if it has these settings, else starts one.
     fn train_to(self, settings: &Settings, until: Until) {
         if self.is_at(settings, Until::Set) {
             self.take_settings(settings.clone());
@@ -102,7 +103,7 @@ impl Page {
         self.digits.loaded.with(|digits| digits.as_ref().is_some_and(|digits| digits.complete))
     }
 
-    /// Whether the run that stands is of these settings and of all digits, and is so far.
+    /// True if the current run has these settings, is on all digits and has reached `until`.
     fn is_at(self, settings: &Settings, until: Until) -> bool {
         let train = self.digits.loaded.with(|digits| digits.as_ref().map(|digits| digits.train));
         let config = settings.what_runs();
@@ -126,8 +127,8 @@ impl Page {
             })
     }
 
-    /// Keeps accuracy and ε of the run that stands, where it is of these settings and over. Whether they are known of such a run that is
-    /// still there.
+    /// Records accuracy and ε of the current run if it has these settings and is complete. Returns
+    /// whether they are known of such a run that still exists.
     fn keep_compared(self, settings: &Settings) -> bool {
         if self.is_at(settings, Until::End)
             && let Some(info) = self.run.info.get()
@@ -148,7 +149,7 @@ impl Page {
         self.compared(settings).as_ref().is_some_and(whole)
     }
 
-    /// What is known of a run of these settings on these digits that is over, and still there.
+    /// Returns what is known of a complete run of these settings and digits, if it still exists.
     fn compared(self, settings: &Settings) -> Option<Compared> {
         let config = settings.what_runs();
         let (train, data, key) =
@@ -160,7 +161,7 @@ impl Page {
         there.then_some(found)
     }
 
-    /// Whether what is set is the open step's, or about to be.
+    /// True if the settings are the open step's, or about to be.
     #[must_use]
     pub fn is_staged(self) -> bool {
         let Some(staged) = self.lessons.staged.get() else { return false };
@@ -168,7 +169,7 @@ impl Page {
         !self.lessons.done.get() || self.settings.with(|now| now.what_runs() == config)
     }
 
-    /// Where the page stands to the open step.
+    /// Returns whether the page has reached the state that the open step describes.
     #[must_use]
     pub fn standing(self) -> Standing {
         let Some(staged) = self.lessons.staged.get() else { return Standing::Ready };
@@ -205,7 +206,7 @@ impl Page {
         })
     }
 
-    /// What a text's `{accuracy-1}` or `{epsilon-1}` stands for: of the first run that the open step compares with, and so on.
+    /// Returns the value of a name such as `{accuracy-1}`, which refers to the first compared run.
     pub(super) fn value_compared(self, name: &str) -> Option<String> {
         let (what, place) = name.rsplit_once('-')?;
         let staged = self.lessons.staged.get()?;

@@ -1,15 +1,16 @@
-//! Lessons and formulas as one text file: `# key | title` begins a lesson, `## title` a step, `@word rest` tells the
-//! page what to do there, `% key | formula | explanation | condition` is a formula, and any other line is a paragraph.
+//! Lessons and formulas as one text file: `# key | title` starts a lesson, `## title` a step;
+//! `@word rest` is an instruction to the page, `% key | formula | explanation | condition` a
+//! formula, and any other line a paragraph.
 
-/// All that the file says.
+/// The content of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LessonSet {
-    /// Their numbers are their places, from 1.
+    /// Numbered in order, from 1.
     pub lessons: Vec<Lesson>,
     pub formulas: Vec<Formula>,
 }
 
-/// A line of the file that means nothing.
+/// A line of the file that cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of the lessons means nothing")]
 pub struct LessonError {
@@ -32,42 +33,42 @@ pub struct Step {
     pub title: String,
     pub parts: Vec<Part>,
     pub question: Option<Question>,
-    /// The settings to take, as a query; without them, those of the step before, and its runs.
+    /// The settings to take, as a query; without them, settings and runs of the step before stay.
     pub set: Option<String>,
-    /// Settings of runs to compare with, as queries.
+    /// Settings of the runs to compare with, as queries.
     pub also: Vec<String>,
-    /// How far its run is.
+    /// How far its run must be.
     pub until: Option<Until>,
-    /// The panel to look at: `results`, `step`, `setup`, `lab`.
+    /// The panel to show: `results`, `step`, `setup`, `lab`.
     pub show: String,
-    /// The hook of the element that the text speaks of.
+    /// Test id of the element that the text refers to.
     pub point: Option<String>,
     /// The envelope of the noise lab.
     pub psi: Option<String>,
 }
 
-/// How far the run is that a step speaks of.
+/// How far the run that a step describes must be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Until {
-    /// It need not have begun.
+    /// It need not have started.
     #[default]
     Set,
-    /// A step was taken, and taken apart.
+    /// A step was taken and recorded in detail.
     Step,
     /// All steps are done.
     End,
 }
 
-/// What a step's text is true of: it is brought about before the text says a number.
+/// The state that a step's text describes, reached before the text states a number.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scene<'a> {
     pub set: &'a str,
-    /// Runs that are trained to their end first, unless they are there.
+    /// Runs to train to their end first, unless they exist.
     pub also: &'a [String],
     pub until: Until,
 }
 
-/// What a step is made of, in order.
+/// The parts of a step, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Part {
     Text(String),
@@ -77,16 +78,16 @@ pub enum Part {
     Figure(String),
 }
 
-/// A question with answers to choose from.
+/// A multiple-choice question.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Question {
     pub ask: String,
     pub choices: Vec<Choice>,
-    /// The whole answer, which is shown once one was chosen.
+    /// The full answer, shown after a choice.
     pub answer: String,
 }
 
-/// An answer to choose.
+/// A choice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
     pub right: bool,
@@ -95,22 +96,22 @@ pub struct Choice {
     pub why: String,
 }
 
-/// A formula, which opens to its explanation.
+/// A formula that opens to its explanation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Formula {
     pub key: String,
     pub formula: String,
     pub explanation: String,
-    /// For which settings it stands among the run's formulas, as [`Settings::meet`](crate::ui::settings::Settings::meet) reads it;
-    /// `lesson`: for none.
+    /// Settings for which it is among the run's formulas, as
+    /// [`Settings::meet`](crate::ui::settings::Settings::meet) reads it; `lesson`: none.
     pub condition: String,
 }
 
 impl LessonSet {
-    /// Reads the file.
+    /// Parses the file.
     ///
     /// # Errors
-    /// The first line that means nothing.
+    /// The first line that cannot be parsed.
     pub fn read(text: &str) -> Result<Self, LessonError> {
         let mut set = Self::default();
         for (line, number) in text.lines().map(str::trim).zip(1..).filter(|(line, _)| !line.is_empty()) {
@@ -135,13 +136,14 @@ impl LessonSet {
         Some(())
     }
 
-    /// The formula of a key.
+    /// Returns the formula with this key.
     #[must_use]
     pub fn formula(&self, key: &str) -> Option<&Formula> {
         self.formulas.iter().find(|formula| formula.key == key)
     }
 
-    /// Lesson and step that a link names: `key` or `key.step`, or a lesson's number instead of its key; all from 1.
+    /// Returns the indices of the lesson and step that a link names: `key` or `key.step`, or a
+    /// lesson's number for its key; numbers in links start at 1.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<(usize, usize)> {
         let (key, step) = name.split_once('.').unwrap_or((name, "1"));
@@ -183,7 +185,7 @@ impl Step {
 }
 
 impl Lesson {
-    /// What the text of a step is true of.
+    /// Returns the state that the text of a step describes.
     #[must_use]
     pub fn scene(&self, step: usize) -> Scene<'_> {
         let mut scene = Scene::default();

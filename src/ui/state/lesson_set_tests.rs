@@ -1,4 +1,4 @@
-//! Tests of the lessons as they are written.
+//! Tests of the shipped lessons.
 
 use super::{
     super::lesson_text::{fill, names},
@@ -14,7 +14,7 @@ use crate::{
 };
 
 const TEXT: &str = include_str!("../../../www/lessons.txt");
-/// What [`fill`] is given by the page.
+/// Names for which the page gives [`fill`] a value.
 const NAMES: [&str; 53] = [
     "lot",
     "train",
@@ -71,7 +71,7 @@ const NAMES: [&str; 53] = [
     "norm-2",
 ];
 
-/// Names whose numbers are a run's.
+/// Names whose values belong to a run.
 const OF_RUNS: [&str; 17] = [
     "steps",
     "mu",
@@ -100,7 +100,7 @@ fn is_of_run(name: &str) -> bool {
 #[test]
 fn every_lesson_is_whole() {
     let set = LessonSet::read(TEXT).unwrap();
-    // Numbers are places and addresses (`?lesson=7.2`): who puts a lesson before another changes what links open.
+    // Numbers are positions and addresses (`?lesson=7.2`): an inserted lesson changes old links.
     let keys: Vec<&str> = set.lessons.iter().map(|lesson| lesson.key.as_str()).collect();
     assert_eq!(
         keys,
@@ -150,7 +150,7 @@ fn every_lesson_is_whole() {
                     assert!(set.formula(key).is_some(), "{key}");
                 }
             }
-            // What is asked is gated by nothing, and says no number of a run.
+            // Questions are shown at once, so they may not state numbers of a run.
             if let Some(asked) = &step.question {
                 let all = asked.choices.iter().flat_map(|choice| [&choice.text, &choice.why]);
                 for text in all.chain([&asked.ask, &asked.answer]) {
@@ -165,7 +165,7 @@ fn every_lesson_is_whole() {
     }
 }
 
-/// The panel that holds a hook's element; empty: it stands above them all.
+/// Returns the panel that contains a hook's element; empty if it is above all panels.
 fn panel_of(hook: &str) -> &'static str {
     match hook {
         "projection" | "projection-shared" | "denoiser" | "noise-over-run" => "setup",
@@ -179,7 +179,7 @@ fn panel_of(hook: &str) -> &'static str {
 }
 
 #[test]
-fn what_a_step_points_at_is_in_the_panel_that_it_shows() {
+fn steps_point_into_the_panel_they_show() {
     for lesson in LessonSet::read(TEXT).unwrap().lessons {
         for step in lesson.steps {
             let panel = step.point.as_deref().map_or("", panel_of);
@@ -189,7 +189,7 @@ fn what_a_step_points_at_is_in_the_panel_that_it_shows() {
     }
 }
 
-/// All kinds of settings that conditions tell apart.
+/// All kinds of settings that conditions distinguish.
 fn kinds() -> impl Iterator<Item = Settings> {
     let all = Encoder::ALL.iter().flat_map(|&encoder| Family::ALL.iter().map(move |&family| (encoder, family)));
     all.flat_map(|(encoder, family)| {
@@ -328,7 +328,7 @@ fn links_are_found_and_scenes_go_on() {
     }
 }
 
-/// A line's kind, what in it is no text, and the names that it asks for.
+/// Returns the kind of a line with its untranslated parts, and the names in it.
 fn bones(line: &str) -> (String, Vec<&str>) {
     let mut asked: Vec<&str> = names(line).collect();
     asked.sort_unstable();

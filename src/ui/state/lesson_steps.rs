@@ -1,4 +1,4 @@
-//! Steps of lessons: the page shows their panels and takes their settings, and gives the visitor's own back.
+//! Steps of lessons: show their panels, take their settings, and restore the visitor's own.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::{
 };
 
 impl Page {
-    /// Fetches lessons and formulas, unless they are there.
+    /// Fetches lessons and formulas, unless present, and opens what a link asked for.
     pub fn load_lessons(self) {
         if self.lessons.set.with_untracked(Option::is_some) {
             return self.enter_wanted();
@@ -38,7 +38,7 @@ impl Page {
         });
     }
 
-    /// Whether they could be read.
+    /// Returns whether the lessons could be parsed.
     fn take_lessons(self, text: &str) -> bool {
         match LessonSet::read(text) {
             Ok(set) => {
@@ -65,7 +65,7 @@ impl Page {
         }
     }
 
-    /// The texts of another language are there: all that is said from now on is of them.
+    /// Takes the texts of another language, which the page uses from now on.
     pub fn take_language(self) {
         browser::listen_to_language();
         self.appearance.language.set(browser::language());
@@ -76,7 +76,7 @@ impl Page {
             let spoken = browser::language();
             // Lessons have the same steps in every language: the open one stays.
             match browser::fetch_text(&browser::translated_address("hushgrad-lessons", "./lessons.txt")).await {
-                // Another was chosen meanwhile, and its lessons are on their way.
+                // Another language was chosen meanwhile, and its lessons are on their way.
                 _ if browser::language() != spoken => {}
                 Ok(text) => _ = self.take_lessons(&text),
                 Err(reason) => self.messages.put(Origin::Lessons, lessons_missing(&reason)),
@@ -84,17 +84,18 @@ impl Page {
         });
     }
 
-    /// Opens a step that a link names. Settings of the link's own are the visitor's: they stay, and the step says that they are not its.
+    /// Opens a step that a link names. Settings in the link are the visitor's: they stay, and the
+    /// step says that they are not its own.
     fn enter_by_link(self, place: (usize, usize)) {
         let mine = self.settings.get_untracked();
-        // What the page opens with where a link names no setting, and where it names the digits alone.
+        // Settings of a link that names no setting, and of one that names only the digits.
         let plain = Settings { digits: mine.digits, ..first_settings() };
         let named = Settings { digits: mine.digits, ..Settings::default() };
         let (lab, query) = (self.lab.open.get_untracked(), self.lab.query.get_untracked());
         let of_step = self.staged_of(place).is_some_and(|staged| staged.settings == mine);
         self.show(place, mine == plain || mine == named || of_step);
         if of_step {
-            // The address went on with them: before the lesson there was nothing.
+            // The address held the step's settings: nothing was set before the lesson.
             self.lessons.before.update_value(|before| before.iter_mut().for_each(|b| b.settings = plain.clone()));
         }
         if lab {
@@ -103,13 +104,13 @@ impl Page {
         }
     }
 
-    /// Opens a step of a lesson: what its text is true of is brought about.
+    /// Opens a step of a lesson, and prepares the state that its text describes.
     pub fn enter(self, place: (usize, usize)) {
         self.show(place, true);
     }
 
-    /// Opens the step after the one that is open, or the one before it. After a lesson's last comes the next lesson; after the last
-    /// of all, none.
+    /// Opens the next step, or the previous one. A lesson's last step leads to the next lesson; the
+    /// last lesson's closes it.
     pub fn turn(self, on: bool) {
         let (Some((lesson, step)), Some(set)) = (self.lessons.open.get_untracked(), self.lessons.set.get_untracked())
         else {
@@ -125,7 +126,7 @@ impl Page {
         }
     }
 
-    /// Shows a step; without `stage` all that is set stays.
+    /// Shows a step; without `stage` the settings stay.
     fn show(self, (lesson, step): (usize, usize), stage: bool) {
         let (Some(set), Some(staged)) = (self.lessons.set.get_untracked(), self.staged_of((lesson, step))) else {
             return;
@@ -152,7 +153,7 @@ impl Page {
             _ => Panel::Results,
         });
         self.appearance.sheet.set(now.show == "setup");
-        // A class sees the stage again, unless the step points elsewhere.
+        // Show a class the stage again, unless the step points elsewhere.
         if self.appearance.present.get_untracked() {
             browser::to_top();
         }
@@ -169,7 +170,7 @@ impl Page {
         }
     }
 
-    /// What a step's text is true of, on the digits that are chosen.
+    /// Returns the state that a step's text describes, on the chosen digits.
     fn staged_of(self, (lesson, step): (usize, usize)) -> Option<Staged> {
         let set = self.lessons.set.get_untracked()?;
         let lesson = set.lessons.get(lesson).filter(|lesson| step < lesson.steps.len())?;
@@ -183,12 +184,12 @@ impl Page {
         })
     }
 
-    /// Settings with their model on the images at hand.
+    /// Returns settings with their model adapted to the loaded images.
     pub(super) fn fitted(self, settings: Settings) -> Settings {
         Settings { model: self.digits.fitted(settings.model), ..settings }
     }
 
-    /// Other images have come: the open step's models are fitted to them.
+    /// Adapts the open step's models to new images.
     pub(super) fn fit_lesson(self) {
         let Some(staged) = self.lessons.staged.get_untracked() else { return };
         let also = staged.also.iter().map(|settings| self.fitted(settings.clone())).collect();
@@ -198,7 +199,7 @@ impl Page {
         }
     }
 
-    /// Gives the visitor their settings back; the lesson stays open.
+    /// Restores the visitor's settings; the lesson stays open.
     pub fn restore_settings(self) {
         let Some(before) = self.lessons.before.get_value() else { return };
         self.lessons.done.set(true);
@@ -216,7 +217,7 @@ impl Page {
         }
     }
 
-    /// Closes the lesson: everything is set as it was before.
+    /// Closes the lesson, and restores everything as it was before.
     pub fn close_lesson(self) {
         self.restore_settings();
         self.lessons.staged.set(None);

@@ -1,19 +1,20 @@
-//! The text of lessons and formulas: names in braces that become numbers, and emphasis.
+//! The text of lessons and formulas: names in braces, and emphasis.
 
 use crate::ui::text;
 
-/// A text whose `{names}` are replaced by what `value` says of them; an unknown one becomes a dash.
+/// Replaces each `{name}` in a text by its value; an unknown one becomes a dash.
 #[must_use]
 pub fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
     text::fill(text, &|name| value(name).unwrap_or_else(|| "–".to_owned()))
 }
 
-/// The names in braces.
+/// Returns the names in braces.
 pub fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name)
 }
 
-/// A text in pieces, each with whether it is emphasised: `*so*`. A sign between letters or digits, as in `0.1*x`, is a product's.
+/// Splits a text into pieces, each with whether it is emphasised: `*so*`. An asterisk after a
+/// letter, a digit or `)`, as in `0.1*x`, is a product.
 #[must_use]
 pub fn emphasis(text: &str) -> Vec<(bool, &str)> {
     let mut pieces = vec![];

@@ -1,4 +1,4 @@
-//! The lesson that is open, the set that it is of, and what the visitor had before it.
+//! The open lesson, its set, and what the visitor had before it.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::{
     lesson_set::{LessonSet, Until},
 };
 use crate::{
-    train::{audit::Mutation, config::RunConfig},
+    train::{audit::InjectedBug, config::RunConfig},
     ui::{
         link::NoiseQuery,
         settings::{Settings, Speed},
@@ -28,7 +28,8 @@ pub struct Before {
     pub query: NoiseQuery,
 }
 
-/// What the open step's text is true of: its settings, how far its run is, and the runs to compare with.
+/// The state that the open step's text describes: its settings, how far its run must be, and the
+/// runs to compare with.
 #[derive(Clone, PartialEq)]
 pub struct Staged {
     pub settings: Settings,
@@ -36,42 +37,41 @@ pub struct Staged {
     pub also: Vec<Settings>,
 }
 
-/// What a run came to that is over, for steps to compare with.
+/// The outcome of a complete run, for steps to compare with.
 #[derive(Clone, PartialEq)]
 pub struct Compared {
     pub key: String,
-    /// With the promise that it breaks.
-    pub config: (RunConfig, Option<Mutation>),
+    /// With the mutation that breaks its promise.
+    pub config: (RunConfig, Option<InjectedBug>),
     pub train: u32,
     pub data: String,
     pub accuracy: Option<f64>,
-    /// What the page showed large; none of a run without a guarantee.
+    /// ε as the page shows it large; `None` without a guarantee.
     pub epsilon: Option<f64>,
-    /// As `{found}`; none unless a step that says so was open.
+    /// Value of `{found}`; `None` unless a step that states it was open.
     pub found: Option<f64>,
-    /// As `{mu}`.
+    /// Value of `{mu}`.
     pub mu: Option<f64>,
 }
 
-/// The lessons. Copied freely.
 #[derive(Clone, Copy)]
 pub struct Lessons {
     pub set: RwSignal<Option<Arc<LessonSet>>>,
-    /// Lesson and step that are open.
+    /// The open lesson and step.
     pub open: RwSignal<Option<(usize, usize)>>,
-    /// What a link asked for, until the set is there.
+    /// What a link names, until the set is present.
     pub wanted: StoredValue<Option<String>>,
     pub before: StoredValue<Option<Before>>,
     pub staged: RwSignal<Option<Arc<Staged>>>,
-    /// Whether it was brought about, or is the visitor's own affair by now.
+    /// Whether the staged state was reached, or left by the visitor.
     pub done: RwSignal<bool>,
-    /// The run of it that was begun last.
-    pub begun: StoredValue<Option<(RunConfig, Option<Mutation>)>>,
+    /// The run that was last started for it.
+    pub begun: StoredValue<Option<(RunConfig, Option<InjectedBug>)>>,
     pub compared: RwSignal<Vec<Compared>>,
 }
 
 impl Lessons {
-    /// No lesson yet; `wanted` is the one that a link names.
+    /// Creates the state without a lesson; `wanted` is what a link names.
     #[must_use]
     pub fn new(wanted: Option<String>) -> Self {
         Self {
@@ -86,7 +86,7 @@ impl Lessons {
         }
     }
 
-    /// The open step as links name it: `why-noise.2`; what a link asked for until the set is there.
+    /// Returns the open step as named in links: `why-noise.2`; until the set is present, `wanted`.
     #[must_use]
     pub fn name(self) -> Option<String> {
         let (open, set) = (self.open.get(), self.set.get_untracked());
@@ -94,13 +94,13 @@ impl Lessons {
         open.map(|(at, step)| format!("{}.{}", set.lessons[at].key, step + 1))
     }
 
-    /// The step that a link calls `name`, once the set is there.
+    /// Returns the step that a link calls `name`, if the set is present.
     #[must_use]
     pub fn place_of(self, name: Option<&str>) -> Option<(usize, usize)> {
         self.set.with_untracked(|set| set.as_ref()?.find(name?))
     }
 
-    /// No lesson is open; `wanted` is the one that a link names.
+    /// Closes any lesson; `wanted` is what a link names.
     pub fn forget(self, wanted: Option<String>) {
         self.wanted.set_value(wanted);
         self.before.set_value(None);

@@ -1,31 +1,31 @@
-//! What the page says to the visitor: problems by what they are about, a notice, and words for the screen reader.
+//! Messages to the visitor: problems by origin, a notice, and words for the screen reader.
 
 use leptos::prelude::*;
 
 use crate::ui::{browser, settings::Number, text::heard};
 
-/// The screen reader hears of a playing run this often, in milliseconds.
+/// Milliseconds between reports to the screen reader while a run plays.
 const SPOKEN_MS: f64 = 10_000.0;
 
 /// What a problem is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// The link that the page was opened with: it stays until it is dismissed.
+    /// The link that opened the page; stays until dismissed.
     Address,
-    /// Digits that could not be brought, in whole or in part: it stays until others are asked for.
+    /// Digits that did not arrive, in whole or in part; stays until others are requested.
     Digits,
-    /// The run: void once a new one stands.
+    /// The run; cleared when a new one starts.
     Run,
-    /// A run file that was not opened: it stays until another is asked for, whatever run begins meanwhile.
+    /// A run file that was not opened; stays until another is requested, even if a run starts.
     RunFile,
-    /// The training thread: it stays until it is dismissed.
+    /// The training thread; stays until dismissed.
     Thread,
-    /// The list of earlier runs: it stays until it is dismissed.
+    /// The list of earlier runs; stays until dismissed.
     RunList,
     Field(Number),
-    /// The density of the visitor's own.
+    /// The visitor's density.
     Density,
-    /// A field of the noise lab, of the release that is paid once, or texts of lessons that did not come: it stays until the next try.
+    /// A field of the noise lab. This and the next two stay until the next try.
     Lab,
     PayOnce,
     Lessons,
@@ -37,19 +37,18 @@ impl From<Option<Number>> for Origin {
     }
 }
 
-/// The messages. Copied freely.
 #[derive(Clone, Copy)]
 pub struct Messages {
-    /// One problem for each origin. The page shows the last.
+    /// One problem per origin; the page shows the last.
     pub problems: RwSignal<Vec<(Origin, String)>>,
     pub notice: RwSignal<Option<String>>,
-    /// What a screen reader says.
+    /// Words for the screen reader.
     pub spoken: RwSignal<String>,
     spoken_at: StoredValue<f64>,
 }
 
 impl Messages {
-    /// Messages that begin with the problems of the address.
+    /// Creates messages with the problems of the address.
     #[must_use]
     pub fn new(problems: &[String]) -> Self {
         Self {
@@ -60,25 +59,24 @@ impl Messages {
         }
     }
 
-    /// The problems of another address, in place of all that was said.
+    /// Replaces all messages by the problems of another address.
     pub fn take_address(self, problems: &[String]) {
         self.problems.set(of_address(problems));
         self.notice.set(None);
     }
 
-    /// Shows a notice.
     pub fn notify(self, sentence: String) {
         self.notice.set(Some(sentence));
     }
 
-    /// Takes a notice away, unless another stands in its place.
+    /// Removes a notice, unless another has replaced it.
     pub fn withdraw(self, sentence: &str) {
         if self.notice.with_untracked(|notice| notice.as_deref() == Some(sentence)) {
             self.notice.set(None);
         }
     }
 
-    /// Whether the screen reader is to be told something: at once if `now`, else every ten seconds.
+    /// True if the screen reader is due a report: at once if `now`, else every ten seconds.
     #[must_use]
     pub fn is_time_to_speak(self, now: bool) -> bool {
         let time = browser::now();
@@ -89,7 +87,7 @@ impl Messages {
         due
     }
 
-    /// Puts a problem in place of the one of the same origin.
+    /// Replaces the problem of an origin.
     pub fn put(self, origin: impl Into<Origin>, sentence: String) {
         let origin = origin.into();
         self.problems.update(|problems| {
@@ -98,7 +96,7 @@ impl Messages {
         });
     }
 
-    /// Takes the problem of an origin away.
+    /// Removes the problem of an origin.
     pub fn clear(self, origin: impl Into<Origin>) {
         let origin = origin.into();
         if self.problems.with_untracked(|problems| problems.iter().any(|(of, _)| *of == origin)) {
@@ -106,7 +104,7 @@ impl Messages {
         }
     }
 
-    /// The problem of an origin.
+    /// Returns the problem of an origin.
     #[must_use]
     pub fn of(self, origin: Origin) -> Option<String> {
         self.problems.with(|problems| problems.iter().find(|(of, _)| *of == origin).map(|(_, text)| text.clone()))
@@ -117,11 +115,11 @@ fn of_address(problems: &[String]) -> Vec<(Origin, String)> {
     if problems.is_empty() { vec![] } else { vec![(Origin::Address, problems.join(" "))] }
 }
 
-/// A sentence of an error of the lower layers, which starts small and ends without a stop, in the visitor's language.
+/// Translates an error message, and makes it a sentence with a capital and a full stop.
 #[must_use]
 pub fn as_sentence(text: &str) -> String {
     let text = heard(text.trim());
-    // A file's name keeps its letters.
+    // Keep the case of a file's name.
     let is_word = text.split_whitespace().next().is_some_and(|word| !word.contains(['-', '_', '/', '.']));
     let mut chars = text.chars();
     let mut sentence: String = match chars.next() {

@@ -1,51 +1,52 @@
-//! What the page knows, and what follows from what the visitor does and the threads say.
+//! The page's state, and its reactions to the visitor and the threads.
 //!
-//! `Page` holds a struct of signals for each concern. What one concern can do is a method of its struct; what concerns several is a
-//! method of the page.
+//! `Page` holds a struct of signals for each concern. What affects one concern is a method of its
+//! struct; what affects several is a method of the page.
 //!
 //! | module | what it is |
 //! | --- | --- |
-//! | [`lesson_set`] | lessons and formulas as they are written |
-//! | [`lesson_text`] | the names and the emphasis in their text |
-//! | [`answered`] | what the accountant has said of a run, and what it holds for |
+//! | [`lesson_set`] | the file of lessons and formulas |
+//! | [`lesson_text`] | names in braces and emphasis in its text |
+//! | [`answered`] | the accountant's answer on a run, and when it holds |
 //! | `messages` | problems, notices, words for the screen reader |
-//! | `appearance` | theme, size, and what a phone shows |
+//! | `appearance` | theme, language, and what a phone shows |
 //! | `device` | the backend |
-//! | `digits` | the digits at hand and on their way |
-//! | `run` | the run that stands |
-//! | `following` | one image that is followed through the network |
-//! | `snapshots` | steps taken apart |
-//! | `cards` | cards of ready-made runs |
+//! | `digits` | the loaded digits, and those on their way |
+//! | `run` | the current run |
+//! | `following` | one image followed through the network |
+//! | `snapshots` | single steps in detail |
+//! | `cards` | cards of presets |
 //! | `charts` | charts and curves |
 //! | `run_list` | earlier runs |
-//! | `projection` | what the settings will cost |
-//! | `spending` | what the run gives away, by tight accounting |
-//! | `guarantee` | what it guarantees, as every panel shows it |
+//! | `projection` | the projected cost of the settings |
+//! | `planned` | the questions behind it |
+//! | `spending` | the run's privacy loss, by tight accounting |
+//! | `guarantee` | the run's guarantee, as every panel shows it |
 //! | `pad` | the drawn digit |
-//! | `pay_once` | a release that is paid once |
-//! | `attack` | an attack on the run that stands |
+//! | `pay_once` | the pay-once release |
+//! | `attack` | an attack on the current run |
 //! | `annealing` | the search for the noise of a run's phases |
-//! | `attacks` | attacks that people recognise, on drawn digits |
+//! | `attacks` | demonstrations of attacks, on synthetic digits |
 //! | `who_pays` | which digits pay for privacy |
 //! | `lessons`, `noise_lab`, `sweeps` | the lesson, the lab's query, the sweep |
-//! | `submission` | a run that was handed in by a link |
-//! | [`recorded`] | runs made before, for empty charts |
+//! | `submission` | a run submitted by a link |
+//! | [`recorded`] | recorded runs, for empty charts |
 //! | `page` | all of them |
 //! | `connection` | methods of the page: both threads start, and fail |
 //! | `events` | … the training thread speaks |
 //! | `play` | … the visitor plays |
-//! | `paying` | … something is paid once |
-//! | `cooling` | … the noise of phases is sought |
+//! | `paying` | … a pay-once release is requested |
+//! | `cooling` | … the noise of phases is searched for |
 //! | `changes` | … settings change |
-//! | `digit_choice` | … digits are chosen and come |
-//! | `handed_in` | … such a run is held against what the page computes; one is handed in |
-//! | `task` | … what a task fixes stays |
-//! | `visit` | … another address is opened in the page that stands |
-//! | `sweep_runs` | … the runs of a sweep |
-//! | `lesson_steps`, `lesson_runs` | … a lesson's step is opened; the runs that it speaks of |
-//! | `names` | … the numbers in its text |
+//! | `digit_choice` | … digits are chosen and arrive |
+//! | `handed_in` | … a submission is checked, or made |
+//! | `task` | … a task fixes settings |
+//! | `visit` | … another address is opened in the loaded page |
+//! | `sweep_runs` | … a sweep's runs start and end |
+//! | `lesson_steps`, `lesson_runs` | … a lesson's step is opened, and its runs trained |
+//! | `names` | … its text needs numbers |
 //! | `run_files` | … a run file is opened |
-//! | `recorded_step` | … the step is fetched that was made before |
+//! | `recorded_step` | … the recorded step is fetched |
 
 #[cfg(target_arch = "wasm32")]
 pub mod annealing;

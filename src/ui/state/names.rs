@@ -1,4 +1,4 @@
-//! What a text's `{name}` stands for: numbers of the settings and of the run.
+//! Values of `{name}` in texts: numbers of the settings and of the run.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{
 };
 
 impl Page {
-    /// What a text's `{name}` stands for now.
+    /// Returns the current value of `{name}` in a text.
     #[must_use]
     pub fn value_of(self, name: &str) -> Option<String> {
         let settings = |read: fn(&Settings) -> f64| Some(format::number(self.in_step(read)));
@@ -78,7 +78,7 @@ impl Page {
             "mu" => self.spending.gaussian().map(|fit| format::epsilon(fit.mu)),
             "order" => bound(false).map(|(_, order)| format::number((order * 10.0).round() / 10.0)),
             "exp-epsilon" => self.headline().map(|epsilon| format::epsilon(epsilon.exp().next_up())),
-            // A run whose denoiser is no factor has none, and a run that has not begun none yet.
+            // `None` if the denoiser is no factor, or the run has not begun.
             "factor" => report(|report| (report.step > 0).then_some(report.denoise_factor))
                 .filter(|_| self.run.info.with(|run| run.as_ref().is_some_and(|run| run.config.denoiser.is_factor())))
                 .map(|f| format::number((f * 1e5).round() / 1e5)),
@@ -89,7 +89,7 @@ impl Page {
                 let tile = &shown.as_ref()?.1.tiles[usize::from(name.as_bytes()[5] - b'0')];
                 Some(format::number(format::significant(tile.norm, 3)))
             }),
-            // Of as many draws as there are parameters.
+            // The norm of as many draws as there are parameters.
             "noise-length" => {
                 let of_one = self.in_step(|s| s.scale * clip(s));
                 Some(format::number(format::significant(of_one * (parameters() as f64).sqrt(), 3)))
@@ -98,7 +98,7 @@ impl Page {
         }
     }
 
-    /// What the settings say of the step that was last taken, which may be in a phase with a noise, a clip, a lot or a rate of its own.
+    /// Reads the settings in the last step: its phase may have its own noise, clip, lot or rate.
     fn in_step<T>(self, read: impl FnOnce(&Settings) -> T) -> T {
         let step = self.run.report.with(|report| report.as_ref().map_or(0, |report| report.step));
         self.settings.with(|settings| match settings.phases {
@@ -107,13 +107,13 @@ impl Page {
         })
     }
 
-    /// What was counted of the run as it stands; with `open`, once its baseline is trained.
+    /// Returns the counts of the run's current step; with `open`, once its baseline is trained.
     fn counted_now(self, open: bool) -> Option<Arc<Counted>> {
         let step = self.run.report.with(|report| report.as_ref().map(|report| report.step));
         self.who_pays.after(step, open)
     }
 
-    /// Share of the test digits, as they are or turned, that the run reads or its baseline.
+    /// Share of test digits, plain or turned, that the run or its baseline classifies correctly.
     fn share_of(self, name: &str) -> Option<f64> {
         let open = name.ends_with("-open");
         let counted = self.counted_now(open)?;
@@ -121,19 +121,19 @@ impl Page {
         accuracy(if name.starts_with("turned") { counts.turned.as_ref()? } else { &counts.usual }, None)
     }
 
-    /// What an attacker finds at most, as the page's odds have it: of the recorded run, until the planned one is priced.
+    /// Returns the odds on the page: of the recorded run until the planned one is priced.
     pub fn odds(self) -> Odds {
         let recorded = || Some(Odds::Recorded(self.recorded()?.curve(Column::Odds).last()?.1 as u32));
         Some(self.guarantee.odds()).filter(|odds| *odds != Odds::Unknown).or_else(recorded).unwrap_or(Odds::Unknown)
     }
 
-    /// The same as a share, by the whole privacy curve.
+    /// Returns the odds as a share, by the whole privacy curve.
     pub(super) fn found(self) -> Option<f64> {
         self.spending.whole_curve()?;
         Some(found_at_most(&self.guarantee.attack.get()?))
     }
 
-    /// The ε that the page shows large; none of a run that has released nothing, or has no guarantee.
+    /// Returns the ε shown large; `None` before any release or without a guarantee.
     pub(super) fn headline(self) -> Option<f64> {
         self.guarantee.epsilon().filter(|epsilon| *epsilon > 0.0)
     }

@@ -1,4 +1,4 @@
-//! The drawn digit, and what models say of it: the run's, and one of the other kind beside it.
+//! The drawn digit, and how two models classify it: the run's, and one of the other kind.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{
     worker::protocol::Request,
 };
 
-/// A playing run is asked for its answer this often.
+/// Minimum milliseconds between predictions of a playing run.
 const PREDICT_MS: f64 = 400.0;
 
 /// A model that outlives its run.
@@ -23,25 +23,24 @@ pub struct OtherModel {
     pub private: bool,
 }
 
-/// The pad. Copied freely.
 #[derive(Clone, Copy)]
 pub struct Pad {
     trainer: TrainingClient,
     run: Run,
-    /// What is drawn, as the model sees it.
+    /// The drawing, as the model sees it.
     pub drawing: RwSignal<Option<Vec<f32>>>,
     pub prediction: RwSignal<Option<Vec<f32>>>,
-    /// The last model of the other kind (with a guarantee, without one), for answers side by side.
+    /// The last model of the other kind (with or without a guarantee), for comparison.
     pub other: RwSignal<Option<Arc<OtherModel>>>,
     /// Whether a non-private baseline of the run is being trained.
     pub training_baseline: RwSignal<bool>,
     predicted_at: StoredValue<f64>,
-    /// The run beside which a baseline was trained last.
+    /// The run for which a baseline was last trained.
     beside: StoredValue<Option<u32>>,
 }
 
 impl Pad {
-    /// Nothing is drawn.
+    /// Creates an empty pad.
     #[must_use]
     pub fn new(trainer: TrainingClient, run: Run) -> Self {
         Self {
@@ -56,7 +55,7 @@ impl Pad {
         }
     }
 
-    /// Takes a drawing, which the model answers; `None`: the pad was cleared.
+    /// Takes a drawing, and has it classified; `None` clears the pad.
     pub fn draw(self, pixels: Option<Vec<f32>>) {
         self.prediction.update(|prediction| {
             if pixels.is_none() {
@@ -67,7 +66,7 @@ impl Pad {
         self.predict();
     }
 
-    /// Asks the run's model what is drawn.
+    /// Has the run's model classify the drawing.
     pub fn predict(self) {
         if let Some(pixels) = self.drawing.get_untracked()
             && self.run.info.with_untracked(Option::is_some)
@@ -77,21 +76,21 @@ impl Pad {
         }
     }
 
-    /// Asks again, where the last answer is old.
+    /// Asks again if the last request is old.
     pub fn refresh(self) {
         if browser::now() - self.predicted_at.get_value() > PREDICT_MS {
             self.predict();
         }
     }
 
-    /// Takes the model's answer, if something is still drawn.
+    /// Takes a prediction, if something is still drawn.
     pub fn take_prediction(self, classes: Vec<f32>) {
         if self.drawing.with_untracked(Option::is_some) {
             self.prediction.set(Some(classes));
         }
     }
 
-    /// Whether there is a run, and no baseline was trained beside it yet; from now on there was.
+    /// True if this run has no baseline yet; from now on it counts as having one.
     pub fn first_beside(self, run: Option<u32>) -> bool {
         run.is_some() && self.beside.try_update_value(|beside| std::mem::replace(beside, run)) != Some(run)
     }
@@ -102,13 +101,13 @@ impl Pad {
         self.trainer.send(Request::TrainBaseline);
     }
 
-    /// Takes the baseline's parameters after some of its steps.
+    /// Takes the parameters of the baseline in training.
     pub fn take_baseline(self, model: Architecture, parameters: Vec<f32>) {
         self.training_baseline.set(false);
         self.take_model(OtherModel { model, parameters, private: false });
     }
 
-    /// Takes a model of the other kind.
+    /// Takes a model of the other kind, if its parameters are complete.
     pub fn take_model(self, other: OtherModel) {
         if other.parameters.len() == other.model.parameters() {
             self.other.set(Some(Arc::new(other)));

@@ -1,4 +1,4 @@
-//! All that the page knows: a struct of signals for each concern.
+//! The page's state: a struct of signals for each concern.
 
 use leptos::prelude::*;
 
@@ -38,7 +38,7 @@ use crate::{
     worker::protocol::NetworkRequest,
 };
 
-/// All signals, by concern. Copied freely. What one concern can do is a method of its struct; what follows in several is one of the page.
+/// All signals, by concern. Methods that affect one concern are on its struct, others here.
 #[derive(Clone, Copy)]
 pub struct Page {
     pub settings: RwSignal<Settings>,
@@ -66,15 +66,16 @@ pub struct Page {
     pub cards: Cards,
     pub messages: Messages,
     pub appearance: Appearance,
-    /// What a task leaves free; none: everything is.
+    /// What a task leaves free; `None`: everything.
     pub task: RwSignal<Option<Lock>>,
     pub submission: Submission,
-    /// What the training thread asked of the network.
+    /// Network requests of the training thread.
     pub requests: RwSignal<Vec<NetworkRequest>>,
 }
 
 impl Page {
-    /// The state that an address describes; nothing is started. `lots`: whether digits of a step's lot are shown anywhere.
+    /// Creates the state that an address describes, starting nothing. `lots`: whether images of a
+    /// step's lot are shown anywhere.
     #[must_use]
     pub fn new(Opening { link, task, handed_in, problems }: Opening, lots: bool) -> Self {
         let submission = Submission::new(handed_in, &link.settings);
@@ -118,7 +119,7 @@ impl Page {
         }
     }
 
-    /// The link to what is set.
+    /// Returns the link to the current settings.
     #[must_use]
     pub fn link(self) -> Link {
         Link {
@@ -133,20 +134,20 @@ impl Page {
         }
     }
 
-    /// Whether there are digits, and the settings fit them; says so where they do not.
+    /// True if digits are loaded and the settings fit them; reports a mismatch.
     pub fn check_data(self) -> bool {
         let Some(train) = self.digits.train() else { return false };
         let checked = self.settings.with_untracked(|settings| settings.check_data(train));
         checked.map_err(|problem| self.messages.put(Some(Number::Lot), problem.to_string())).is_ok()
     }
 
-    /// The run that stands, if it has anything to show.
+    /// Returns the current run, if it has taken a step.
     #[must_use]
     pub fn current(self) -> Option<Past> {
         let (info, last) = (self.run.info.get_untracked()?, self.run.report.get_untracked()?);
         let settings = self.run.settings().filter(|_| last.step > 0)?;
         let mut curves = self.run.curves.get_value();
-        // Tight accounting may not have come to the last step, and the plan says what it costs.
+        // Tight accounting may lag behind the last step, whose cost the plan knows.
         if let Some(epsilon) = untrack(|| self.guarantee.epsilon()) {
             curves.tight.push((last.step as f64, epsilon));
         }
@@ -158,15 +159,16 @@ impl Page {
         Some(Past { run: info.run, name, note, pinned, settings, info, curves, last, accuracy })
     }
 
-    /// Whether the step that was recorded may be shown: under its own settings alone, and while there is nothing of the visitor's own. Of whatever
-    /// digits: it says which it is of.
+    /// True if the recorded step may be shown: under its own settings only, and while the visitor
+    /// has no run. It may be on other digits, as it names its own.
     #[must_use]
     pub fn shows_recorded(self) -> bool {
         let first = |settings: &Settings| *settings == Settings { digits: settings.digits, ..first_settings() };
         !self.has_own_run() && self.settings.with(first)
     }
 
-    /// The run that was recorded on the digits at hand, where one may be shown; until they are known, on those that are asked for.
+    /// Returns the recorded run on the loaded digits, or the chosen ones until they are known, if
+    /// it may be shown.
     #[must_use]
     pub fn recorded(self) -> Option<Recorded> {
         let source = self.digits.loaded.with(|loaded| loaded.as_ref().map(|loaded| loaded.source));
@@ -178,7 +180,7 @@ impl Page {
         self.shows_recorded().then_some(run)
     }
 
-    /// Whether a run of the visitor's own can be drawn.
+    /// True if the visitor has a run to draw.
     #[must_use]
     pub fn has_own_run(self) -> bool {
         let stepped = self.run.report.with(|report| report.as_ref().is_some_and(|report| report.step > 0));

@@ -1,4 +1,4 @@
-//! A release that is paid once, and what is trained on it.
+//! The pay-once release, and training on it.
 
 use leptos::prelude::*;
 
@@ -6,42 +6,41 @@ use crate::{
     plot::series::Point,
     train::functional::{features::Features, price::Mechanism},
     ui::{link::Link, threads::training::TrainingClient},
-    worker::{functional::Wanted, protocol::Request},
+    worker::{functional::FunctionalRequest, protocol::Request},
 };
 
-/// How far it is.
+/// Progress of the release.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Paid {
     /// Nothing is released.
     Nothing,
-    /// This share of the digits is added up.
+    /// This share of the examples is summed.
     Summing(f64),
-    /// It is released.
-    Released(Wanted),
+    /// The release is made.
+    Released(FunctionalRequest),
 }
 
-/// The release. Copied freely.
 #[derive(Clone, Copy)]
 pub struct PayOnce {
     trainer: TrainingClient,
     pub open: RwSignal<bool>,
-    /// Whether a link has opened it.
+    /// Whether a link opened it.
     pub linked: bool,
-    /// What is set for the next one.
+    /// Settings of the next release.
     pub features: RwSignal<Features>,
     pub mechanism: RwSignal<Mechanism>,
     pub epsilon: RwSignal<f64>,
     pub paid: RwSignal<Paid>,
     /// Its ledger as JSON.
     pub ledger: StoredValue<String>,
-    /// Test accuracy by step on it.
+    /// Test accuracy by step of training on it.
     pub curve: RwSignal<Vec<Point>>,
-    /// Whether steps are under way.
+    /// Whether training is in progress.
     pub trains: RwSignal<bool>,
 }
 
 impl PayOnce {
-    /// What a link says; nothing is released.
+    /// Creates the state that a link describes; nothing is released.
     #[must_use]
     pub fn new(trainer: TrainingClient, link: &Link) -> Self {
         Self {
@@ -58,31 +57,31 @@ impl PayOnce {
         }
     }
 
-    /// As a lesson's step has it, which this is the link of: open with what it names, or closed.
+    /// Opens the panel with what a link names, or closes it.
     pub fn set_up(self, scene: &Link) {
         if let Some(features) = scene.pay_once {
             self.features.set(features);
             self.mechanism.set(scene.pay_once_noise);
             self.epsilon.set(scene.pay_once_epsilon);
         }
-        // Last: what is open already is built anew, with these.
+        // Last, as an open panel is rebuilt with these values.
         self.open.set(scene.pay_once.is_some());
     }
 
-    /// As a link names it, while it is open.
+    /// Returns the features for a link, if the panel is open.
     #[must_use]
     pub fn named(self) -> Option<Features> {
         self.open.get().then(|| self.features.get())
     }
 
-    /// Other digits are here, or another thread: nothing is released of them.
+    /// Forgets the release: the digits or the thread are new.
     pub fn forget(self) {
         self.paid.set(Paid::Nothing);
         self.curve.set(vec![]);
         self.trains.set(false);
     }
 
-    /// More steps, which cost nothing.
+    /// Trains further steps, which cost nothing.
     pub fn train_on(self) {
         self.trains.set(true);
         self.trainer.send(Request::TrainOn);

@@ -1,4 +1,4 @@
-//! A release that is paid once is asked for, and what the training thread says of it.
+//! Requests pay-once releases, and handles the training thread's reports.
 
 use leptos::prelude::*;
 
@@ -7,13 +7,13 @@ use crate::{
     plot::format,
     ui::text::t,
     worker::{
-        functional::{News, Wanted},
+        functional::{FunctionalProgress, FunctionalRequest},
         protocol::Request,
     },
 };
 
 impl Page {
-    /// Releases what is set.
+    /// Makes a release with the current settings.
     pub fn pay_once(self) {
         let once = self.pay_once;
         once.forget();
@@ -21,23 +21,23 @@ impl Page {
         let delta = self.settings.with_untracked(|settings| settings.delta);
         let (features, mechanism) = (once.features.get_untracked(), once.mechanism.get_untracked());
         let epsilon = once.epsilon.get_untracked();
-        self.trainer.send(Request::PayOnce(Wanted { features, mechanism, epsilon, delta }));
+        self.trainer.send(Request::PayOnce(FunctionalRequest { features, mechanism, epsilon, delta }));
     }
 
-    /// Takes what the training thread says of it.
-    pub(super) fn take_paid(self, news: News) {
+    /// Takes a report of the training thread.
+    pub(super) fn take_paid(self, news: FunctionalProgress) {
         let once = self.pay_once;
         if once.paid.get_untracked() == Paid::Nothing {
             return;
         }
         match news {
-            News::Summed(share) => once.paid.set(Paid::Summing(share)),
-            News::Released(wanted, ledger) => {
+            FunctionalProgress::Summed(share) => once.paid.set(Paid::Summing(share)),
+            FunctionalProgress::Released(wanted, ledger) => {
                 once.ledger.set_value(ledger);
                 once.paid.set(Paid::Released(wanted));
                 once.trains.set(true);
             }
-            News::Measured { step, accuracy, last } => {
+            FunctionalProgress::Measured { step, accuracy, last } => {
                 once.curve.update(|curve| curve.push((step as f64, accuracy)));
                 if last {
                     once.trains.set(false);
@@ -49,7 +49,7 @@ impl Page {
                     self.messages.spoken.set(says);
                 }
             }
-            News::Ended => once.forget(),
+            FunctionalProgress::Ended => once.forget(),
         }
     }
 }

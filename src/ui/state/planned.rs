@@ -1,13 +1,13 @@
-//! What is asked of the accountant about settings, before Play.
+//! The questions to the accountant about settings, before Play.
 
 use crate::{ui::settings::Settings, worker::accounts::Question};
 
-/// Points of the tight curve.
+/// Number of points of the tight curve.
 const TIGHT: u64 = 12;
-/// Passes over the data that are projected where a run has no end.
+/// Epochs projected for a run without an end.
 pub const OPEN_EPOCHS: u64 = 10;
 
-/// Steps that are accounted for in advance, on `train` examples.
+/// Returns the number of steps to account for in advance, on `train` examples.
 #[must_use]
 pub fn planned_steps(settings: &Settings, train: u32) -> u64 {
     let all = settings.users.unwrap_or(train);
@@ -15,12 +15,12 @@ pub fn planned_steps(settings: &Settings, train: u32) -> u64 {
     settings.steps.unwrap_or(open).max(1)
 }
 
-/// What they will cost.
+/// Returns the question for their cost.
 pub fn projection_question(settings: &Settings, train: u32) -> Question {
     Question::Projection { config: settings.config(), train, steps: planned_steps(settings, train) }
 }
 
-/// Tight ε by step.
+/// Returns the question for tight ε by step.
 pub fn tight_question(settings: &Settings, train: u32) -> Question {
     let steps = planned_steps(settings, train);
     let mut at: Vec<u64> = (1..=TIGHT).map(|i| (steps * i * i / (TIGHT * TIGHT)).max(1)).collect();
@@ -28,7 +28,7 @@ pub fn tight_question(settings: &Settings, train: u32) -> Question {
     Question::Tight { config: settings.config(), train, steps: at }
 }
 
-/// What an attacker finds at most, once all of it is released.
+/// Returns the question for how many members an attacker finds at most after all of them.
 pub fn odds_question(settings: &Settings, train: u32) -> Question {
     Question::Odds { config: settings.config(), train, steps: planned_steps(settings, train) }
 }
@@ -46,7 +46,7 @@ mod tests {
         },
     };
 
-    /// Whether two answers have the same shape, and numbers that are equal but for the last bits, which another processor may round otherwise.
+    /// True if two answers have equal shapes and numbers, up to rounding on another processor.
     fn same(a: &Value, b: &Value) -> bool {
         match (a, b) {
             (Value::Number(a), Value::Number(b)) => {
@@ -61,7 +61,7 @@ mod tests {
         }
     }
 
-    /// What is shipped is what the page asks as it opens with MNIST, and what the accountant computes.
+    /// The shipped prices are the accountant's for what the page asks as it opens with MNIST.
     #[test]
     fn opening_prices_are_the_accountant_s() {
         let settings = link::read("").0.settings;

@@ -1,4 +1,4 @@
-//! What the visitor does with the run: play, take one step, export.
+//! The visitor's commands to the run: play, pause, export.
 
 use leptos::prelude::*;
 
@@ -6,9 +6,9 @@ use super::page::Page;
 use crate::ui::text::t;
 
 impl Page {
-    /// Plays.
+    /// Plays the run.
     pub fn play(self) {
-        // Not whenever a run plays: what is said of a run that goes on by itself stays.
+        // Only here: notices stay when a run continues on its own.
         self.messages.notice.set(None);
         self.run.play();
         if self.run.is_awaited() {
@@ -16,7 +16,7 @@ impl Page {
         }
     }
 
-    /// Plays, or pauses.
+    /// Plays or pauses the run.
     pub fn toggle(self) {
         let plays = self.run.playing.get_untracked() || self.run.starting.get_untracked();
         if plays { self.run.pause() } else { self.play() }

@@ -1,4 +1,4 @@
-//! What the settings will cost, before Play.
+//! The projected cost of the settings, before Play.
 
 use std::sync::Arc;
 
@@ -21,38 +21,36 @@ use crate::{
     worker::accounts::Answer,
 };
 
-/// A projection waits until the settings have stood still this long.
+/// Milliseconds for which settings must be unchanged before a projection.
 const PROJECTION_MS: u32 = 120;
-/// How long the tight curve waits where it takes long: the accountant answers one question at a time.
+/// The same for a slow tight curve: the accountant answers one question at a time.
 const TIGHT_MS: u32 = 600;
 
-/// The projected cost. Copied freely.
 #[derive(Clone, Copy)]
 pub struct ProjectedCost {
     settings: RwSignal<Settings>,
     digits: DigitSets,
     accountant: AccountantClient,
-    /// What the settings will cost; why nothing can be said.
+    /// The projected cost, or why there is none.
     pub projection: RwSignal<Option<Result<Arc<Projection>, String>>>,
-    /// The settings that it is of, and how many images: it stays while another is on its way.
+    /// Its settings and number of images; both stay until the next projection arrives.
     of: StoredValue<Option<(Settings, u32)>>,
-    /// Tight ε by step of the projection.
+    /// Tight ε of the projection, by step.
     pub tight: RwSignal<Vec<Point>>,
-    /// Whether tight ε of the settings is still to come.
+    /// Whether tight ε is still to come.
     pub pending: RwSignal<bool>,
-    /// Whether its odds are still to come.
+    /// Whether the odds are still to come.
     pub odds_pending: RwSignal<bool>,
-    /// Of a hundred members, how many any attacker finds at most once all of it is released.
+    /// How many of a hundred members any attacker finds at most after all planned steps.
     pub odds: RwSignal<Option<u32>>,
-    /// ε by step at other δ, until something else is set.
+    /// ε by step at other δ, until a setting changes.
     pub deltas: RwSignal<Vec<Line>>,
-    /// The questions wait until the settings stand still.
+    /// Delays the questions until settings are unchanged for a while.
     due: StoredValue<Option<Timeout>, LocalStorage>,
     tight_due: StoredValue<Option<Timeout>, LocalStorage>,
 }
 
 impl ProjectedCost {
-    /// Nothing is known yet.
     #[must_use]
     pub fn new(settings: RwSignal<Settings>, digits: DigitSets, accountant: AccountantClient) -> Self {
         Self {
@@ -71,13 +69,13 @@ impl ProjectedCost {
         }
     }
 
-    /// The projection, where there is one.
+    /// Returns the projection, if there is one.
     #[must_use]
     pub fn known(self) -> Option<Arc<Projection>> {
         self.projection.with(|projection| projection.clone().and_then(Result::ok))
     }
 
-    /// The projection and its tight ε, where it is of the settings as they are now: a sentence must not name those of before.
+    /// Returns the projection and its tight ε, if they are of the current settings.
     #[must_use]
     pub fn of_now(self) -> Option<(Arc<Projection>, Option<f64>)> {
         let known = self.known()?;
@@ -85,18 +83,18 @@ impl ProjectedCost {
         self.is_of_now().then_some((known, tight))
     }
 
-    /// Whether it is of the settings as they are now.
+    /// True if it is of the current settings.
     fn is_of_now(self) -> bool {
         self.settings.with(|now| self.of.with_value(|of| of.as_ref().is_some_and(|(of, _)| of == now)))
     }
 
-    /// Whether it is of the run that stands, and of the settings as they are now.
+    /// True if it is of the current run, and of the current settings.
     #[must_use]
     pub fn is_of_run(self, run: Run) -> bool {
         run.info.with(|info| info.as_ref().is_some_and(|info| self.is_of(&info.config, info.train)))
     }
 
-    /// Whether it is of this configuration on so many images, and of the settings as they are now.
+    /// True if it is of `config` on `train` images, and of the current settings.
     fn is_of(self, config: &RunConfig, train: u32) -> bool {
         self.projection.track();
         self.is_of_now()
@@ -105,24 +103,24 @@ impl ProjectedCost {
             })
     }
 
-    /// The odds, where they are of the settings as they are now.
+    /// Returns the odds, if they are of the current settings.
     #[must_use]
     pub fn odds_of_now(self) -> Option<u32> {
         self.odds.get().filter(|_| self.is_of_now())
     }
 
-    /// ε of all planned steps: by tight accounting, where that is known.
+    /// Returns ε of all planned steps, by tight accounting if known.
     #[must_use]
     pub fn end(self) -> Option<f64> {
         let tight = self.tight.with(|points| points.last().map(|point| point.1));
         tight.or_else(|| self.projection.with(|known| Some(known.as_ref()?.as_ref().ok()?.end.improved.epsilon)))
     }
 
-    /// Looks anew at what the settings will cost, once they stand still.
+    /// Updates the projection once settings are unchanged for a while.
     pub fn schedule(self) {
         self.set_pending(true);
         let due = browser::Busy::until(PROJECTION_MS, move || {
-            // Of a part of the digits everything costs more, and no run is of a part.
+            // With part of the digits everything costs more, and no run is on a part.
             let train = self.digits.whole();
             let (Some(train), settings) = (train, self.settings.get_untracked()) else {
                 self.projection.set(None);
@@ -131,7 +129,7 @@ impl ProjectedCost {
             };
             let question = projection_question(&settings, train);
             self.accountant.ask_latest(Topic::Projection, question, move |answer| {
-                // Of other digits that have come since, another answer comes.
+                // If other digits have arrived since, another answer follows.
                 if let (Answer::Projection(projection), true) = (answer, self.digits.train() == Some(train)) {
                     self.of.set_value(Some((settings.clone(), train)));
                     self.projection.set(Some(projection.map(Arc::new)));
@@ -153,7 +151,7 @@ impl ProjectedCost {
         self.odds.set(None);
     }
 
-    /// Tight ε and the odds of what is projected: at once where it is quickly told, else when the settings have stood still.
+    /// Asks for the projection's tight ε and odds: at once if quick, else after a while.
     fn project_tight(self, train: u32) {
         self.forget_tight();
         let settings = self.settings.get_untracked();
@@ -185,7 +183,7 @@ impl ProjectedCost {
         });
     }
 
-    /// Asks nothing more until something is set: the accountant's thread has failed.
+    /// Asks nothing more until a setting changes: the accountant's thread has failed.
     pub fn cancel(self) {
         self.set_pending(false);
         self.due.set_value(None);

@@ -1,5 +1,5 @@
-//! Runs that were made before, so that no chart is empty while there is none of the visitor's own: one on MNIST and one on digits that the program
-//! draws. Each is shown under its own settings alone, and named.
+//! Recorded runs, so that no chart is empty before the visitor's first run: one on MNIST and one on
+//! synthetic digits. Each is named, and shown under its own settings only.
 
 use crate::{
     plot::series::Point,
@@ -9,29 +9,30 @@ use crate::{
     },
 };
 
-/// What the page calls either.
+/// The page's name for either.
 pub const NAME: Text = text!("recorded run");
 
-/// Which run.
+/// Which recorded run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recorded {
     Mnist,
-    /// On as many drawn digits as the page trains on.
+    /// On as many synthetic digits as the page trains on.
     Drawn,
 }
 
-/// Which column of the recording.
+/// A column of the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
     Accuracy = 1,
     /// ε by tight accounting.
     Tight = 2,
-    /// At its end alone: of a hundred members, how many any attacker finds at most.
+    /// At the end only: how many of a hundred members any attacker finds at most.
     Odds = 3,
 }
 
 impl Recorded {
-    /// `step,accuracy,tight` by line, and the odds in the last, after one of column names; made by `examples/record.rs`.
+    /// A line of column names, then `step,accuracy,tight` by line, and the odds in the last;
+    /// written by `examples/record.rs`.
     const fn table(self) -> &'static str {
         match self {
             Self::Mnist => include_str!("../../../www/recorded.csv"),
@@ -39,7 +40,7 @@ impl Recorded {
         }
     }
 
-    /// A curve of it by step.
+    /// Returns a column by step.
     #[must_use]
     pub fn curve(self, column: Column) -> Vec<Point> {
         let row = |line: &str| {

@@ -1,4 +1,4 @@
-//! The step that the stage shows before there is one of the visitor's own.
+//! The step that the stage shows before the visitor's first.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::{page::Page, snapshots::People};
 use crate::{ui::browser, worker::look::text};
 
 impl Page {
-    /// Fetches the recorded step, where it may be shown. Where it does not come the stage waits for a step of the visitor's own.
+    /// Fetches the recorded step, if it may be shown. Without it the stage waits for the visitor's.
     pub fn load_recorded_step(self) {
         if !untrack(|| self.shows_recorded()) {
             return;

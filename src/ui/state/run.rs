@@ -1,4 +1,4 @@
-//! The run that stands: where it is, whether it plays, and what is asked of it.
+//! The current run: its state, and the requests to it.
 
 use leptos::prelude::*;
 
@@ -13,10 +13,10 @@ use crate::{
     worker::protocol::{Request, RunInfo},
 };
 
-/// Why parameters were asked for.
+/// Why parameters were requested.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ParametersFor {
-    /// Their run is about to end, and its model goes on answering; whether it had a guarantee.
+    /// Their run is about to end, and its model goes on classifying; `private`: it had a guarantee.
     Comparison {
         model: Architecture,
         private: bool,
@@ -29,40 +29,38 @@ pub enum ParametersFor {
 /// What no view depends on.
 #[derive(Default)]
 struct Inner {
-    /// Play, or do one step, as soon as there is a run.
+    /// Play, or take one step, as soon as there is a run.
     play_when_ready: bool,
     step_when_ready: bool,
-    /// The noise that newer settings need is being sought: their run is yet to come.
+    /// The noise for newer settings is being computed; their run is yet to come.
     settling: bool,
-    /// The thread was told to pause, and has not said that it does: it may take a step more.
+    /// The thread was told to pause and has not confirmed it: it may take another step.
     pausing: bool,
-    /// It stands still, and what it has learned by its last step is being measured.
+    /// The run is paused, and its last step is being evaluated.
     measuring: bool,
-    /// The settings of the run that stands.
     settings: Option<Settings>,
-    /// Runs of the threads before this one.
+    /// Number of runs of earlier threads.
     runs_before: u32,
     parameters_for: Option<ParametersFor>,
 }
 
 impl Inner {
-    /// Takes what is asked of a run that stands now.
+    /// Takes the pending request to a run.
     fn take_asked(&mut self) -> Option<Request> {
         let (play, step) = (std::mem::take(&mut self.play_when_ready), std::mem::take(&mut self.step_when_ready));
         if step { Some(Request::StepOnce) } else { play.then_some(Request::Play) }
     }
 }
 
-/// The run. Copied freely.
 #[derive(Clone, Copy)]
 pub struct Run {
     trainer: TrainingClient,
     digits: DigitSets,
     pub info: RwSignal<Option<RunInfo>>,
     pub playing: RwSignal<bool>,
-    /// Steps were asked for, and the first has not come: the digits, the noise or the engine are on their way.
+    /// Steps were requested and the first has not come: digits, noise or engine are on their way.
     pub starting: RwSignal<bool>,
-    /// Training images whose features are computed, of so many, while the first step waits for them.
+    /// Training images whose features are computed, and their number, while the first step waits.
     pub features: RwSignal<Option<(u32, u32)>>,
     pub speed: RwSignal<Speed>,
     pub report: RwSignal<Option<Report>>,
@@ -74,7 +72,6 @@ pub struct Run {
 }
 
 impl Run {
-    /// No run yet.
     #[must_use]
     pub fn new(trainer: TrainingClient, digits: DigitSets, speed: Speed) -> Self {
         Self {
@@ -93,15 +90,15 @@ impl Run {
         }
     }
 
-    /// Whether it breaks its promise on purpose: what its books say is not true.
+    /// True if the run breaks its promise on purpose, so that its ledger is false.
     #[must_use]
     pub fn is_broken(self) -> bool {
         self.info.with(|info| info.as_ref().is_some_and(|info| info.broken.is_some()))
     }
 
-    // What is asked of it.
+    // Requests to the run.
 
-    /// Plays; a run that is complete plays from its start.
+    /// Plays the run; a complete run plays from its start.
     pub fn play(self) {
         self.starting.set(self.is_at_start() || self.is_complete());
         if self.is_awaited() {
@@ -114,7 +111,6 @@ impl Run {
         self.trainer.send(Request::Play);
     }
 
-    /// Pauses.
     pub fn pause(self) {
         self.drop_wishes();
         let playing = self.playing.get_untracked();
@@ -124,7 +120,7 @@ impl Run {
         self.trainer.send(Request::Pause);
     }
 
-    /// Takes one step, which is taken apart.
+    /// Takes one step, recorded in detail.
     pub fn step_once(self) {
         self.starting.set(self.is_at_start() || self.is_complete());
         if self.is_awaited() {
@@ -137,19 +133,19 @@ impl Run {
         self.trainer.send(Request::StepOnce);
     }
 
-    /// Whether the last step of a run that stands still is not measured yet: until then the report at hand may be of one before.
+    /// True if a paused run's last step is not evaluated yet: the report may be of an earlier one.
     #[must_use]
     pub fn is_measuring(self) -> bool {
         self.inner.with_value(|inner| inner.measuring)
     }
 
-    /// Whether the run takes steps, or may still take some.
+    /// True if the run takes steps, or may still take some.
     #[must_use]
     pub fn is_moving(self) -> bool {
         self.playing.get_untracked() || self.inner.with_value(|inner| inner.pausing)
     }
 
-    /// Begins anew, with the same configuration.
+    /// Restarts with the same configuration.
     pub fn reset(self) {
         self.trainer.send(Request::Reset);
     }
@@ -159,14 +155,14 @@ impl Run {
         self.trainer.send(Request::SlowMotion { milliseconds: self.speed.get_untracked().wait() });
     }
 
-    /// Hands out the run as a file.
+    /// Exports the run as a file.
     pub fn export(self) {
         if let Some(run) = self.info.get_untracked() {
             self.trainer.send(Request::ExportRun { key: run.key });
         }
     }
 
-    /// Asks for the model's parameters, to export them. Whether there is a model.
+    /// Requests the model's parameters for export. Returns whether there is a model.
     pub fn request_weights(self) -> bool {
         let model = self.info.with_untracked(|run| run.as_ref().map(|run| run.config.model));
         if let Some(model) = model {
@@ -175,7 +171,7 @@ impl Run {
         model.is_some()
     }
 
-    /// Asks for the parameters of a run that is about to end, so that its model can still answer.
+    /// Requests the parameters of a run that is about to end, so that its model can still classify.
     pub fn keep_model(self) {
         let (Some(info), Some(report)) = (self.info.get_untracked(), self.report.get_untracked()) else { return };
         if report.step > 0 {
@@ -189,33 +185,33 @@ impl Run {
         self.trainer.send(Request::ExportParameters);
     }
 
-    /// Takes the reason for which parameters were asked for last.
+    /// Takes the reason for the last request for parameters.
     pub fn take_parameters_for(self) -> Option<ParametersFor> {
         self.inner.try_update_value(|inner| inner.parameters_for.take()).flatten()
     }
 
-    // A run that is yet to come.
+    // Runs that are yet to come.
 
-    /// Whether what is asked for now is meant for a run that is yet to come: the first, one of settings whose noise is still being sought, or one of
-    /// all digits, where a part of them is there.
+    /// True if requests are meant for a run yet to come: the first, one whose noise is being
+    /// computed, or one on all digits while only a part has arrived.
     #[must_use]
     pub fn is_awaited(self) -> bool {
         let unsettled = self.info.with_untracked(Option::is_none) || self.inner.with_value(|inner| inner.settling);
         unsettled || self.digits.are_arriving() && self.is_at_start()
     }
 
-    /// Whether no step has been taken.
+    /// True if no step has been taken.
     #[must_use]
     pub fn is_at_start(self) -> bool {
         self.report.with_untracked(|report| report.as_ref().is_none_or(|report| report.step == 0))
     }
 
-    /// Says whether the noise of newer settings is being sought.
+    /// Sets whether the noise for newer settings is being computed.
     pub fn set_settling(self, settling: bool) {
         self.inner.update_value(|inner| inner.settling = settling);
     }
 
-    /// No new run comes of the settings: the one that stands does what was asked meanwhile.
+    /// Keeps the current run, which executes pending requests: the settings bring no new one.
     pub fn stay(self) {
         self.set_settling(false);
         if !self.is_awaited() {
@@ -223,23 +219,23 @@ impl Run {
         }
     }
 
-    /// The next run plays as soon as it stands, or does not.
+    /// Sets whether the next run plays as soon as it starts.
     pub fn play_next(self, play: bool) {
         self.inner.update_value(|inner| inner.play_when_ready = play);
     }
 
-    /// The next run takes a step as soon as it stands.
+    /// Has the next run take a step as soon as it starts.
     pub fn step_next(self) {
         self.inner.update_value(|inner| inner.step_when_ready = true);
     }
 
-    /// The next run plays if this one does, or if that was asked for.
+    /// Has the next run play if this one does, or if that was requested.
     pub fn play_on(self) {
         let playing = self.playing.get_untracked();
         self.inner.update_value(|inner| inner.play_when_ready |= playing);
     }
 
-    /// Drops what was asked of a run that is yet to come.
+    /// Drops the requests to a run yet to come.
     pub fn drop_wishes(self) {
         self.starting.set(false);
         self.inner.update_value(|inner| (inner.play_when_ready, inner.step_when_ready) = (false, false));
@@ -252,15 +248,15 @@ impl Run {
         }
     }
 
-    // What becomes of it.
+    // Reports on the run.
 
-    /// The number that the page gives a thread's run: numbers go on over all threads.
+    /// Returns the page's number of a thread's run; numbers continue across threads.
     #[must_use]
     pub fn number_of(self, run: u32) -> u32 {
         run + self.inner.with_value(|inner| inner.runs_before)
     }
 
-    /// A run of these settings stands; it does what was asked of it.
+    /// Takes the start of a run, which executes pending requests.
     pub fn begin(self, info: RunInfo, settings: Settings) {
         self.info.set(Some(info));
         self.features.set(None);
@@ -273,7 +269,7 @@ impl Run {
         }
     }
 
-    /// The thread plays, or does not any more.
+    /// Takes whether the thread plays.
     pub fn follow(self, playing: bool) {
         self.inner.update_value(|inner| (inner.pausing, inner.measuring) = (false, !playing));
         self.playing.set(playing);
@@ -282,7 +278,7 @@ impl Run {
         }
     }
 
-    /// The run's thread is gone: the next thread counts its runs from this one on.
+    /// Loses the run with its thread; the next thread numbers its runs from this one on.
     pub fn lose(self) {
         let last = self.info.with_untracked(|run| run.as_ref().map(|run| run.run));
         self.inner.update_value(|inner| {
@@ -294,7 +290,7 @@ impl Run {
         self.playing.set(false);
     }
 
-    /// Shows nothing of a run any more.
+    /// Clears everything shown of the run.
     pub fn forget(self) {
         self.curves.set_value(Curves::default());
         self.report.set(None);
@@ -302,7 +298,7 @@ impl Run {
         self.accuracy.set(None);
     }
 
-    /// Takes a report: its points join the curves.
+    /// Takes a report, whose points join the curves.
     pub fn take(self, report: Report) {
         if report.step > 0 {
             self.trainer.forgive();
@@ -328,13 +324,12 @@ impl Run {
         self.report.set(Some(report));
     }
 
-    /// The settings of the run that stands.
     #[must_use]
     pub fn settings(self) -> Option<Settings> {
         self.inner.with_value(|inner| inner.settings.clone())
     }
 
-    /// Whether all planned steps are done and measured.
+    /// True if all planned steps are done and evaluated.
     #[must_use]
     pub fn is_complete(self) -> bool {
         self.report.with_untracked(|report| report.as_ref().is_some_and(|report| report.complete))

@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl Page {
-    /// A run from a file joins the list, once the accountant has found it true; its settings are taken over.
+    /// Lists a run from a file once the accountant has verified it, and takes its settings.
     pub fn open_run(self, name: String, bytes: Vec<u8>) {
         self.messages.clear(Origin::RunFile);
         let file = bytes.clone();

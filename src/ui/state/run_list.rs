@@ -1,4 +1,4 @@
-//! The list of earlier runs. The training thread keeps them and says what it has; here they are listed, named, pinned and deleted.
+//! The list of earlier runs: stored by the training thread, labelled and deleted here.
 
 use std::sync::Arc;
 
@@ -20,21 +20,21 @@ use crate::{
     worker::protocol::{KeptRun, Label, Request, RunInfo},
 };
 
-/// So many earlier runs are listed, and more only where they are pinned.
+/// Maximum number of listed runs, which only pinned runs exceed.
 const MOST_PAST: usize = 100;
-/// A run that was deleted can be had back for so long, in milliseconds, and again as long where the pointer or the focus is on the way back then.
+/// Milliseconds until a deletion is final; repeated while pointer or focus is on the undo button.
 const UNDO_MS: u32 = 10_000;
-/// Colours of pinned runs, in the order of pinning.
+/// CSS classes of pinned runs, in the order of the list.
 const PINNED: [&str; 4] = ["line-pin-0", "line-pin-1", "line-pin-2", "line-pin-3"];
 
-/// A run that is over; the charts show it as a shadow.
+/// A run that is over, drawn as a shadow in charts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Past {
     pub run: u32,
     pub name: String,
-    /// What changed from the run before.
+    /// Changes from the run before.
     pub note: String,
-    /// Drawn in a colour of its own, and never deleted by itself.
+    /// Drawn in a colour of its own, and never deleted automatically.
     pub pinned: bool,
     pub settings: Settings,
     pub info: RunInfo,
@@ -44,7 +44,7 @@ pub struct Past {
 }
 
 impl Past {
-    /// The least ε that is known of it, and whether that is by tight accounting; `None`: no guarantee.
+    /// Returns the least known ε, and whether it is by tight accounting; `None`: no guarantee.
     #[must_use]
     pub fn epsilon(&self) -> Option<(f64, bool)> {
         let Privacy::Bounded(bound) = &self.last.privacy else { return None };
@@ -54,31 +54,29 @@ impl Past {
     }
 }
 
-/// What the page calls the run that stands.
+/// How the page labels the current run.
 #[derive(Clone, Default)]
 pub struct Current {
     pub name: String,
     pub pinned: bool,
-    /// Nothing is kept of this visit's runs but in the thread's memory.
+    /// This visit's runs are kept in the thread's memory only.
     pub in_memory_only: bool,
 }
 
-/// The list. Copied freely.
 #[derive(Clone, Copy)]
 pub struct RunList {
     trainer: TrainingClient,
     charts: Charts,
     pub past: RwSignal<Vec<Past>>,
     pub current: StoredValue<Current>,
-    /// The run that was deleted last, and its place, while it can be had back.
+    /// The run deleted last and its index, while it can be restored.
     pub deleted: RwSignal<Option<(usize, Past)>>,
     undo: StoredValue<Option<Interval>, LocalStorage>,
-    /// What all runs on these digits cost together, as of when the run stood still last.
+    /// What all runs on these digits cost together, as of the last pause.
     pub together: RwSignal<String>,
 }
 
 impl RunList {
-    /// No run yet.
     #[must_use]
     pub fn new(trainer: TrainingClient, charts: Charts) -> Self {
         Self {
@@ -92,21 +90,22 @@ impl RunList {
         }
     }
 
-    /// Takes a run that is kept, as its run log says: in place of what the page knew of it, else among those of other visits.
+    /// Takes a stored run from its run log: replaces what the page knew of it, or lists it among
+    /// those of other visits.
     pub fn take(self, kept: KeptRun, digits: Digits) {
         self.past.update(|all| {
             let known = all.iter().position(|past| past.info.key == kept.key);
-            // Runs of other visits count down from the top, runs of the training thread up from 1.
+            // Runs of other visits are numbered down from the top, the training thread's up from 1.
             let others = || all.iter().map(|past| past.run).filter(|run| *run > u32::MAX / 2).min();
             let run = known.map_or_else(|| others().map_or(u32::MAX, |run| run - 1), |place| all[place].run);
             let mut past = past_of(run, Settings::of_config(&kept.card.config, digits), kept);
             match known {
                 Some(place) => {
-                    // Tight ε is in no card.
+                    // Cards hold no tight ε.
                     Arc::make_mut(&mut past.curves).tight = all[place].curves.tight.clone();
                     all[place] = past;
                 }
-                // Those of this visit stay the last.
+                // Runs of this visit stay last.
                 None => {
                     let place = all.iter().position(|other| other.run <= u32::MAX / 2).unwrap_or(all.len());
                     all.insert(place, past);
@@ -116,7 +115,7 @@ impl RunList {
         self.charts.refresh();
     }
 
-    /// Names or pins an earlier run, here and where it is kept.
+    /// Names or pins an earlier run, here and in storage.
     pub fn label(self, run: u32, edit: impl FnOnce(&mut Past)) {
         let changed = self.past.try_update(|all| {
             let past = all.iter_mut().find(|past| past.run == run)?;
@@ -130,7 +129,7 @@ impl RunList {
         }
     }
 
-    /// Deletes an earlier run, here and where it is kept. For a while it can be had back.
+    /// Deletes an earlier run, here and in storage. For a while it can be restored.
     pub fn delete(self, run: u32) {
         let gone = self.past.try_update(|all| {
             let place = all.iter().position(|past| past.run == run)?;
@@ -149,7 +148,7 @@ impl RunList {
         }
     }
 
-    /// Brings back the run that was deleted last, here and where it was kept.
+    /// Restores the run deleted last, here and in storage.
     pub fn undelete(self) {
         let Some((place, past)) = self.deleted.try_update(Option::take).flatten() else { return };
         self.trainer.send(Request::Restore { key: past.info.key.clone() });
@@ -157,14 +156,14 @@ impl RunList {
         self.charts.refresh();
     }
 
-    /// What was deleted stays deleted.
+    /// Makes a deletion final.
     pub fn end_undo(self) {
         if self.deleted.with_untracked(Option::is_some) {
             self.deleted.set(None);
         }
     }
 
-    /// Lists a run that ends. Where there are too many, the oldest before it that is not pinned is deleted: its name.
+    /// Lists a run that ends. Deletes the oldest unpinned run of a full list, and returns its name.
     #[must_use]
     pub fn push(self, ended: Past) -> Option<String> {
         let gone = self.past.try_update(|past| {
@@ -178,7 +177,7 @@ impl RunList {
         Some(name)
     }
 
-    /// A run stands: a new one gets a name, and one that goes on is no earlier one any more.
+    /// Takes the start of a run: names a new one, or unlists and returns the one that it continues.
     #[must_use]
     pub fn begin(self, info: &RunInfo) -> Option<Past> {
         self.current.update_value(|current| current.in_memory_only = false);
@@ -196,7 +195,7 @@ impl RunList {
         continued
     }
 
-    /// The highest number in the names of earlier runs.
+    /// Returns the highest number in the names of earlier runs.
     fn highest_number(self) -> u32 {
         self.past.with_untracked(|all| {
             let number = |past: &Past| past.name.strip_prefix("Run ").and_then(|n| n.parse::<u32>().ok());
@@ -204,19 +203,18 @@ impl RunList {
         })
     }
 
-    /// Names the run that stands.
     pub fn name_current(self, name: String, pinned: bool) {
         self.current.update_value(|current| (current.name, current.pinned) = (name, pinned));
     }
 
-    /// Tells the training thread what the run that stands is called.
+    /// Tells the training thread the current run's label.
     pub fn label_current(self, info: &RunInfo, settings: &Settings) {
         let Current { name, pinned, .. } = self.current.get_value();
         let label = Label { name, note: self.note(settings), pinned };
         self.trainer.send(Request::Label { key: info.key.clone(), label });
     }
 
-    /// What changed from the run before.
+    /// Returns the changes from the run before.
     #[must_use]
     pub fn note(self, settings: &Settings) -> String {
         let before = self.past.with_untracked(|past| past.last().map(|past| past.settings.clone()));
@@ -224,7 +222,7 @@ impl RunList {
     }
 }
 
-/// The class of a pinned run's curves.
+/// Returns the CSS class of a pinned run's curves.
 #[must_use]
 pub fn pin_class(past: &[Past], run: u32) -> Option<&'static str> {
     past.iter().filter(|past| past.pinned).position(|past| past.run == run).map(|place| PINNED[place % PINNED.len()])
@@ -249,7 +247,7 @@ fn past_of(run: u32, settings: Settings, kept: KeptRun) -> Past {
             continues: None,
             beyond,
             parameters: card.config.model.parameters() as u32,
-            // Nothing is kept of one that breaks a promise.
+            // Runs that break a promise are not stored.
             broken: None,
             config: card.config,
             engine: card.engine,

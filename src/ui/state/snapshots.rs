@@ -1,4 +1,4 @@
-//! Steps taken apart, as the tiles show them: not more often than eyes follow.
+//! Single steps in detail, as the tiles show them: no more often than the eye follows.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use crate::{
     },
 };
 
-/// Tiles are drawn anew at most this often; at full speed a step is looked into at most this often, too.
+/// Minimum milliseconds between redraws of tiles, and between details of steps at full speed.
 const TILES_MS: u32 = 250;
 const LOOK_MS: u32 = 1000;
-/// Stations that a walk goes through, beats at each, and milliseconds of a beat: 600 a station.
+/// Stations of a walk, beats at each, and milliseconds of a beat: 600 a station.
 const STATIONS: usize = 4;
 const BEATS: usize = 6;
 const BEAT_MS: u32 = 100;
@@ -28,15 +28,15 @@ const BEAT_MS: u32 = 100;
 struct Inner {
     due: Option<Timeout>,
     walking: Option<Timeout>,
-    /// The step that the tiles show next, and the people in it.
+    /// The step that the tiles show next, and its lot.
     next: Option<(u64, StepSnapshot)>,
     next_people: Option<People>,
-    /// When a step was last looked into, and whether one is being waited for.
+    /// When details last arrived, and whether they are awaited.
     looked_at: f64,
     looking: bool,
 }
 
-/// The lot of a step, and the one of its images that is ringed.
+/// The lot of a step, and the image of it that is ringed.
 #[derive(Clone, PartialEq)]
 pub struct People {
     pub step: u64,
@@ -44,21 +44,20 @@ pub struct People {
     pub person: Option<Arc<Person>>,
 }
 
-/// The step that is shown. Copied freely.
 #[derive(Clone, Copy)]
 pub struct Snapshots {
     trainer: TrainingClient,
     run: Run,
-    /// Whether digits of a step's lot are shown anywhere.
+    /// Whether images of a step's lot are shown anywhere.
     pub lots: bool,
     pub shown: RwSignal<Option<(u64, Arc<StepSnapshot>)>>,
-    /// The people in a step of the run that stands.
+    /// The lot of a step of the current run.
     pub people: RwSignal<Option<People>>,
-    /// Those of a step that was made before, with the first settings.
+    /// The lot of the recorded step, with the first settings.
     pub recorded: RwSignal<Option<People>>,
-    /// Whether the sums are shown as they would be without the image that is ringed.
+    /// Whether sums are shown without the ringed image.
     pub without: RwSignal<bool>,
-    /// The station that is lit while a step is walked through.
+    /// The station that is lit during a walk.
     pub lit: RwSignal<Option<usize>>,
     /// Share of the noise that has fallen onto the sum.
     pub fallen: RwSignal<f64>,
@@ -66,7 +65,6 @@ pub struct Snapshots {
 }
 
 impl Snapshots {
-    /// No step yet.
     #[must_use]
     pub fn new(trainer: TrainingClient, run: Run, lots: bool) -> Self {
         Self {
@@ -92,14 +90,14 @@ impl Snapshots {
         });
         self.inner.update_value(|inner| {
             if inner.due.is_none() {
-                // The first picture after a quiet time comes at once.
+                // The first picture after a quiet time is shown at once.
                 let wait = if self.shown.with_untracked(Option::is_none) { 0 } else { TILES_MS };
                 inner.due = Some(Timeout::new(wait, move || self.show()));
             }
         });
     }
 
-    /// Takes the people of the step that was taken last.
+    /// Takes the lot of the step taken last.
     pub fn take_people(self, step: u64, lot: LotView, person: Option<Person>) {
         let people = People { step, lot: Arc::new(lot), person: person.map(Arc::new) };
         if self.inner.with_value(|inner| inner.due.is_none()) {
@@ -108,7 +106,7 @@ impl Snapshots {
         self.inner.update_value(|inner| inner.next_people = Some(people));
     }
 
-    /// Takes what another image adds, if its step is still shown.
+    /// Takes the contribution of another image, if its step is still shown.
     pub fn take_person(self, step: u64, person: Person) {
         self.people.update(|people| {
             if let Some(people) = people.as_mut().filter(|people| people.step == step) {
@@ -136,9 +134,10 @@ impl Snapshots {
         }
     }
 
-    /// Shows the people of a step; at leisure the step is walked through, and not where a run has come to its end.
+    /// Shows the lot of a step. Walks through it at slow speed, or if the run is paused before its
+    /// end.
     fn show_people(self, people: People) {
-        // A run says that it is complete after its last step is shown.
+        // A run reports its completion after its last step is shown.
         let planned = self.run.info.with_untracked(|run| run.as_ref().and_then(|run| run.config.steps));
         let stands = !self.run.playing.get_untracked() && planned != Some(people.step);
         self.people.set(Some(people));
@@ -147,7 +146,8 @@ impl Snapshots {
         }
     }
 
-    /// Walks through the step that is shown, station by station; the noise falls at the last. Not where no motion is wanted.
+    /// Walks through the shown step, station by station; the noise falls at the last. Does nothing
+    /// if reduced motion is requested.
     pub fn walk(self) {
         if !browser::may_move() {
             return;
@@ -155,7 +155,7 @@ impl Snapshots {
         self.beat(0);
     }
 
-    /// One beat of the walk, and the next.
+    /// Shows one beat of the walk, and schedules the next.
     fn beat(self, beat: usize) {
         let station = beat / BEATS;
         let over = station >= STATIONS;
@@ -166,14 +166,13 @@ impl Snapshots {
         self.inner.update_value(|inner| inner.walking = next);
     }
 
-    /// Ends a walk.
     fn stand(self) {
         self.inner.update_value(|inner| inner.walking = None);
         self.lit.set(None);
         self.fallen.set(1.0);
     }
 
-    /// Asks for a look into a step now and then at full speed, where steps are not traced, so that the stage lives.
+    /// At full speed, where steps are not traced, requests a step's details now and then.
     pub fn look(self) {
         let now = browser::now();
         let look = self.lots
@@ -186,19 +185,18 @@ impl Snapshots {
         }
     }
 
-    /// Plays at the speed that is set: a look that is under way ends.
+    /// Plays at the selected speed, and drops any pending request for details.
     pub fn follow_speed(self) {
         self.inner.update_value(|inner| inner.looking = false);
         self.run.send_speed();
     }
 
-    /// Sets the speed.
     pub fn set_speed(self, speed: Speed) {
         self.run.speed.set(speed);
         self.follow_speed();
     }
 
-    /// Shows no step any more.
+    /// Clears the step that is shown.
     pub fn forget(self) {
         self.shown.set(None);
         self.people.set(None);

@@ -1,4 +1,5 @@
-//! What the teacher's page says of its tasks' solutions holds for the tasks' own links. On MNIST, where it is on this machine, its accuracies do.
+//! What the teacher's page states of its tasks' solutions holds for the tasks' links; accuracies
+//! are checked on MNIST, if it is on this machine.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ use crate::{
     ui::link::{self, encoding::pairs, lock::read},
 };
 
-/// A run of a solution: its task's link, what it sets otherwise, and the names and texts of the numbers that are said of it.
+/// A run of a solution: its task's link, its other settings, and its numbers' names and texts.
 struct Solution {
     task: String,
     link: String,
@@ -19,7 +20,7 @@ struct Solution {
     shown: Vec<(String, String)>,
 }
 
-/// The solutions of the page's tasks. A run may stand within what is said of another.
+/// Returns the solutions of the page's tasks. One run may be nested in the text of another.
 fn solutions() -> Vec<Solution> {
     let mut all = vec![];
     for article in include_str!("../../../www/teach.html").split("<article class=\"task\" id=\"").skip(1) {
@@ -45,7 +46,7 @@ fn solutions() -> Vec<Solution> {
 }
 
 impl Solution {
-    /// Its run, with the noise scale that keeps its budget.
+    /// Returns its run, with the noise scale that keeps its budget.
     fn run(&self) -> RunConfig {
         let (link, problems) = link::read(&format!("{}&{}", self.link, self.set));
         assert_eq!(problems, Vec::<String>::new(), "{}", self.set);
@@ -86,8 +87,8 @@ fn solutions_cost_what_the_page_says() {
     }
 }
 
-/// Equal runs differ: over four runs of each, by 0.6 points at most from their mean. The page says one run's number, and this is another's: three
-/// times that.
+/// Equal runs differ: over four runs of each, by at most 0.6 points from their mean. The page
+/// states one run's accuracy, and this is another's, so three times that is allowed.
 #[test]
 fn solutions_read_as_many_digits_as_the_page_says() {
     let Ok(mnist::Found { digits, .. }) = mnist::locate() else {

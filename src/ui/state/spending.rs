@@ -1,7 +1,8 @@
-//! What the run gives away, by tight accounting of its ledger, live.
+//! The run's privacy loss, by tight accounting of its ledger, live.
 //!
-//! The accountant answers later than steps run. So it is asked ahead: what is shown of a run that plays is the bound of the smallest number of releases that it
-//! has answered for and that is not below what happened; of a run that stands still it is the bound of what happened.
+//! The accountant answers later than steps run, so it is asked ahead. A playing run shows the bound
+//! of the smallest answered number of releases that is not below the actual number; a paused run
+//! shows the bound of the actual releases.
 
 use std::sync::Arc;
 
@@ -19,21 +20,22 @@ use crate::{
         browser,
         threads::accountant::{AccountantClient, Topic},
     },
-    worker::accounts::{Answer, Curve, Question, TightEpsilon},
+    worker::accounts::{Answer, Curve, PldEpsilon, Question},
 };
 
-/// A run that plays is accounted for this often, in milliseconds, and no more often than one in so many of the times that an answer takes.
+/// Minimum wait between questions on a playing run: in milliseconds, and in multiples of the time
+/// that the last answer took.
 const LIVE_MS: f64 = 1000.0;
 const REST: f64 = 6.0;
-/// Releases ahead that are asked for of a run that stands still: so much is known when it plays, until its speed is.
+/// Releases to ask ahead for while the run is paused, until its speed is known.
 const AHEAD: [u64; 4] = [1, 8, 64, 512];
 
-/// The ledger of the run that stands, as the training thread told it.
+/// The ledger of the current run, from the training thread.
 #[derive(Clone)]
 struct RunLedger {
     run: u32,
     json: Arc<str>,
-    /// The run's step when it was opened, and what the steps from there on release.
+    /// The run's step when the ledger was opened, and the releases planned from there on.
     step: u64,
     planned: Vec<Event>,
     events: Vec<Event>,
@@ -41,24 +43,22 @@ struct RunLedger {
     told: bool,
 }
 
-/// The signals. Copied freely.
 #[derive(Clone, Copy)]
 pub struct Spending {
     run: Run,
     charts: Charts,
     accountant: AccountantClient,
     ledger: StoredValue<Option<RunLedger>, LocalStorage>,
-    /// Releases so far: set before the report that it belongs to.
+    /// Number of releases so far, set before the report that it belongs to.
     pub released: RwSignal<u64>,
     answered: RwSignal<Option<Arc<Answered>>>,
-    /// The privacy curve at so many releases, which is asked for where the run stands still.
+    /// The privacy curve after this many releases, requested when the run is paused.
     curve: RwSignal<Option<(u64, Curve)>>,
-    /// No question before this time, in milliseconds, while the run plays.
+    /// Time in milliseconds before which nothing is asked while the run plays.
     rest_until: StoredValue<f64>,
 }
 
 impl Spending {
-    /// Nothing is known yet.
     #[must_use]
     pub fn new(run: Run, charts: Charts, accountant: AccountantClient) -> Self {
         Self {
@@ -73,7 +73,7 @@ impl Spending {
         }
     }
 
-    /// Nothing is known of a new run.
+    /// Forgets everything: a new run starts.
     pub fn forget(self) {
         self.ledger.set_value(None);
         self.released.set(0);
@@ -82,13 +82,13 @@ impl Spending {
         self.rest_until.set_value(0.0);
     }
 
-    /// The accountant's thread is gone: the next has no ledger yet.
+    /// The next thread has no ledger yet: the accountant's is gone.
     pub fn tell_again(self) {
         self.ledger.update_value(|ledger| ledger.iter_mut().for_each(|ledger| ledger.told = false));
         self.rest_until.set_value(0.0);
     }
 
-    /// A tight bound of what happened, where one that holds is known: the bound of a few releases more while the run plays.
+    /// Returns a tight bound of the releases so far, if known; of a few more while the run plays.
     #[must_use]
     pub fn tight(self) -> Option<f64> {
         self.released.track();
@@ -96,7 +96,7 @@ impl Spending {
         self.ledger.with_value(|ledger| answered.bound(&ledger.as_ref()?.events))
     }
 
-    /// How many of the steps happened, and nothing else, that were planned when the run was begun.
+    /// Returns the number of steps, if all releases are those planned when the run started.
     #[must_use]
     pub fn planned_steps(self) -> Option<u64> {
         self.released.track();
@@ -106,16 +106,16 @@ impl Spending {
         })
     }
 
-    /// What was said of exactly what happened.
+    /// Returns the answer for exactly the releases so far.
     #[must_use]
-    pub fn exact(self) -> Option<TightEpsilon> {
+    pub fn exact(self) -> Option<PldEpsilon> {
         if !self.is_answered() {
             return None;
         }
         self.answered.with(|answered| answered.as_ref()?.spent.tight.clone())
     }
 
-    /// Whether the accountant has said all that it can of exactly what happened.
+    /// True if the accountant has answered for exactly the releases so far.
     #[must_use]
     pub fn is_answered(self) -> bool {
         self.released.track();
@@ -126,19 +126,19 @@ impl Spending {
         })
     }
 
-    /// The whole privacy curve, where the run stands still and tight accounting knows it.
+    /// Returns the whole privacy curve of a paused run, if tight accounting knows it.
     #[must_use]
     pub fn whole_curve(self) -> Option<Vec<Point>> {
         self.known_curve().map(|curve| curve.points)
     }
 
-    /// μ of the run that stands still, where tight accounting knows it.
+    /// Returns μ of a paused run, if tight accounting knows it.
     #[must_use]
     pub fn gaussian(self) -> Option<GaussianFit> {
         self.known_curve()?.gaussian
     }
 
-    /// What one example costs where others share its vector, of the run that stands still.
+    /// Returns what one example of a paused run costs if others share its vector.
     #[must_use]
     pub fn of_one(self) -> Option<String> {
         self.known_curve()?.one
@@ -149,14 +149,14 @@ impl Spending {
         self.curve.get().filter(|(at, _)| *at == released).map(|(_, curve)| curve)
     }
 
-    /// A run stands, with this ledger: what its first steps will cost is asked before they run.
+    /// Takes the ledger of a run that starts.
     pub fn open_ledger(self, run: u32, json: String, step: u64, planned: Vec<Event>) {
         let ledger =
             RunLedger { run: self.run.number_of(run), json: json.into(), step, planned, events: vec![], told: false };
         self.ledger.set_value(Some(ledger));
     }
 
-    /// Takes what has happened, before the report that says where the run stands.
+    /// Takes the releases so far, before the report on the run's state.
     pub fn take_events(self, events: Vec<Event>) {
         self.released.set(events.iter().fold(0, |sum, event| sum.saturating_add(event.count)));
         self.ledger.update_value(|ledger| {
@@ -166,7 +166,8 @@ impl Spending {
         });
     }
 
-    /// Asks for the tight ε of what happened, and of what will while nobody asks: at once where the run stands still, now and then while it plays.
+    /// Asks for the tight ε of the releases so far and of some ahead: at once if the run is paused,
+    /// else now and then.
     pub fn account(self) {
         let playing = self.run.playing.get_untracked();
         let now = browser::now();
@@ -186,7 +187,7 @@ impl Spending {
         let RunLedger { run, step: first, planned, events, .. } = ledger;
         let since = self.released.get_untracked().saturating_sub(before.map_or(0, |answered| answered.spent.releases));
         let mut ahead = if playing && since > 0 { vec![since, 4 * since] } else { AHEAD.to_vec() };
-        // Nobody is shown the bound of more steps than are planned.
+        // Do not ask beyond the planned steps.
         if let Some(left) = self.steps_left() {
             ahead.iter_mut().for_each(|more| *more = left.min(*more));
             ahead.dedup();
@@ -211,21 +212,21 @@ impl Spending {
                 self.charts.schedule();
             }
             self.answered.set(Some(Arc::new(Answered { events, then, spent })));
-            // What happened meanwhile.
+            // Ask for what happened meanwhile.
             if !self.run.playing.get_untracked() {
                 self.account();
             }
         });
     }
 
-    /// Planned steps that are left, where there is an end.
+    /// Returns the planned steps left, if the run has an end.
     fn steps_left(self) -> Option<u64> {
         let planned = self.run.info.with_untracked(|info| info.as_ref().and_then(|info| info.config.steps))?;
         let done = self.run.report.with_untracked(|report| report.as_ref().map_or(0, |report| report.step));
         Some(planned.saturating_sub(done))
     }
 
-    /// What happened, where there is a ledger, for the accountant to read; it is told of it where it was not.
+    /// Returns the releases so far, after giving the accountant the ledger if it lacks it.
     pub fn told_events(self) -> Option<Vec<Event>> {
         let ledger = self.ledger.get_value()?;
         if !ledger.told {
@@ -237,11 +238,11 @@ impl Spending {
     fn tell_ledger(self, ledger: &RunLedger) {
         self.ledger.update_value(|ledger| ledger.iter_mut().for_each(|ledger| ledger.told = true));
         let question = Question::Ledger { run: ledger.run, ledger: ledger.json.to_string() };
-        // One that cannot be read has no answers: the page goes on with the bound that the run reports.
+        // An unreadable ledger gets no answers; the bound that the run reports then remains.
         self.accountant.ask(question, |_| {});
     }
 
-    /// The privacy curve of the run as it stands still, where its tight ε is known.
+    /// Asks for the privacy curve of a paused run, if its tight ε is known.
     fn account_for_attacks(self) {
         let (Some(tight), Some(ledger)) = (untrack(|| self.exact()), self.ledger.get_value()) else {
             return;

@@ -1,4 +1,4 @@
-//! What a link hands in, and what this page has found of it.
+//! What a link claims, and what this page has found of it.
 
 use leptos::prelude::*;
 
@@ -7,20 +7,19 @@ use crate::{
     ui::{link::HandedIn, settings::Settings},
 };
 
-/// What was handed in. Copied freely.
 #[derive(Clone, Copy)]
 pub struct Submission {
     pub said: RwSignal<Option<HandedIn>>,
-    /// The settings that the link came with.
+    /// The settings in the link.
     pub settings: StoredValue<Option<Settings>>,
-    /// What the accountant was asked of.
+    /// What the accountant was asked about.
     pub asked: StoredValue<Option<(RunConfig, u32)>>,
-    /// ε of those settings and steps; what stands in the way of one.
+    /// ε of those settings and steps, or why there is none.
     pub found: RwSignal<Option<Result<f64, String>>>,
 }
 
 impl Submission {
-    /// What a link with these settings says.
+    /// Creates the state from a link's claim and settings.
     #[must_use]
     pub fn new(said: Option<HandedIn>, settings: &Settings) -> Self {
         Self {
@@ -31,7 +30,7 @@ impl Submission {
         }
     }
 
-    /// What another link says.
+    /// Takes another link's claim and settings.
     pub fn take(self, said: Option<HandedIn>, settings: &Settings) {
         self.settings.set_value(Some(settings.clone()));
         self.asked.set_value(None);

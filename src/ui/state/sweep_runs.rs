@@ -1,4 +1,4 @@
-//! Sweeps: four runs, or curves, that show what one number does.
+//! Sweeps: four runs, or curves, that show the effect of one number.
 
 use leptos::prelude::*;
 
@@ -22,7 +22,7 @@ use crate::{
 };
 
 impl Page {
-    /// Four runs that show what a number does.
+    /// Starts four runs that show the effect of a number.
     pub fn begin_sweep(self, number: Number) {
         self.end_sweep();
         if !self.may_set(number.spec().key) {
@@ -34,7 +34,7 @@ impl Page {
                 .messages
                 .notify(t!("The digits are still on their way: sweep when they are there.").to_owned());
         };
-        // What is wrong with the settings as they are is said where they are.
+        // Problems of the current settings are reported where they belong.
         if self.settings.with_untracked(Settings::unread) || !self.check_data() {
             return;
         }
@@ -48,7 +48,7 @@ impl Page {
                 .notify(t!("{label}: there is no room for a sweep around what is set.", label = label));
         };
         self.run.pause();
-        // The last sweep's runs give their colours to this one's.
+        // The last sweep's runs give up their colours.
         for run in self.sweeps.runs.try_update_value(std::mem::take).unwrap_or_default() {
             self.runs.label(run, |past| past.pinned = false);
         }
@@ -61,7 +61,7 @@ impl Page {
         self.next_of_sweep();
     }
 
-    /// δ changes what is said of a run, and nothing in it: its sweep is four curves of ε.
+    /// δ changes what is stated of a run, not the run: its sweep is four curves of ε.
     fn sweep_delta(self, train: u32) {
         let settings = self.settings.get_untracked();
         if let Some(reason) = settings.no_guarantee() {
@@ -87,7 +87,7 @@ impl Page {
                 };
                 let name = format!("δ = {}", format::number(delta));
                 self.cost.deltas.update(|lines| {
-                    // Who asks twice sees it once.
+                    // Asking twice draws one curve.
                     lines.retain(|line| line.name != name);
                     lines.push(Line { class, name, points: found.curve });
                 });
@@ -95,7 +95,7 @@ impl Page {
         }
     }
 
-    /// Ends a sweep, done or not: everything is set as before, and a run of that stands.
+    /// Ends a sweep, complete or not: restores the settings, and starts their run.
     pub fn end_sweep(self) {
         if self.leave_sweep() {
             self.run.pause();
@@ -103,7 +103,8 @@ impl Page {
         }
     }
 
-    /// A run of a sweep that cannot begin ends the sweep; what was refused is not set any more. Whether there was one.
+    /// Ends a sweep whose next run cannot start, dropping the refused value. Returns whether there
+    /// was one.
     pub fn end_sweep_early(self, why: &str) -> bool {
         let waits = self.sweeps.awaits_run();
         if waits {
@@ -113,7 +114,7 @@ impl Page {
         waits
     }
 
-    /// Drops a sweep that is under way, and sets everything as before but the digits, which no sweep sets.
+    /// Drops a sweep in progress, and restores all settings but the digits, which no sweep changes.
     pub fn leave_sweep(self) -> bool {
         let Some(Sweep { before, .. }) = self.sweeps.current.get_untracked() else { return false };
         self.sweeps.current.set(None);
@@ -129,26 +130,26 @@ impl Page {
         }
     }
 
-    /// A run stands, which may be the sweep's.
+    /// Takes the start of a run, which may be the sweep's.
     pub(super) fn take_run_of_sweep(self, info: &RunInfo) {
         let Some(mut sweep) = self.sweeps.current.get_untracked() else { return };
         if sweep.wants(&info.config) {
-            // One that was begun anew gives its colour to this one.
+            // A run that was restarted gives its colour to this one.
             if let Some(before) = sweep.run.replace(info.run) {
                 self.runs.label(before, |past| past.pinned = false);
             }
-            // From its first step on: it is kept under this name, with its colour.
+            // From its first step on it is stored under this name, with its colour.
             self.runs.name_current(sweep.name(), true);
             self.sweeps.runs.update_value(|runs| runs.push(info.run));
             self.sweeps.current.set(Some(sweep));
         } else if sweep.run.is_some() {
-            // An earlier run was continued in the midst of it, with settings of its own. While the sweep waits for its own
-            // run, others may still come.
+            // An earlier run was continued meanwhile, with its own settings. While the sweep waits
+            // for its own run, others may still start.
             self.sweeps.current.set(None);
         }
     }
 
-    /// Keeps what the run that stands came to.
+    /// Records the outcome of the current run.
     fn note_outcome(self) {
         let value = self
             .sweeps
@@ -165,7 +166,7 @@ impl Page {
         }
     }
 
-    /// Asks what the sweep's runs cost together, and what picking the best of them would.
+    /// Asks what the sweep's runs cost together, and what selecting the best of them would.
     fn ask_price(self) {
         let run = self.run.info.with_untracked(|info| info.as_ref().map(|info| (info.config.clone(), info.train)));
         let step = self.run.report.with_untracked(|report| report.as_ref().map(|report| report.step));
@@ -181,7 +182,7 @@ impl Page {
         }
     }
 
-    /// The run that stands is complete and measured: the next of its sweep begins.
+    /// The current run is complete and evaluated: starts the next of its sweep.
     pub(super) fn end_run_of_sweep(self) {
         if self.sweeps.owns(self.run.info.with_untracked(|run| run.as_ref().map(|run| run.run))) {
             self.note_outcome();

@@ -1,4 +1,4 @@
-//! The sweep that is under way, and the runs of the last one.
+//! The sweep in progress, and the runs of the last one.
 
 use leptos::prelude::*;
 
@@ -7,21 +7,19 @@ use crate::{
     ui::settings::{Number, sweep::Sweep, verdict::Outcome},
 };
 
-/// The sweeps. Copied freely.
 #[derive(Clone, Copy)]
 pub struct Sweeps {
     pub current: RwSignal<Option<Sweep>>,
     /// Runs of the last sweep.
     pub runs: StoredValue<Vec<u32>>,
-    /// Configurations and steps of those that have ended, and what all of them cost.
+    /// Configurations and steps of the runs that have ended, and their joint cost.
     pub ended: StoredValue<Vec<(RunConfig, u64)>>,
     pub price: RwSignal<Option<SweepPrice>>,
-    /// What the runs of the last sweep came to, so far.
+    /// Outcomes of the last sweep's runs so far.
     pub outcomes: RwSignal<Option<(Number, Vec<Outcome>)>>,
 }
 
 impl Sweeps {
-    /// No sweep.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -33,19 +31,19 @@ impl Sweeps {
         }
     }
 
-    /// Whether a sweep waits for its next run to stand.
+    /// True if a sweep waits for its next run to start.
     #[must_use]
     pub fn awaits_run(self) -> bool {
         self.current.with_untracked(|sweep| sweep.as_ref().is_some_and(|sweep| sweep.run.is_none()))
     }
 
-    /// Whether this run is the sweep's.
+    /// True if this run is the sweep's.
     #[must_use]
     pub fn owns(self, run: Option<u32>) -> bool {
         self.current.with_untracked(|sweep| sweep.as_ref().is_some_and(|sweep| sweep.run == run))
     }
 
-    /// Goes on to the next of the sweep's runs.
+    /// Advances to the sweep's next run.
     pub fn advance(self) {
         self.current.update(|sweep| {
             if let Some(sweep) = sweep {

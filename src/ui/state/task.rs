@@ -1,5 +1,5 @@
-//! A task leaves some settings free. The others are fixed until the visitor unlocks them all: in the set-up, under the stations, and for whatever
-//! else would set them. A lesson takes its own settings, and gives the task's back.
+//! A task leaves some settings free. The others are fixed everywhere until the visitor unlocks them
+//! all. A lesson takes its own settings, and restores the task's.
 
 use leptos::prelude::*;
 
@@ -7,13 +7,13 @@ use super::page::Page;
 use crate::ui::{link::Lock, settings::Settings, text::t};
 
 impl Page {
-    /// Whether the open task has fixed the setting of this name in links.
+    /// True if the open task fixes the setting of this key.
     #[must_use]
     pub fn is_fixed(self, key: &str) -> bool {
         self.task.with(|task| task.as_ref().is_some_and(|task| !task.leaves(key)))
     }
 
-    /// Whether a setting may be changed now; says why where it may not.
+    /// True if a setting may be changed now; says why if not.
     #[must_use]
     pub fn may_set(self, key: &str) -> bool {
         let fixed = untrack(|| self.is_fixed(key));
@@ -23,7 +23,7 @@ impl Page {
         !fixed
     }
 
-    /// What the settings become where these are asked for: the task refuses what it does not leave free.
+    /// Returns `asked` if the task allows it, else refuses and returns `before`.
     pub(super) fn admitted(self, before: &Settings, asked: Settings) -> Settings {
         if self.task_allows(before, &asked) {
             return asked;
@@ -42,13 +42,13 @@ impl Page {
         }
     }
 
-    /// All settings are free again.
+    /// Frees all settings.
     pub fn unlock(self) {
         self.task.set(None);
         self.messages.notify(t!("All settings are free. The link of the task locks them again.").to_owned());
     }
 
-    /// A run with settings of its own, which the visitor asked for, ends a task that would not allow them.
+    /// Ends a task that does not allow the settings of a run that the visitor has requested.
     pub(super) fn unlock_for(self, settings: &Settings) {
         let digits = self.settings.with_untracked(|now| now.digits);
         let settings = Settings { digits, ..settings.clone() };

@@ -1,4 +1,4 @@
-//! Another address is opened in the page that stands: Back, Forward, and links to the page itself.
+//! Opens another address in the loaded page: Back, Forward, and links to the page itself.
 
 use leptos::prelude::*;
 
@@ -6,9 +6,9 @@ use super::{appearance::Panel, page::Page};
 use crate::ui::{browser, link::Opening, settings::Settings};
 
 impl Page {
-    /// Shows what a fresh visit to this address would show. Digits, earlier runs and the visitor's own theme stay.
+    /// Shows what a fresh visit would show, except that digits, runs and the visitor's theme stay.
     ///
-    /// Another backend or language needs other programs and texts: for these the browser loads the page again.
+    /// Another backend or language needs other programs or texts, so the browser reloads the page.
     pub fn visit(self, Opening { link, task, handed_in, problems }: Opening) {
         let other_language = match &link.language {
             Some(language) => *language != self.appearance.language.get_untracked(),
@@ -39,7 +39,7 @@ impl Page {
         if link.lesson.is_some() {
             self.load_lessons();
         }
-        // Fields and folds are built with what is set now.
+        // Rebuild fields and folds with the new settings.
         self.appearance.language.notify();
     }
 }

@@ -1,4 +1,4 @@
-//! Which digits pay for privacy, counted while it is looked at.
+//! Which digits pay for privacy, counted while the panel is open.
 
 use std::sync::Arc;
 
@@ -11,27 +11,26 @@ use crate::{
     worker::{counting::Counted, protocol::Request},
 };
 
-/// Digits are counted anew at most this often while a run plays.
+/// Minimum milliseconds between counts while a run plays.
 const COUNT_MS: f64 = 1500.0;
 
-/// The counts. Copied freely.
 #[derive(Clone, Copy)]
 pub struct WhoPays {
     trainer: TrainingClient,
     run: Run,
     pub counted: RwSignal<Option<Arc<Counted>>>,
-    /// The steps of the run's baseline, once it is trained: counts of fewer are of a baseline under way.
+    /// Steps of the run's trained baseline; counts with fewer are of one still in training.
     baseline: RwSignal<Option<u64>>,
-    /// What the run that stands is tested on; the digits at hand may be others by now.
+    /// Test set of the current run; the loaded digits may be others by now.
     pub test_set: StoredValue<TestSet>,
     pub open: RwSignal<bool>,
     counted_at: StoredValue<f64>,
-    /// Whether an answer is awaited, and whether the run has gone on meanwhile: a count that is asked for anew begins anew, so that it might never end.
+    /// Whether an answer is awaited, and whether the run has advanced meanwhile: asking again would
+    /// restart the count, which might then never end.
     asked: StoredValue<(bool, bool)>,
 }
 
 impl WhoPays {
-    /// Nothing is counted.
     #[must_use]
     pub fn new(trainer: TrainingClient, run: Run) -> Self {
         Self {
@@ -46,13 +45,13 @@ impl WhoPays {
         }
     }
 
-    /// It is opened, which counts, or closed.
+    /// Opens the panel, which counts, or closes it.
     pub fn toggle(self, open: bool) {
         self.open.set(open);
         self.ask();
     }
 
-    /// A new run stands, tested on these digits.
+    /// Takes the start of a run with this test set.
     pub fn begin(self, test_set: Option<TestSet>) {
         self.counted.set(None);
         self.baseline.set(None);
@@ -62,13 +61,13 @@ impl WhoPays {
         }
     }
 
-    /// The run's baseline is trained, after so many steps.
+    /// Takes a trained baseline of the run, after this many steps.
     pub fn take_baseline(self, steps: u64) {
         self.baseline.set(Some(steps));
         self.refresh();
     }
 
-    /// The counts of the run after this step; with those of its baseline only once that is trained.
+    /// Returns the counts after this step; with `open`, only if they include the trained baseline.
     #[must_use]
     pub fn after(self, step: Option<u64>, open: bool) -> Option<Arc<Counted>> {
         let trained = self.baseline.get();
@@ -77,7 +76,7 @@ impl WhoPays {
         (Some(counted.run.step) == step && is_whole).then_some(counted)
     }
 
-    /// The run was measured, or its baseline is trained: what is open is counted anew, and of a paused run at once.
+    /// Counts again, if open: at once if the run is paused, else now and then.
     pub fn refresh(self) {
         if !self.run.playing.get_untracked() || browser::now() - self.counted_at.get_value() > COUNT_MS {
             self.ask();
@@ -97,7 +96,6 @@ impl WhoPays {
         self.trainer.send(Request::Count);
     }
 
-    /// Takes the counts.
     pub fn take(self, counted: Counted) {
         let (_, again) = self.asked.get_value();
         self.asked.set_value((false, false));

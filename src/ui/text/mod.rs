@@ -1,5 +1,6 @@
-//! What the page says, in the visitor's language. Sources hold the English text, of which the program keeps only a number; the texts of
-//! one language are a table beside the page (`www/text/en.txt`, `www/text/de.txt`, …), which is fetched as the page starts.
+//! The page's texts, in the visitor's language. Sources hold the English text, of which the program
+//! keeps only a number; the texts of a language are a table (`www/text/en.txt`, `www/text/de.txt`,
+//! …), which is fetched when the page starts.
 //!
 //! ```text
 //! @name Deutsch
@@ -11,9 +12,9 @@
 //! = {n} Schritt | {n} Schritte
 //! ```
 //!
-//! A line is an English text; the line below it, with `= ` before it, is its translation. A text without one stays English. `cargo xtask
-//! text` takes new texts from the sources into every table, and out what no source says any more. What the threads say is in the same table
-//! ([`heard`]).
+//! A line is an English text; the line below it, starting with `= `, is its translation. A text
+//! without one stays English. `cargo xtask text` adds new texts from the sources to every table,
+//! and removes unused ones. The same table translates what the threads say ([`heard`]).
 
 mod threads;
 
@@ -21,15 +22,15 @@ use std::cell::Cell;
 
 pub use threads::heard;
 
-/// One text of the page, by the digest of its English.
+/// A text of the page, identified by the digest of its English.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Text(u32);
 
 impl Text {
-    /// The text that reads so in English; made at compile time by `text!`, so that the program holds the number alone.
+    /// Identifies a text by its English; in `text!`, at compile time, so only the number is kept.
     #[must_use]
     pub const fn of(english: &str) -> Self {
-        // FNV-1a. That no two texts have one digest is a test.
+        // FNV-1a; a test checks that no two texts collide.
         let (bytes, mut hash, mut at) = (english.as_bytes(), 0x811c_9dc5_u32, 0);
         while at < bytes.len() {
             hash = (hash ^ bytes[at] as u32).wrapping_mul(0x0100_0193);
@@ -38,15 +39,15 @@ impl Text {
         Self(hash)
     }
 
-    /// In the visitor's language. Of a text in several forms the one for many.
+    /// Returns the text in the visitor's language; of several forms the last.
     #[must_use]
     pub fn get(self) -> &'static str {
         let text = TABLE.get().find(self);
         text.rsplit_once(FORMS).map_or(text, |(_, last)| last)
     }
 
-    /// In the visitor's language, each `{name}` filled in. Of a text in several forms (`{n} step | {n} steps`) the one for `n`, a
-    /// whole number among the values.
+    /// Returns the text in the visitor's language with each `{name}` filled in; of several forms
+    /// (`{n} step | {n} steps`) the one for `n`, a whole number among the values.
     #[must_use]
     pub fn with(self, values: &[(&str, String)]) -> String {
         let table = TABLE.get();
@@ -54,16 +55,16 @@ impl Text {
         let count = values.iter().find(|(name, _)| *name == "n").map(|(_, value)| value.as_str());
         fill(form(text, count, table.plural), &|name| match values.iter().find(|(known, _)| *known == name) {
             Some((_, value)) => value.clone(),
-            // A table that asks for what the program does not know shows it.
+            // Show a name that the program does not know.
             None => format!("{{{name}}}"),
         })
     }
 }
 
-/// What parts a text's forms.
+/// Separates the forms of a text.
 const FORMS: &str = " | ";
 
-/// The form of a text for a number; the last where there is none.
+/// Returns the form of a text for a number; the last without a number.
 fn form<'a>(text: &'a str, count: Option<&str>, plural: fn(f64) -> usize) -> &'a str {
     let Some((_, last)) = text.rsplit_once(FORMS) else { return text };
     let digits: String = count.unwrap_or_default().chars().filter(char::is_ascii_digit).collect();
@@ -71,7 +72,7 @@ fn form<'a>(text: &'a str, count: Option<&str>, plural: fn(f64) -> usize) -> &'a
     at.and_then(|at| text.split(FORMS).nth(at)).unwrap_or(last)
 }
 
-/// A text whose `{names}` are replaced by what `value` says of them.
+/// Replaces each `{name}` in a text by `value(name)`.
 #[must_use]
 pub fn fill(text: &str, value: &dyn Fn(&str) -> String) -> String {
     let mut out = String::with_capacity(text.len() + 16);
@@ -93,15 +94,15 @@ pub fn fill(text: &str, value: &dyn Fn(&str) -> String) -> String {
 pub struct Table {
     texts: Vec<(u32, &'static str)>,
     patterns: Vec<threads::Pattern>,
-    /// What stands between a number's whole and its decimals, and between its thousands.
+    /// Separators of decimals and of thousands.
     pub decimal: char,
     pub group: char,
-    /// Which form of a text is for a number, from 0.
+    /// Returns the index of the form for a number.
     plural: fn(f64) -> usize,
 }
 
 impl Table {
-    /// Reads a table; what it cannot read it leaves out. `plural` tells which form is for a number.
+    /// Reads a table, without lines it cannot parse. `plural` returns the index of a number's form.
     #[must_use]
     pub fn read(text: &'static str, plural: fn(f64) -> usize) -> Self {
         let mut table = Self { texts: vec![], patterns: vec![], decimal: '.', group: ',', plural };
@@ -125,7 +126,7 @@ impl Table {
                     _ => {}
                 }
             } else if let Some(own) = line.strip_prefix("= ") {
-                // The last text's translation.
+                // A translation of the last text.
                 if let Some((_, shown)) = table.texts.last_mut() {
                     *shown = own;
                 }
@@ -146,20 +147,20 @@ thread_local! {
     static TABLE: Cell<&'static Table> = Cell::new(first());
 }
 
-/// Before the page is told its language, it has no texts.
+/// The page has no texts before its language is loaded.
 #[cfg(target_arch = "wasm32")]
 fn first() -> &'static Table {
     static EMPTY: Table = Table { texts: vec![], patterns: vec![], decimal: '.', group: ',', plural: |_| 0 };
     &EMPTY
 }
 
-/// Where no page is, in tests, texts are English.
+/// Outside the page, as in tests, texts are English.
 #[cfg(not(target_arch = "wasm32"))]
 fn first() -> &'static Table {
     Box::leak(Box::new(Table::read(include_str!("../../../www/text/en.txt"), |n| usize::from(n != 1.0))))
 }
 
-/// From now on this thread's texts are from this table, which stays as long as the page.
+/// Sets the texts of this thread, which are never freed.
 pub fn speak(table: Table) {
     TABLE.set(Box::leak(Box::new(table)));
 }
@@ -171,7 +172,8 @@ macro_rules! text {
     };
 }
 
-/// A text in the visitor's language, with values: `t!("Play")`, `t!("{n} step | {n} steps", n = count)`.
+/// A text in the visitor's language, with values: `t!("Play")`,
+/// `t!("{n} step | {n} steps", n = count)`.
 macro_rules! t {
     ($english:literal) => {
         $crate::ui::text::text!($english).get()
@@ -211,7 +213,7 @@ mod tests {
         }
     }
 
-    /// A line of a table that [`Table::read`] would drop is found here, by its number.
+    /// Reports, by number, any line of a table that [`Table::read`] would drop.
     #[test]
     fn no_line_of_a_table_is_dropped() {
         for (language, text) in

@@ -1,5 +1,6 @@
-//! What the threads say. Their errors, notices and assumptions are English, as the native tool's are; in another language the page looks them
-//! up, when they are shown, by the patterns of its table that stand below the line `@threads`:
+//! Translates what the threads say. Their errors, notices and assumptions are English, as in the
+//! native tool. To show them in another language, the page uses the patterns of its table below the
+//! line `@threads`:
 //!
 //! ```text
 //! {=file}: {fault}
@@ -8,40 +9,41 @@
 //! = die Datei enthält {found}; erwartet werden {expected}
 //! ```
 //!
-//! A hole catches whatever stands between the words around it. What it caught is looked up in turn, and a number is written as the language
-//! has it; but `{=name}` catches a word of the visitor's, of the browser's or of a device, which stays as it is. What no pattern fits stays English.
+//! A hole matches any text between the words around it. The match is translated in turn, and a
+//! number is formatted for the language; but `{=name}` matches words of the visitor, the browser or
+//! a device, which stay as they are. What no pattern matches stays English.
 
 use std::cell::Cell;
 
 use super::{TABLE, fill};
 use crate::plot::format;
 
-/// Longer texts stay as they are, in bytes.
+/// Maximum length of a translated text, in bytes.
 const LONGEST: usize = 2000;
-/// Sentences in sentences that are looked up.
+/// Maximum depth of nested sentences.
 const DEEPEST: u32 = 6;
-/// Places where holes may end that are tried for a text and one of the patterns, whatever is in it.
+/// Maximum number of ends of holes tried for a text and one of the patterns.
 const TRIES: u32 = 500;
 
 /// A pattern and its translation.
 pub(super) type Pattern = (&'static str, &'static str);
 
-/// A hole's name, and what it caught.
+/// A hole's name, and what it matched.
 type Caught<'a> = (&'a str, &'a str);
 
-/// Adds a pattern to others, of which the one with the most words of its own stands first.
+/// Inserts a pattern, keeping those with the most literal text first.
 pub(super) fn add(patterns: &mut Vec<Pattern>, pattern: Pattern) {
     let own = words(pattern.0);
     let place = patterns.partition_point(|(other, _)| words(other) >= own);
     patterns.insert(place, pattern);
 }
 
-/// Bytes outside its holes.
+/// Number of bytes outside holes.
 fn words(pattern: &str) -> usize {
     pattern.split('{').map(|piece| piece.split_once('}').map_or(piece, |(_, after)| after).len()).sum()
 }
 
-/// What a thread said, in the visitor's language.
+/// Translates what a thread said.
 #[must_use]
 #[inline(never)]
 pub fn heard(said: &str) -> String {
@@ -49,7 +51,8 @@ pub fn heard(said: &str) -> String {
     found.map_or_else(|| said.to_owned(), |(own, _)| own)
 }
 
-/// A text's translation, and whether nothing of it stayed English. Where patterns leave something, it is that of the one with the most words.
+/// Returns the first complete translation, else that of the pattern with the most literal text; and
+/// whether it is complete.
 fn look_up(said: &str, deepest: u32, tries: &Cell<u32>) -> Option<(String, bool)> {
     let deeper = deepest.checked_sub(1)?;
     let mut found: Option<(String, bool)> = None;
@@ -57,13 +60,13 @@ fn look_up(said: &str, deepest: u32, tries: &Cell<u32>) -> Option<(String, bool)
         if deepest == DEEPEST {
             tries.set(TRIES);
         } else if english.starts_with("{=") {
-            // What begins with the visitor's word is no part of another sentence: else their word may pass for the other's beginning.
+            // Inside a sentence, a leading visitor's word could absorb the sentence's beginning.
             continue;
         }
         let mut take = |caught: &[Caught]| {
             let (first, whole) = (found.is_none(), Cell::new(true));
             let text = fill(own, &|name| {
-                // It is left aside.
+                // This match will be discarded.
                 if !first && !whole.get() {
                     return String::new();
                 }
@@ -90,7 +93,7 @@ fn look_up(said: &str, deepest: u32, tries: &Cell<u32>) -> Option<(String, bool)
     found
 }
 
-/// Whether a text is a number, or nothing; bytes in hexadecimal are.
+/// True if a text is a number or empty; hexadecimal bytes are numbers.
 fn is_number(text: &str) -> bool {
     let has_digits = text.is_empty() || text.contains(|letter: char| letter.is_ascii_digit() || letter == '∞');
     has_digits
@@ -98,7 +101,7 @@ fn is_number(text: &str) -> bool {
         && !text.contains(", ")
 }
 
-/// Hands what a pattern's holes catch of a text to `take`, until it takes it.
+/// Passes each match of a pattern's holes to `take`, until it accepts one.
 fn fits<'a>(
     pattern: &'a str,
     said: &'a str,
@@ -109,12 +112,12 @@ fn fits<'a>(
     let Some((before, after)) = pattern.split_once('{') else { return pattern == said && take(caught) };
     let (Some(said), Some((name, after))) = (said.strip_prefix(before), after.split_once('}')) else { return false };
     let next = after.split_once('{').map_or(after, |(words, _)| words);
-    // A word of the visitor's goes as far as it can, so that what follows it is short; anything else ends as soon as it can. With no words
-    // after it, a hole catches all that is left.
+    // A visitor's word matches as much as possible, so that what follows it is short; other holes
+    // match as little as possible. Without words after it, a hole matches all that is left.
     let far = next.is_empty() || name.starts_with('=');
     for place in 0..=said.len() {
         let end = if far { said.len() - place } else { place };
-        // Searching by `find` would bring some kilobytes of program.
+        // `find` would add some kilobytes to the program.
         let Some(rest) = said.get(end..).filter(|rest| rest.starts_with(next)) else { continue };
         let Some(left) = tries.get().checked_sub(1) else { return false };
         tries.set(left);

@@ -1,4 +1,4 @@
-//! The client of the accountant's thread: what settings will cost, the noise for a budget, runs as files.
+//! Client of the accountant's thread: cost of settings, noise for a budget, run files.
 
 use std::{fmt, rc::Rc};
 
@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// What is done with an answer.
+/// Handles an answer.
 type Then = Box<dyn FnOnce(Answer)>;
 
 /// Questions of which only the newest answer matters.
@@ -38,7 +38,7 @@ pub enum Topic {
 /// A thread that failed, and the browser's reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The thread that accounts for what is set.
+    /// The thread that accounts for the settings and the run.
     Accountant(String),
     /// A thread that was reading a run file.
     Reader(String),
@@ -58,25 +58,25 @@ impl fmt::Display for Failure {
     }
 }
 
-/// The thread, and who waits for which answer.
+/// The thread, and the handlers that await its answers.
 #[derive(Default)]
 struct State {
-    /// Hears of every thread that fails.
+    /// Called for every thread that fails.
     failed: Option<Rc<dyn Fn(Failure)>>,
     thread: Option<Thread<Accountant>>,
     asked: u32,
     waiting: Vec<(u32, Then)>,
-    /// Of each topic that is being answered, the question that comes after.
+    /// For each topic being answered, the question to ask next.
     topics: Vec<(Topic, Option<(Question, Then)>)>,
     readers: Readers,
 }
 
-/// Threads that each read one file.
+/// Threads that read one file each.
 #[derive(Default)]
 struct Readers {
     begun: u32,
     busy: Vec<Reader>,
-    /// What those that have ended asked of the network.
+    /// Network requests of those that have ended.
     requests: Vec<NetworkRequest>,
 }
 
@@ -86,30 +86,28 @@ struct Reader {
     then: Option<Then>,
 }
 
-/// The client. Copied freely.
 #[derive(Clone, Copy)]
 pub struct AccountantClient(StoredValue<State, LocalStorage>);
 
 impl AccountantClient {
-    /// A client without a thread.
     #[must_use]
     pub fn new() -> Self {
         Self(StoredValue::new_local(State::default()))
     }
 
-    /// Tells `failed` of every thread that fails from now on.
+    /// Sets the handler of failed threads.
     pub fn on_failure(self, failed: impl Fn(Failure) + 'static) {
         self.0.update_value(|state| state.failed = Some(Rc::new(failed)));
     }
 
-    /// Starts the accountant's thread where there is none.
+    /// Starts the accountant's thread, unless there is one.
     pub fn spawn(self) {
         self.0.update_value(|state| {
             state.thread.get_or_insert_with(|| self.thread(None));
         });
     }
 
-    /// A thread that accounts: for whatever is set, or as a reader of one file.
+    /// Starts an accounting thread: the main one, or the reader with this number.
     fn thread(self, reader: Option<u32>) -> Thread<Accountant> {
         let address = browser::script_address("hushgrad-accountant", "./accountant_loader.js");
         let hear = move |(number, answer)| match reader {
@@ -131,14 +129,14 @@ impl AccountantClient {
         }
     }
 
-    /// Asks of a file, which may hold any number of releases: a thread of its own answers and ends, and no other question waits for it.
+    /// Asks about a file with any number of releases, on its own thread: no other question waits.
     pub fn ask_of_file(self, question: Question, then: impl FnOnce(Answer) + 'static) {
         self.0.update_value(|state| {
             let Readers { begun, busy, .. } = &mut state.readers;
             *begun = begun.wrapping_add(1);
             let (number, thread) = (*begun, self.thread(Some(*begun)));
             thread.send((0, question));
-            // The list of requests keeps what this thread asked of the network after it has ended.
+            // Keep this thread's network requests after it has ended.
             thread.send((0, Question::Requests));
             busy.push(Reader { number, thread, then: Some(Box::new(then)) });
         });
@@ -162,23 +160,23 @@ impl AccountantClient {
             let place = state.readers.busy.iter().position(|reader| reader.number == number)?;
             Some(state.readers.busy.swap_remove(place).thread)
         });
-        // The thread ends in a turn of its own: its own listener is the caller.
+        // Drop the thread later: its own listener is the caller.
         Timeout::new(0, move || drop(gone)).forget();
     }
 
-    /// What readers that have ended asked of the network.
+    /// Returns the network requests of readers that have ended.
     #[must_use]
     pub fn readers_requests(self) -> Vec<NetworkRequest> {
         self.0.with_value(|state| state.readers.requests.clone())
     }
 
-    /// Asks the accountant. Without an answer (the thread failed) `then` is dropped, and the failure is told.
+    /// Asks the accountant. If the thread fails, drops `then` and reports the failure.
     pub fn ask(self, question: Question, then: impl FnOnce(Answer) + 'static) {
         self.send(question, Box::new(then));
     }
 
-    /// Asks what is asked again and again. While one question of a topic is being answered, the newest of the others waits,
-    /// and the answer that it makes stale is dropped.
+    /// Asks a recurring question. While one of its topic is being answered, only the newest other
+    /// one waits, and the answer that it supersedes is dropped.
     pub fn ask_latest(self, topic: Topic, question: Question, then: impl FnOnce(Answer) + 'static) {
         self.send_latest(topic, question, Box::new(then));
     }
@@ -232,13 +230,13 @@ impl AccountantClient {
         }
     }
 
-    /// The thread is gone, and all questions with it; the next question starts another thread.
+    /// Drops the thread and its pending questions; the next question starts another thread.
     fn lose_thread(self, why: String) {
         let gone = self.0.try_update_value(|state| {
             let (readers, failed) = (std::mem::take(&mut state.readers), state.failed.clone());
             std::mem::replace(state, State { readers, failed, ..State::default() })
         });
-        // The thread ends in a turn of its own: its own listener is the caller.
+        // Drop the thread later: its own listener is the caller.
         Timeout::new(0, move || drop(gone)).forget();
         self.tell(Failure::Accountant(why));
     }

@@ -2,9 +2,9 @@
 //!
 //! | module | what it is |
 //! | --- | --- |
-//! | `accountant` | the client of the accountant's thread |
+//! | `accountant` | client of the accountant's thread |
 //! | `thread` | a thread, and whether it lives |
-//! | `training` | the client of the training thread |
+//! | `training` | client of the training thread |
 
 pub mod accountant;
 mod thread;

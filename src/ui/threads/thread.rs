@@ -1,4 +1,4 @@
-//! A thread of the page: gloo's bridge to it, and the worker beneath, which alone tells when a thread fails.
+//! A thread of the page: gloo's bridge, and the worker beneath, which alone reports failures.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -11,10 +11,10 @@ use wasm_bindgen::JsCast;
 
 use crate::{ui::text::t, worker::codec::Postcard};
 
-/// What `start.js` calls out with every worker that the page makes: gloo keeps it to itself.
+/// Event by which `start.js` hands out each worker of the page, which gloo keeps private.
 const MADE: &str = "hushgrad-worker";
 
-/// Ends with its thread.
+/// A thread, terminated when dropped.
 pub struct Thread<W: Worker> {
     bridge: WorkerBridge<W>,
     worker: Option<web_sys::Worker>,
@@ -27,7 +27,8 @@ where
     W::Input: Serialize + DeserializeOwned,
     W::Output: Serialize + DeserializeOwned,
 {
-    /// Starts the program that `script` loads. `failed` hears why it failed, once or more; then it is of no use any more.
+    /// Starts the program that `script` loads. `failed` receives the reason of a failure, once or
+    /// more; the thread is then unusable.
     pub fn start(script: &str, take: impl Fn(W::Output) + 'static, failed: impl Fn(String) + Clone + 'static) -> Self {
         let made = Rc::new(RefCell::new(None));
         let keep = Rc::clone(&made);
@@ -49,7 +50,6 @@ where
         Self { bridge, _ears: ears.collect(), worker }
     }
 
-    /// Sends a message.
     pub fn send(&self, message: W::Input) {
         self.bridge.send(message);
     }

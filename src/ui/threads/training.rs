@@ -1,4 +1,4 @@
-//! The client of the training thread: it starts the thread, sends requests, and listens to whether the thread lives.
+//! Client of the training thread: starts it, sends requests, and monitors whether it lives.
 
 use std::rc::Rc;
 
@@ -14,26 +14,25 @@ use crate::{
     },
 };
 
-/// The client asks for a sign of life this often, tells of a thread that is silent for so many beats, and takes one that is silent for more of them for dead.
+/// Interval of beats. A thread is quiet, then dead, after more silent beats than these.
 const HEARTBEAT_MS: u32 = 5_000;
 const QUIET_BEATS: u32 = 2;
 const SILENT_BEATS: u32 = 12;
-/// A thread that fails this often without a step between is not started again.
+/// A thread that fails this often without a step in between is not restarted.
 const MOST_FAILURES: u32 = 3;
 
-/// The thread, and what is known of its life.
+/// The thread and its health.
 #[derive(Default)]
 struct State {
     thread: Option<Thread<Trainer>>,
-    /// Counts the threads: messages of an earlier one are dropped.
+    /// Number of the current thread; messages of earlier ones are dropped.
     threads: u32,
     failures: u32,
     heartbeat: Option<Interval>,
-    /// Beats since the thread was last heard; `None`: it has not spoken yet.
+    /// Beats since its last message; `None` before the first.
     silent: Option<u32>,
 }
 
-/// The client. Copied freely.
 #[derive(Clone, Copy)]
 pub struct TrainingClient {
     state: StoredValue<State, LocalStorage>,
@@ -42,13 +41,12 @@ pub struct TrainingClient {
 }
 
 impl TrainingClient {
-    /// A client without a thread.
     #[must_use]
     pub fn new() -> Self {
         Self { state: StoredValue::new_local(State::default()), quiet: RwSignal::new(false) }
     }
 
-    /// Starts a thread. `take` hears its events; `lost` hears, once, why it failed.
+    /// Starts a thread. `take` receives its events; `lost` receives, once, why it failed.
     pub fn spawn(self, take: impl Fn(Event) + 'static, lost: impl Fn(&str) + 'static) {
         let address = browser::script_address("hushgrad-worker", "./worker_loader.js");
         let number = self.state.with_value(|state| state.threads) + 1;
@@ -74,7 +72,7 @@ impl TrainingClient {
         });
     }
 
-    /// Sends a request; without a thread the request is dropped.
+    /// Sends a request, or drops it without a thread.
     pub fn send(self, request: Request) {
         self.state.with_value(|state| {
             if let Some(thread) = &state.thread {
@@ -83,13 +81,13 @@ impl TrainingClient {
         });
     }
 
-    /// Asks for signs of life from now on; `lost` hears that there is none.
+    /// Starts the heartbeat; `lost` is called when it fails.
     pub fn watch(self, lost: impl Fn(&str) + 'static) {
         let heartbeat = Interval::new(HEARTBEAT_MS, move || self.beat(&lost));
         self.state.update_value(|state| state.heartbeat = Some(heartbeat));
     }
 
-    /// A thread says something at least as often as it is asked; a page that sleeps does not ask.
+    /// Counts a beat without a message, unless the page is hidden, and pings the thread.
     fn beat(self, lost: &dyn Fn(&str)) {
         let silent = self.state.try_update_value(|state| {
             state.silent = state.silent.map(|beats| if document().hidden() { 0 } else { beats + 1 });
@@ -105,7 +103,7 @@ impl TrainingClient {
         }
     }
 
-    /// Has it told where the thread is silent for so many beats, and no more where it is not.
+    /// Sets `quiet` if the thread has been silent for too many beats, else clears it.
     fn hear(self, silent: u32) {
         let quiet = silent > QUIET_BEATS;
         if self.quiet.get_untracked() != quiet {
@@ -113,12 +111,12 @@ impl TrainingClient {
         }
     }
 
-    /// A step was taken: earlier failures no longer count.
+    /// Forgets earlier failures: a step was taken.
     pub fn forgive(self) {
         self.state.update_value(|state| state.failures = 0);
     }
 
-    /// Ends a thread that failed. Whether another one may be started.
+    /// Ends a failed thread. Returns whether another may be started.
     pub fn end_failed(self) -> bool {
         self.hear(0);
         let ended = self.state.try_update_value(|state| {
@@ -128,7 +126,7 @@ impl TrainingClient {
             (state.thread.take(), state.failures < MOST_FAILURES)
         });
         let Some((gone, again)) = ended else { return false };
-        // The thread ends in a turn of its own: its own listener may be the caller.
+        // Drop the thread later: its own listener may be the caller.
         Timeout::new(0, move || drop(gone)).forget();
         again
     }

@@ -18,18 +18,18 @@ use crate::{
     },
 };
 
-/// What stands still about a chart.
+/// The fixed properties of a chart.
 #[derive(Clone, Copy)]
 pub struct Frame {
     pub title: &'static str,
-    /// What it is called as a file.
+    /// Stem of its file name.
     pub file: &'static str,
     pub height: f64,
-    /// Legend, hover and table: what a large chart has and a small plot in a tile has not.
+    /// True for a chart with legend, read-out and table; false for a small plot in a tile.
     pub full: bool,
 }
 
-/// The width of an element, kept up to date.
+/// Returns the width of an element, kept up to date.
 pub fn width_of<E>(node: NodeRef<E>, first: f64) -> RwSignal<f64>
 where
     E: html::ElementType + 'static,
@@ -55,12 +55,12 @@ where
     width
 }
 
-/// The chart. `drawing` is asked anew whenever its signals change.
+/// A chart, redrawn whenever a signal that `drawing` reads changes.
 pub fn chart(page: Page, frame: Frame, drawing: impl Fn() -> Drawing + Send + Sync + 'static) -> AnyView {
     draw(page, frame, Box::new(drawing))
 }
 
-/// One function for all charts keeps the page small.
+/// One function for all charts keeps the program small.
 fn draw(page: Page, frame: Frame, drawing: Box<dyn Fn() -> Drawing + Send + Sync>) -> AnyView {
     let drawing = Memo::new(move |_| drawing());
     if frame.full {
@@ -93,11 +93,11 @@ fn draw(page: Page, frame: Frame, drawing: Box<dyn Fn() -> Drawing + Send + Sync
         let Some(node) = node.get_untracked() else { return };
         let place = node.get_bounding_client_rect();
         let (x, _) = untrack(axes);
-        // A page that is presented enlarges what was drawn.
+        // Presentation mode enlarges the page.
         let scale = place.width() / width.get_untracked();
         hover.set(Some(x.value((f64::from(event.client_x()) - place.left()) / scale)));
     };
-    // A word that is being read stays while its curve moves.
+    // Rebuilt only if the names change, so that a word being explained stays.
     let keys = Memo::new(move |_| {
         drawing.with(|d| d.legend().map(|line| (line.class, line.name.clone())).collect::<Vec<_>>())
     });
@@ -133,14 +133,14 @@ fn draw(page: Page, frame: Frame, drawing: Box<dyn Fn() -> Drawing + Send + Sync
     .into_any()
 }
 
-/// By it `www/start.js` enlarges the tile or the chart that it stands in.
+/// A button by which `www/start.js` enlarges the tile or chart around it.
 pub fn enlarge(title: &'static str) -> AnyView {
     view! { <button type="button" class="quiet enlarge" title=t!("Enlarge") aria-expanded="false" aria-label=t!("Enlarge: {title}", title = title)>
         <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false"><path d="M14 3h7v7h-2V6.4l-4.3 4.3-1.4-1.4L17.6 5H14zM10 21H3v-7h2v3.6l4.3-4.3 1.4 1.4L6.4 19H10z"></path></svg></button> }
         .into_any()
 }
 
-/// The same numbers in rows. Built only while it is open.
+/// The same numbers in rows, built only while it is open.
 fn table(title: &'static str, drawing: Memo<Drawing>) -> impl IntoView {
     let open = RwSignal::new(false);
     let rows = move || {

@@ -8,7 +8,7 @@ use crate::ui::{
     text::t,
 };
 
-/// ⓘ and the sentence that it shows.
+/// Returns ⓘ and the sentence that it shows.
 pub fn hint(id: &'static str, label: &'static str, text: &'static str) -> (AnyView, AnyView) {
     let open = RwSignal::new(false);
     let button = view! {
@@ -21,7 +21,7 @@ pub fn hint(id: &'static str, label: &'static str, text: &'static str) -> (AnyVi
     (button.into_any(), sentence.into_any())
 }
 
-/// A field under its label, and ⓘ with its sentence. `class` is the label's; `name` is what ⓘ calls the field.
+/// A field under its label, with ⓘ. `class` is the label's; `name` is the field's name for ⓘ.
 pub fn labelled(
     id: &'static str,
     class: String,

@@ -1,5 +1,5 @@
-//! The error, the notice, and the way back from what was deleted. They lie over the page and move nothing in it; `www/start.js` keeps them off what has
-//! the focus.
+//! The error, the notice, and undo after a deletion. They overlay the page without moving it;
+//! `www/start.js` keeps them off the focused element.
 
 use leptos::prelude::*;
 
@@ -9,7 +9,7 @@ use crate::ui::{
     text::t,
 };
 
-/// The error, which is always there to be filled, and what is worth knowing.
+/// The error, whose element always exists, and the notices.
 pub fn messages(page: Page) -> impl IntoView {
     let error = text_memo(move || {
         page.messages.problems.with(|all| all.last().map_or_else(String::new, |(_, text)| text.clone()))

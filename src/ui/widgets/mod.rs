@@ -1,6 +1,6 @@
-//! What panels are made of.
+//! Widgets of the panels.
 //!
-//! | module | what it is |
+//! | module | contents |
 //! | --- | --- |
 //! | `chart` | a small chart |
 //! | `hint` | ⓘ, and a field under its label |
@@ -8,7 +8,7 @@
 //! | `number` | a labelled number |
 //! | `select` | a labelled choice |
 //! | `teaching` | the mark of a teaching view |
-//! | `typed` | the fields for a density and for phases of the visitor's own |
+//! | `typed` | text fields: custom density, phases, layers' norms |
 //! | `word` | words with a door |
 
 pub mod chart;

@@ -1,4 +1,4 @@
-//! A labelled number, with its range, its slider and its error.
+//! A labelled number, with its range, slider and error.
 
 use leptos::prelude::*;
 use web_sys::KeyboardEvent;
@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// A number's name. Pressed, it makes four runs, or curves, that show what the number does; a frame has no place for those.
+/// A number's name, as a button that starts a sweep: four runs, or four curves. A frame has none.
 fn name(page: Page, number: Number, id: String, off: Memo<bool>) -> AnyView {
     let label = number.spec().label.get();
     if !number.can_be_swept() || browser::is_embedded() {
@@ -33,7 +33,7 @@ fn name(page: Page, number: Number, id: String, off: Memo<bool>) -> AnyView {
     .into_any()
 }
 
-/// A labelled number, with a slider where its field has one. It complains only when it is committed.
+/// A labelled number, with a slider if it has one. It is validated only when committed.
 pub fn number(page: Page, number: Number) -> AnyView {
     let spec = number.spec();
     let label = spec.label.get();
@@ -41,7 +41,7 @@ pub fn number(page: Page, number: Number) -> AnyView {
     let id = format!("number-{}", spec.key);
     let error_id = format!("error-{}", spec.key);
     let set = Memo::new(move |_| page.settings.with(|settings| settings.number(number)));
-    // One that plays no part now may still be looked for by its name.
+    // A number that does not apply may still be shown, disabled, for tools that look for it.
     let off = bool_memo(move || page.is_fixed(spec.key) || page.settings.with(|settings| !settings.applies(number)));
     let shown = move |value: Option<f64>| value.map(format::field).unwrap_or_default();
     let text = RwSignal::new(shown(set.get_untracked()));
@@ -66,7 +66,7 @@ pub fn number(page: Page, number: Number) -> AnyView {
             let share = event_target::<web_sys::HtmlInputElement>(event).value_as_number();
             format::field(slider.value(share / 1000.0))
         };
-        // A field that may be empty has nothing to slide while it is.
+        // While an optional field is empty, its slider is hidden.
         let idle = move || spec.optional && text.with(|text| text.trim().is_empty());
         view! {
             <input type="range" hidden=bool_fn(idle) disabled=bool_fn(move || off.get()) min="0" max="1000" step="any" class="slider" aria-label=t!("{label}, slider", label = label)

@@ -21,7 +21,7 @@ pub fn select(page: Page, which: Select) -> AnyView {
         .collect_view();
     let choose = move |event: web_sys::Event| {
         page.choose(which, &event_target_value(&event));
-        // What was refused is not shown as if it were chosen.
+        // Shows the current option if the new one was refused.
         event_target::<HtmlSelectElement>(&event).set_value(&current.get_untracked());
     };
     let field = view! { <select id=spec.id data-testid=spec.id disabled=bool_fn(move || page.is_fixed(spec.key)) prop:value=text_fn(move || current.get()) on:change=on_event(choose)>{list}</select> };

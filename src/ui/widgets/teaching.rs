@@ -3,7 +3,7 @@
 use crate::ui::text::t;
 use leptos::prelude::*;
 
-/// The mark of what looks at private data outside the mechanism.
+/// Marks what looks at private data outside the mechanism.
 pub fn teaching() -> impl IntoView {
     view! { <abbr class="teaching" title=t!("Teaching view: it looks at private data outside the mechanism, so ε does not cover publishing it.")>{t!("teaching view")}</abbr> }
 }

@@ -1,4 +1,4 @@
-//! Fields for what is typed as text: a density, phases, and layers' norms of the visitor's own.
+//! Text fields: a custom density, phases, and layers' norms.
 
 use leptos::prelude::*;
 
@@ -10,7 +10,7 @@ use crate::ui::{
     text::{Text, text},
 };
 
-/// A field for a density.
+/// Label of a field for a density.
 pub const DENSITY: Text = text!("A density, in x");
 
 pub const DENSITY_HINT: Text = text!(
@@ -19,20 +19,20 @@ pub const DENSITY_HINT: Text = text!(
 
 /// A setting that is text.
 pub struct Typed {
-    /// Of the field; its name in links, too.
+    /// Id of the field, and key in links.
     id: &'static str,
     label: Text,
     hint: Text,
-    /// The choice that it belongs to, by its name in links.
+    /// The choice that it belongs to, by its key in links.
     choice: &'static str,
     shown: fn(&Settings) -> bool,
     get: fn(&Settings) -> &String,
     set: fn(&mut Settings, String),
-    /// What is wrong with it.
+    /// Returns what is wrong with it.
     problem: fn(Page) -> String,
 }
 
-/// Where the set-up's noise is a density of the visitor's own: its formula.
+/// The formula of a custom density.
 pub static OWN_DENSITY: Typed = Typed {
     id: "density",
     label: DENSITY,
@@ -44,7 +44,7 @@ pub static OWN_DENSITY: Typed = Typed {
     problem: |page| page.messages.of(Origin::Density).unwrap_or_default(),
 };
 
-/// Where the run's phases are the visitor's own: their list.
+/// The list of custom phases.
 pub static OWN_PHASES: Typed = Typed {
     id: "phase-list",
     label: text!("Phases"),
@@ -61,7 +61,7 @@ pub static OWN_PHASES: Typed = Typed {
     problem: |_| String::new(),
 };
 
-/// Where layers have norms of their own.
+/// The layers' norms.
 pub static OWN_NORMS: Typed = Typed {
     id: "layer-norms",
     label: text!("Norms of the layers"),
@@ -75,10 +75,10 @@ pub static OWN_NORMS: Typed = Typed {
     problem: |_| String::new(),
 };
 
-/// The field, while it plays a part.
+/// The field, while it applies.
 pub fn typed_field(page: Page, which: &'static Typed) -> AnyView {
     let shown = bool_memo(move || page.settings.with(which.shown));
-    // The accountant's answers change the settings while the next text is being typed.
+    // A memo, because the accountant's answers change the settings while the visitor types.
     let text = text_memo(move || page.settings.with(|settings| (which.get)(settings).clone()));
     let typed = move |event: leptos::ev::Event| {
         let typed = event_target_value(&event).trim().to_owned();

@@ -1,10 +1,10 @@
-//! Words with a door: pressed, one is explained where it stands. `www/start.js` does it, with the texts of `www/glossary.txt`.
+//! Words with a door: pressed, `www/start.js` explains them in place from `www/glossary.txt`.
 
 use leptos::prelude::*;
 
 use crate::ui::text::{Text, text};
 
-/// Names of curves that are explained, and the word's key.
+/// Curves with an explanation, and the key of the word.
 const NAMES: [(Text, &str); 7] = [
     (text!("classic"), "classic"),
     (text!("improved"), "improved"),
@@ -15,7 +15,7 @@ const NAMES: [(Text, &str); 7] = [
     (text!("order α"), "order"),
 ];
 
-/// Settings that are explained, by their id, and the word's key.
+/// Ids of settings with an explanation, and the key of the word.
 const DOORS: [(&str, &str); 17] = [
     ("lot", "lot"),
     ("clip", "clip"),
@@ -36,7 +36,7 @@ const DOORS: [(&str, &str); 17] = [
     ("steps", "composition"),
 ];
 
-/// The key of what stands behind an id.
+/// Returns the key of the word that explains the setting with this id.
 #[must_use]
 pub fn door(of: &str) -> Option<&'static str> {
     DOORS.iter().find(|(id, _)| *id == of).map(|(_, key)| *key)
@@ -48,7 +48,7 @@ pub fn word(key: &'static str, text: &str) -> AnyView {
         .into_any()
 }
 
-/// A name, with a door where there is one.
+/// A curve's name, with a door if it has an explanation.
 pub fn named(name: &str) -> AnyView {
     match NAMES.iter().find(|(known, _)| known.get() == name) {
         Some((_, key)) => word(key, name),

@@ -1,4 +1,4 @@
-//! Where the current run and its books are kept, and how far its books are written ahead of it.
+//! Where the current run and its books are stored, and how far its books are written ahead.
 
 use crate::{
     accounting::ledger::Ledger,
@@ -7,40 +7,40 @@ use crate::{
     worker::{run_log::RunLog, run_store::Change, write_ahead::WriteAhead},
 };
 
-/// Where the current run is kept.
+/// Where the current run is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Nowhere yet, as it has released nothing since its books were opened.
+    /// Nowhere yet, because it has released nothing since its books were opened.
     Unwritten,
     /// In the browser's database.
     Browser,
-    /// In memory, as long as this thread lives.
+    /// In memory, while this thread lives.
     Memory,
-    /// Nowhere, as the page keeps no runs.
+    /// Nowhere, because the page keeps no runs or the run breaks a promise.
     Nowhere,
-    /// Nowhere any more, as another tab continued or deleted it.
+    /// Nowhere any more, because another tab continued or deleted it.
     Gone,
 }
 
 /// The current run's books: where they are, and how far they are written ahead of its steps.
-pub(super) struct Ahead<L> {
+pub(super) struct ReservedReleases<L> {
     /// The record's key in the run store.
     pub key: String,
     pub place: Place,
-    /// How many releases are reserved.
+    /// The reserved releases.
     pub blocks: WriteAhead,
     /// The run's step when its books were opened.
     first: u64,
-    /// Releases in its ledger then.
+    /// Releases in its ledger at that step.
     before: u64,
-    /// What was released before that, and of which kind each release since is.
+    /// Earlier releases, and the kind of each release since.
     pub log: RunLog,
-    /// Keeps other tabs from the record. It is held until another run takes this one's place.
+    /// Locks the record against other tabs until another run takes this one's place.
     pub lock: Option<L>,
 }
 
-impl<L> Ahead<L> {
-    /// Opens the books of a session, of which nothing is written yet. `digits`: the digest of the training set.
+impl<L> ReservedReleases<L> {
+    /// Opens the books of a session, with nothing written. `digits`: digest of the training set.
     pub fn open(key: String, session: &Session<AnyEngine>, digits: Option<String>) -> Self {
         let kinds = session.plan().releases_from(session.step_count()).unwrap_or_default();
         let planned = session.plan().config.steps.map(|steps| steps.saturating_sub(session.step_count()));
@@ -55,19 +55,19 @@ impl<L> Ahead<L> {
         }
     }
 
-    /// Releases since the books were opened: the run's steps, and what the ledger counts beside them (the rest of a cycle that ended with another engine).
+    /// Returns the releases since the opening: steps, and the rest of a cycle of another engine.
     pub fn released(&self, session: &Session<AnyEngine>) -> u64 {
         let steps = session.step_count().saturating_sub(self.first);
         session.ledger().map_or(steps, |ledger| ledger.steps().saturating_sub(self.before).max(steps))
     }
 
-    /// Releases from the opening of the books to the end of the plan; `None`: the plan has no end.
+    /// Returns the releases from the opening to the end of the plan; `None` without an end.
     pub fn most(&self, session: &Session<AnyEngine>) -> Option<u64> {
         let left = |steps: u64| steps.saturating_sub(session.step_count());
         session.plan().config.steps.map(|steps| self.released(session).saturating_add(left(steps)))
     }
 
-    /// The change that has `count` releases count as spent.
+    /// Returns the change that counts `count` releases as spent.
     pub fn reserve(&self, count: u64, exact: bool) -> Change {
         Change::Reserve { key: self.key.clone(), count, exact }
     }

@@ -1,11 +1,11 @@
-//! A stored run that is taken up again.
+//! A stored run that is continued.
 
-use super::{ahead::Ahead, saving::Saving};
+use super::{ahead::ReservedReleases, saving::Saving};
 use crate::mechanism::State;
 
-/// What a continued run begins with, beside its session.
+/// What a continued run starts with, besides its session.
 pub(super) struct Continued<L> {
-    pub ahead: Ahead<L>,
+    pub ahead: ReservedReleases<L>,
     pub saving: Saving,
     pub state: State,
     /// Key of the stored run that it continues.

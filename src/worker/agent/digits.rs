@@ -1,4 +1,4 @@
-//! Digits on their way: loads are begun, what they bring is taken, and a run that has released nothing takes the fuller data.
+//! Loading digits: loads start, parts arrive, and a run without releases takes the fuller data.
 
 use super::state::Agent;
 use crate::{
@@ -12,9 +12,9 @@ use crate::{
 };
 
 impl<H: Host> Agent<H> {
-    /// Begins to load digits, beside the loop.
+    /// Starts to load digits, concurrently with the loop.
     pub(super) async fn load(&mut self, load: u32, from: DataRequest) {
-        self.loads.push(load);
+        self.data.loads.push(load);
         let from = match from {
             DataRequest::Files { reader, files } => return self.read_files(load, &reader, files).await,
             other => other,
@@ -25,15 +25,15 @@ impl<H: Host> Agent<H> {
         self.host.clone().spawn(async move { loader::load(&*host, from, deliver).await });
     }
 
-    /// Takes a part of what a load brings.
+    /// Takes a part of a load.
     pub(super) async fn arrive(&mut self, load: u32, arrival: Arrival) {
-        // A later load has brought digits: this one is ignored.
-        if !self.loads.contains(&load) {
+        // A load is ignored once a later one has brought digits.
+        if !self.data.loads.contains(&load) {
             return;
         }
         match arrival {
             Arrival::Progress { done, total } => {
-                if self.loads.last() == Some(&load) {
+                if self.data.loads.last() == Some(&load) {
                     self.host.send(Event::Loading { done, total });
                 }
             }
@@ -43,21 +43,21 @@ impl<H: Host> Agent<H> {
                 self.host.send(Event::NotLoaded { load, over: false, sentence: error.to_string() });
             }
             Arrival::End(error) => {
-                self.loads.retain(|&other| other != load);
-                self.arriving = self.arriving.filter(|&other| other != load);
+                self.data.loads.retain(|&other| other != load);
+                self.data.arriving = self.data.arriving.filter(|&other| other != load);
                 self.host.send(Event::NotLoaded { load, over: true, sentence: error.to_string() });
                 self.end_wait().await;
             }
         }
-        // What nobody waits for any more is not read further.
-        self.reading.take_if(|(read, _)| !self.loads.contains(read));
+        // Stop reading what nobody waits for.
+        self.data.reading.take_if(|(read, _)| !self.data.loads.contains(read));
     }
 
-    /// Takes digits, with which the next run starts.
+    /// Takes digits, for the next run.
     async fn take_digits(&mut self, load: u32, digits: Digits, complete: bool) {
         let awaited = self.awaits_digits();
-        self.loads.retain(|&other| other > load || other == load && !complete);
-        self.arriving = (!complete).then_some(load);
+        self.data.loads.retain(|&other| other > load || other == load && !complete);
+        self.data.arriving = (!complete).then_some(load);
         self.host.send(Event::Loaded {
             load,
             name: digits.train.name.clone(),
@@ -71,31 +71,31 @@ impl<H: Host> Agent<H> {
             remarks: if complete { digits.remarks().iter().map(ToString::to_string).collect() } else { vec![] },
         });
         let (train, picture, classes) = (digits.train.len(), digits.train.picture, digits.train.classes.count());
-        // By the images as they came: a minority among them is the same people.
-        self.opening = Some(digits.train.opening_digest());
-        self.turned = None;
-        self.digits = Some(digits);
-        // A run that has released nothing starts anew on the fuller data. Any other keeps the data that its ε is about.
-        // One whose lot is larger than the set stays as well: the page asks for one that fits.
-        if let Some(session) = &self.session
+        // Digest of the images before turning: a minority among them is the same people.
+        self.data.opening = Some(digits.train.opening_digest());
+        self.data.turned = None;
+        self.data.digits = Some(digits);
+        // A run that has released nothing restarts on the fuller data. Any other keeps the data of
+        // its ε. So does one whose lot exceeds the set: the page requests one that fits.
+        if let Some(session) = &self.run.session
             && session.step_count() == 0
             && session.plan().config.lot as usize <= train
-            && (!self.playing || awaited)
+            && (!self.run.playing || awaited)
         {
             let (config, broken) = (session.plan().config.clone(), session.broken());
-            // Where its windows do not fit these images, the run is refused for what it is.
+            // If its windows do not fit these images, the run is refused.
             let config = config.clone().fitted(picture, classes).unwrap_or(config);
-            let was_playing = self.playing;
+            let was_playing = self.run.playing;
             self.start(config, broken).await;
-            self.set_playing(was_playing && self.session.is_some());
+            self.set_playing(was_playing && self.run.session.is_some());
         }
         self.end_wait().await;
     }
 
-    /// The step that waited for digits is taken, once no more are on their way.
+    /// Takes the step that waited for digits, once no more are coming.
     async fn end_wait(&mut self) {
-        if self.step_awaits_digits && !self.awaits_digits() {
-            self.step_awaits_digits = false;
+        if self.run.step_awaits_digits && !self.awaits_digits() {
+            self.run.step_awaits_digits = false;
             self.step_once().await;
         }
     }

@@ -1,4 +1,4 @@
-//! Which engine runs: the GPU's, as long as it was asked for and works, else the CPU's.
+//! Which engine runs: the GPU's while it is wanted and works, else the CPU's.
 
 use super::{state::Agent, timed::TimedKind};
 use crate::{
@@ -20,11 +20,11 @@ use crate::{
     },
 };
 
-/// A plan with the engine that will run it.
+/// A plan with its engine.
 pub(super) struct Prepared {
     pub plan: Plan,
     pub engine: AnyEngine,
-    /// Why the engine is the CPU's, where the factory builds on the GPU.
+    /// Why the engine is the CPU's although the factory builds on the GPU.
     pub fallback: Option<Fallback>,
 }
 
@@ -41,71 +41,71 @@ impl<H: Host> Agent<H> {
                 }
             },
         };
-        (self.factory, self.fallback, self.opened) = (factory, fallback, None);
-        self.choice = backend;
-        self.announce(self.factory.info(), self.fallback.clone());
+        (self.devices.factory, self.devices.fallback, self.devices.opened) = (factory, fallback, None);
+        self.devices.choice = backend;
+        self.announce(self.devices.factory.info(), self.devices.fallback.clone());
     }
 
-    /// Tells the page which engine runs, and why the GPU does not, unless it was told so last.
+    /// Tells the page which engine runs, and why the GPU does not, if that has changed.
     pub(super) fn announce(&mut self, engine: EngineInfo, fallback: Option<Fallback>) {
         let now = Some((engine.clone(), fallback.clone()));
-        if self.opened != now {
-            self.opened = now;
+        if self.devices.opened != now {
+            self.devices.opened = now;
             self.host.send(Event::Opened { engine, fallback });
         }
     }
 
-    /// The helpers, which begin when an engine on the CPU first wants them.
+    /// Returns the helpers, which start when a CPU engine first needs them.
     pub(super) fn helpers(&mut self) -> Option<Helpers> {
-        let (host, cores) = (&self.host, self.cores);
-        self.helpers.get_or_insert_with(|| host.helpers(cores)).clone()
+        let (host, cores) = (&self.host, self.devices.cores);
+        self.devices.helpers.get_or_insert_with(|| host.helpers(cores)).clone()
     }
 
-    /// Has the CPU compute on another number of cores.
+    /// Sets the number of cores on which the CPU computes.
     pub(super) fn set_cores(&mut self, cores: Option<u32>) {
-        if self.cores == cores {
+        if self.devices.cores == cores {
             return;
         }
-        (self.cores, self.told_of_helpers) = (cores, false);
-        self.timings.clear();
-        // Those before end once no engine has them.
-        let used = self.helpers.take().is_some();
+        (self.devices.cores, self.devices.told_of_helpers) = (cores, false);
+        self.devices.timings.clear();
+        // Earlier helpers end when no engine uses them.
+        let used = self.devices.helpers.take().is_some();
         let helpers = used.then(|| self.helpers()).flatten();
-        if let Some(session) = &mut self.session {
+        if let Some(session) = &mut self.run.session {
             give(session.engine(), helpers);
         }
         self.announce_threads();
     }
 
-    /// Tells the page on how many threads the run's engine computes, where that is another number than before.
+    /// Tells the page if the engine's number of threads changed, and once if a helper was lost.
     pub(super) fn announce_threads(&mut self) {
-        let fallback = self.opened.as_ref().and_then(|(_, fallback)| fallback.clone());
-        if let Some(session) = &mut self.session {
+        let fallback = self.devices.opened.as_ref().and_then(|(_, fallback)| fallback.clone());
+        if let Some(session) = &mut self.run.session {
             let info = session.engine().info().clone();
             self.announce(info, fallback);
         }
-        let lost = self.helpers.iter().flatten().any(|helpers| helpers.lost() > 0);
-        if lost && !std::mem::replace(&mut self.told_of_helpers, true) {
+        let lost = self.devices.helpers.iter().flatten().any(|helpers| helpers.lost() > 0);
+        if lost && !std::mem::replace(&mut self.devices.told_of_helpers, true) {
             let sentence = "A thread that computed a share of each step has ended, or answered too late. The others compute what it would have, so the run is the same; a step may take longer.";
             self.host.send(Event::Notice(sentence.to_owned()));
         }
     }
 
-    /// The sentence on why a run leaves the GPU. After the loss of the device the factory builds all later engines on the CPU.
+    /// Returns why a run leaves the GPU. After a lost device, the factory builds on the CPU.
     pub(super) fn leave_gpu(&mut self, error: &EngineError) -> Fallback {
         let EngineError::DeviceLost(reason) = error else {
             return Fallback { reason: error.to_string(), webgpu: true };
         };
         let why = Fallback { reason: format!("the graphics device was lost ({reason})"), webgpu: true };
-        if self.factory.info().backend == Backend::Gpu {
-            (self.factory, self.fallback) = (EngineFactory::cpu(), Some(why.clone()));
-            self.announce(self.factory.info(), self.fallback.clone());
+        if self.devices.factory.info().backend == Backend::Gpu {
+            (self.devices.factory, self.devices.fallback) = (EngineFactory::cpu(), Some(why.clone()));
+            self.announce(self.devices.factory.info(), self.devices.fallback.clone());
         }
         why
     }
 
-    /// Fetches the files that a run of this configuration needs, where they were not fetched yet: the parameters that it begins with, and the network whose
-    /// features its model takes.
+    /// Fetches missing files that a run of this configuration needs: its starting parameters, and
+    /// the network that computes its features.
     async fn bring_files(&self, config: &RunConfig) -> Result<(), SessionError> {
         let start = pretrained::file(config.model).filter(|_| config.start == Start::Pretrained);
         let learned = config.model.features().is_some_and(|map| map.kind == FeatureKind::Learned);
@@ -121,7 +121,7 @@ impl<H: Host> Agent<H> {
         Ok(())
     }
 
-    /// Fetches one of them. A damaged copy is fetched once more, past the browser's cache.
+    /// Fetches one file. A damaged copy is fetched once more, past the browser's cache.
     async fn bring(&self, file: &KeptFile) -> Result<(), String> {
         let Some(address) = file.address() else { return Ok(()) };
         let failed =
@@ -134,7 +134,7 @@ impl<H: Host> Agent<H> {
         Err("the file is damaged, or of another version of this site".to_owned())
     }
 
-    /// Builds an engine for a plan, in `state` or at the plan's start: on the CPU where the GPU is lost or cannot run the plan.
+    /// Builds an engine for a plan: on the CPU if it is faster, or if the GPU cannot run the plan.
     pub(super) async fn build(
         &mut self,
         plan: Plan,
@@ -147,14 +147,14 @@ impl<H: Host> Agent<H> {
             give(&mut engine, self.helpers());
             return Ok(Prepared { plan, engine, fallback: None });
         }
-        let refused = match engine_of(&self.factory, &plan, train, state).await {
+        let refused = match engine_of(&self.devices.factory, &plan, train, state).await {
             Ok(mut engine) => {
                 if matches!(engine, AnyEngine::Cpu(_)) {
                     give(&mut engine, self.helpers());
                 }
                 return Ok(Prepared { plan, engine, fallback: None });
             }
-            Err(error) if self.factory.info().backend == Backend::Cpu => return Err(error.into()),
+            Err(error) if self.devices.factory.info().backend == Backend::Cpu => return Err(error.into()),
             Err(error) => error,
         };
         let why = self.leave_gpu(&refused);
@@ -163,7 +163,7 @@ impl<H: Host> Agent<H> {
         Ok(Prepared { plan, engine, fallback: Some(why) })
     }
 
-    /// Whether the CPU is to train a task that the GPU could train, because its steps are over sooner. It is timed once for each kind of steps.
+    /// True if the CPU's steps are faster than the GPU's. Timed once for each kind of step.
     async fn cpu_is_faster(&mut self, task: &Task) -> bool {
         if !self.decides_by_time() {
             return false;
@@ -172,37 +172,37 @@ impl<H: Host> Agent<H> {
             return timed.cpu_is_faster();
         }
         let helpers = self.helpers();
-        let timed = self.factory.timings(task, helpers).await;
-        self.timings.extend(timed.map(|timed| (TimedKind::of(task), timed)));
+        let timed = self.devices.factory.timings(task, helpers).await;
+        self.devices.timings.extend(timed.map(|timed| (TimedKind::of(task), timed)));
         timed.is_some_and(Timings::cpu_is_faster)
     }
 
-    /// Whether there are two engines to choose from.
+    /// True if there are two engines to choose from.
     fn decides_by_time(&self) -> bool {
-        self.choice == BackendChoice::Automatic && self.factory.info().backend == Backend::Gpu
+        self.devices.choice == BackendChoice::Automatic && self.devices.factory.info().backend == Backend::Gpu
     }
 
-    /// How long a step of such a task takes on either engine, where that was timed.
+    /// Returns the step times of such a task on both engines, if they were measured.
     fn timed(&self, task: &Task) -> Option<Timings> {
         let kind = TimedKind::of(task);
-        self.timings.iter().find(|(other, _)| *other == kind).map(|(_, timed)| *timed)
+        self.devices.timings.iter().find(|(other, _)| *other == kind).map(|(_, timed)| *timed)
     }
 
-    /// Tells the page how long a step of the current run's task takes on either engine, where that decided, and is another time than before.
+    /// Tells the page the step times of the current run's task, if they decided and have changed.
     pub(super) fn announce_time(&mut self, task: &Task) {
         let timed = if self.decides_by_time() { self.timed(task) } else { None };
-        if self.told_time != timed {
-            self.told_time = timed;
+        if self.devices.told_time != timed {
+            self.devices.told_time = timed;
             self.host.send(Event::Timed(timed));
         }
     }
 
-    /// Gives the current run an engine on the CPU, in the state of its last checkpoint.
+    /// Moves the current run to a CPU engine, in the state of its last checkpoint.
     pub(super) async fn move_to_cpu(&mut self, why: &Fallback) -> Result<(), SessionError> {
         let helpers = self.helpers();
-        let (Some(session), Some(train)) = (&mut self.session, &self.run_data) else { return Ok(()) };
+        let (Some(session), Some(train)) = (&mut self.run.session, &self.run.data) else { return Ok(()) };
         let mut engine = {
-            let state = self.checkpoint.as_ref().map(|(_, state)| state);
+            let state = self.run.checkpoint.as_ref().map(|(_, state)| state);
             engine_of(&EngineFactory::cpu(), session.plan(), train, state).await?
         };
         give(&mut engine, helpers);
@@ -213,7 +213,7 @@ impl<H: Host> Agent<H> {
     }
 }
 
-/// Gives an engine on the CPU threads to compute on.
+/// Gives a CPU engine its helpers.
 fn give(engine: &mut AnyEngine, helpers: Option<Helpers>) {
     #[cfg_attr(not(feature = "gpu"), expect(irrefutable_let_patterns, reason = "there are others with WebGPU"))]
     if let AnyEngine::Cpu(engine) = engine {
@@ -221,7 +221,7 @@ fn give(engine: &mut AnyEngine, helpers: Option<Helpers>) {
     }
 }
 
-/// An engine for a plan, in `state` or at the plan's start.
+/// Builds an engine for a plan, in `state` or at the plan's start.
 async fn engine_of(
     factory: &EngineFactory,
     plan: &Plan,

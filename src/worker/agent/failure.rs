@@ -1,4 +1,4 @@
-//! What becomes of a run whose engine fails.
+//! What happens to a run whose engine fails.
 
 use super::state::Agent;
 use crate::{
@@ -8,11 +8,11 @@ use crate::{
 };
 
 impl<H: Host> Agent<H> {
-    /// A run whose GPU fails goes on from its last checkpoint on the CPU; its ledger counts every step that was released, also those that
-    /// are now trained a second time. Any other failure pauses the run.
+    /// Moves a run whose GPU fails to the CPU, from its last checkpoint; its ledger counts every
+    /// release, including steps that are now trained again. Any other failure pauses the run.
     pub(super) async fn fail(&mut self, error: SessionError) {
-        self.evaluation.next = None;
-        let on_gpu = self.session.as_mut().is_some_and(|session| session.engine().info().backend == Backend::Gpu);
+        self.run.evaluation.next = None;
+        let on_gpu = self.run.session.as_mut().is_some_and(|session| session.engine().info().backend == Backend::Gpu);
         let moved = match error {
             SessionError::Engine(error) if on_gpu => {
                 let why = self.leave_gpu(&error);
@@ -22,8 +22,8 @@ impl<H: Host> Agent<H> {
         };
         match moved {
             Ok(why) => {
-                let step = self.checkpoint.as_ref().map_or(0, |(step, _)| *step);
-                let done = self.session.as_ref().map_or(0, Session::step_count);
+                let step = self.run.checkpoint.as_ref().map_or(0, |(step, _)| *step);
+                let done = self.run.session.as_ref().map_or(0, Session::step_count);
                 self.problem(None, &format!(
                     "{why}; the run goes on from its last checkpoint on the CPU, with its parameters after step {step} of {done}, and ε counts every step that was released"
                 ));

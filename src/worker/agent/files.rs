@@ -1,4 +1,4 @@
-//! The visitor's own files stay with the page, and a reader beside this thread asks for pieces of them.
+//! The visitor's files stay with the page; a reader in its own thread requests pieces of them.
 
 use futures::StreamExt;
 
@@ -10,14 +10,14 @@ use crate::{
         inbox::Message,
         loader::{self, Arrival},
         protocol::Event,
-        reading::{Heard, Order, Reader, ReaderError, Told},
+        reading::{Heard, Order, Reader, ReaderError, ReaderMessage},
     },
 };
 
 impl<H: Host> Agent<H> {
-    /// Begins to have files of these names and sizes read, by the program of the loader at `reader`. Only the load that was asked for last is read.
+    /// Starts reading the files of the latest load, by the loader at `reader`.
     pub(super) async fn read_files(&mut self, load: u32, reader: &str, files: Vec<(String, u64)>) {
-        if let Some((before, _)) = self.reading.take() {
+        if let Some((before, _)) = self.data.reading.take() {
             self.arrive(before, Arrival::End(ReaderError::Superseded.into())).await;
         }
         let Reader { orders, mut heard } = match self.host.reader(reader) {
@@ -25,19 +25,19 @@ impl<H: Host> Agent<H> {
             Err(error) => return self.arrive(load, Arrival::End(error.into())).await,
         };
         orders.send(Order::Read(files));
-        self.reading = Some((load, orders));
+        self.data.reading = Some((load, orders));
         let (host, reply) = (self.host.clone(), self.reply.clone());
         self.host.spawn(async move {
             while let Some(heard) = heard.next().await {
                 let arrival = match heard {
-                    Heard::Told(Told::Ready(_)) => continue,
-                    Heard::Told(Told::Wanted(Piece { file, bytes })) => {
+                    Heard::Message(ReaderMessage::Ready(_)) => continue,
+                    Heard::Message(ReaderMessage::Wanted(Piece { file, bytes })) => {
                         host.send(Event::Wanted { load, file, start: bytes.start, end: bytes.end });
                         continue;
                     }
-                    Heard::Told(Told::Progress { done, total }) => Arrival::Progress { done, total },
-                    Heard::Told(Told::Read(digits)) => loader::whole(digits),
-                    Heard::Told(Told::Refused(sentence)) => Arrival::End(ReaderError::Refused(sentence).into()),
+                    Heard::Message(ReaderMessage::Progress { done, total }) => Arrival::Progress { done, total },
+                    Heard::Message(ReaderMessage::Read(digits)) => loader::whole(digits),
+                    Heard::Message(ReaderMessage::Refused(sentence)) => Arrival::End(ReaderError::Refused(sentence).into()),
                     Heard::Late => Arrival::Notice(
                         "The program that reads files takes long to come. Your files are read as soon as it is here; until then all stays as it is.",
                     ),
@@ -49,9 +49,9 @@ impl<H: Host> Agent<H> {
         });
     }
 
-    /// Hands the piece that was asked for last to the reader. `None`: the page could not read it.
+    /// Passes the requested piece to the reader; `None` if the page could not read it.
     pub(super) fn take_piece(&self, load: u32, bytes: Option<Vec<u8>>) {
-        if let Some((_, orders)) = self.reading.as_ref().filter(|(read, _)| *read == load) {
+        if let Some((_, orders)) = self.data.reading.as_ref().filter(|(read, _)| *read == load) {
             orders.send(Order::Piece(bytes));
         }
     }

@@ -1,5 +1,5 @@
-//! What the page asks of the model beside its training: to read a drawn digit, to count which digits pay for privacy, and to train the
-//! run's non-private baseline.
+//! Requests on the model besides training: to read a drawn digit, to count which digits pay for
+//! privacy, and to train the run's non-private baseline.
 
 use super::{engines::Prepared, pace::YIELD_EVERY, state::Agent};
 use crate::{
@@ -16,7 +16,7 @@ impl<H: Host> Agent<H> {
         if !fine {
             return self.aside(&"a drawn digit must have 784 pixels between 0 and 1");
         }
-        let Some(session) = &mut self.session else { return };
+        let Some(session) = &mut self.run.session else { return };
         let (reading, picture) = (session.plan().config.reading, session.plan().config.model.picture());
         // A model of other images reads no digit; the page has no pad beside it.
         if picture != Picture::DIGIT {
@@ -28,23 +28,23 @@ impl<H: Host> Agent<H> {
         }
     }
 
-    /// Begins to count which digits pay for privacy, with the current model.
+    /// Starts to count which digits pay for privacy, with the current model.
     pub(super) async fn count(&mut self) {
-        let Some(session) = &mut self.session else { return };
+        let Some(session) = &mut self.run.session else { return };
         let parameters = match session.engine().state().await {
             Ok(state) => state.read_with().to_vec(),
             Err(error) => return self.fail(error.into()).await,
         };
-        let Some(first) = self.slices.first() else { return };
-        let (run, look) = ((session.step_count(), parameters), self.looked_at.clone());
-        if let Err(error) = self.background.count(session.plan(), run, first, look).await {
+        let Some(first) = self.run.slices.first() else { return };
+        let (run, look) = ((session.step_count(), parameters), self.run.looked_at.clone());
+        if let Err(error) = self.jobs.background.count(session.plan(), run, first, look).await {
             self.aside(&error);
         }
     }
 
-    /// Begins to train the current run's non-private baseline.
+    /// Starts to train the current run's non-private baseline.
     pub(super) async fn train_baseline(&mut self) {
-        let (Some(session), Some(train)) = (&self.session, self.run_data.clone()) else {
+        let (Some(session), Some(train)) = (&self.run.session, self.run.data.clone()) else {
             return self.host.send(Event::NoBaseline);
         };
         let (config, step) = (&session.plan().config, session.step_count());
@@ -58,22 +58,22 @@ impl<H: Host> Agent<H> {
     async fn begin_baseline(&mut self, config: RunConfig, train: &Dataset) -> Result<(), SessionError> {
         let plan = Plan::new(config, train.len() as u32)?;
         let Prepared { plan, engine, .. } = self.build(plan, train, None).await?;
-        self.background.train_baseline(Session::new(plan, engine)?);
+        self.jobs.background.train_baseline(Session::new(plan, engine)?);
         Ok(())
     }
 
     /// Does the next piece of the background jobs, if there are any.
     pub(super) async fn advance_background(&mut self) {
-        if self.background.idle() {
+        if self.jobs.background.idle() {
             return;
         }
-        match self.background.advance(&self.slices, YIELD_EVERY, self.playing).await {
+        match self.jobs.background.advance(&self.run.slices, YIELD_EVERY, self.run.playing).await {
             Ok(Some(done)) => self.host.send(done),
             Ok(None) => {}
             Err(error) => {
-                self.background.clear();
+                self.jobs.background.clear();
                 match error {
-                    // The baseline begins again on the CPU. The run moves there when its own next step fails.
+                    // The baseline restarts on the CPU; the run moves when its own next step fails.
                     SessionError::Engine(lost @ EngineError::DeviceLost(_)) => {
                         self.leave_gpu(&lost);
                         self.train_baseline().await;

@@ -1,8 +1,8 @@
-//! How long the loop computes, and waits, between two looks at its inbox.
+//! How long the loop computes and waits between checks of its inbox.
 
 use std::time::Duration;
 
-/// The loop computes at most this long before it looks into its inbox, and at least one step.
+/// The loop computes at most this long before it checks its inbox, but at least one step.
 pub(super) const YIELD_EVERY: Duration = Duration::from_millis(8);
-/// The loop waits in pieces of this length, so that a pause is heard soon.
+/// The loop waits in pieces of this length, so that it soon notices a pause.
 pub(super) const SLEEP: Duration = Duration::from_millis(30);

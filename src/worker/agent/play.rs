@@ -11,27 +11,27 @@ use crate::{
     train::{error::SessionError, report::Report, session::Session},
     worker::{
         host::Host,
-        look::LookedAt,
+        look::StepInspection,
         protocol::{Audited, Event},
         snapshot::StepSnapshot,
     },
 };
 
-/// A playing run reports at most this often.
+/// Least time between reports of a playing run.
 const REPORT_EVERY: Duration = Duration::from_millis(50);
-/// And says what an auditor has found this often.
+/// Least time between reports of an auditor's findings.
 const AUDIT_EVERY: Duration = Duration::from_millis(400);
 /// The last of the first steps after which the model is evaluated, and how long that may take.
 const LAST_MARKED: u64 = 64;
 const MARKED_WITHIN: Duration = Duration::from_millis(500);
-/// Training examples whose features are computed between two looks at the clock.
+/// Training examples whose features are computed between checks of the clock.
 const PREPARED_AT_A_TIME: usize = 16;
 
 impl<H: Host> Agent<H> {
-    /// Computes a part of the features that the run's first step waits for; `true`: some are left.
+    /// Computes a part of the features that the first step waits for; `false` once none are left.
     pub(super) async fn preparing(&mut self) -> bool {
         let start = Instant::now();
-        while let Some(session) = &mut self.session {
+        while let Some(session) = &mut self.run.session {
             match session.prepare(PREPARED_AT_A_TIME).await {
                 Ok(0) => {
                     self.announce_threads();
@@ -52,18 +52,18 @@ impl<H: Host> Agent<H> {
         false
     }
 
-    /// Takes steps until the loop must look into its inbox, or until the next release is not written yet.
+    /// Takes steps until the inbox must be checked, or the next release is not written yet.
     pub(super) async fn play_on(&mut self) {
-        if self.slow > Duration::ZERO {
+        if self.run.slow > Duration::ZERO {
             if self.may_release() {
                 self.step(true).await;
-                self.wake = Some(Instant::now() + self.slow);
+                self.run.wake = Some(Instant::now() + self.run.slow);
             }
         } else {
             let start = Instant::now();
-            while self.playing && self.may_release() && start.elapsed() < YIELD_EVERY {
-                // The last step stays on the stage, beside the numbers of the run's end.
-                let traced = std::mem::take(&mut self.look) || self.lots && self.is_before_its_last();
+            while self.run.playing && self.may_release() && start.elapsed() < YIELD_EVERY {
+                // The last step stays visible beside the final numbers.
+                let traced = std::mem::take(&mut self.run.look) || self.run.lots && self.is_before_its_last();
                 self.step(traced).await;
                 if self.is_marked() {
                     self.evaluate_now();
@@ -74,52 +74,52 @@ impl<H: Host> Agent<H> {
         self.after_steps().await;
     }
 
-    /// Whether the step is one of the first, after which the model is evaluated so that its curve has a beginning: 1, 2, 4, 8, …, where that is soon done.
+    /// True after an early step (1, 2, 4, 8, …) that is evaluated to begin the curve, if quick.
     fn is_marked(&self) -> bool {
-        let step = self.session.as_ref().map_or(0, Session::step_count);
-        let quick = self.evaluation.lasted.is_some_and(|lasted| lasted <= MARKED_WITHIN);
-        step.is_power_of_two() && step <= LAST_MARKED && quick && self.evaluation.next.is_none()
+        let step = self.run.session.as_ref().map_or(0, Session::step_count);
+        let quick = self.run.evaluation.lasted.is_some_and(|lasted| lasted <= MARKED_WITHIN);
+        step.is_power_of_two() && step <= LAST_MARKED && quick && self.run.evaluation.next.is_none()
     }
 
-    /// Whether the next step is the last that is planned.
+    /// True if the next step is the last that is planned.
     fn is_before_its_last(&self) -> bool {
-        self.session.as_ref().is_some_and(|session| session.plan().config.steps == Some(session.step_count() + 1))
+        self.run.session.as_ref().is_some_and(|session| session.plan().config.steps == Some(session.step_count() + 1))
     }
 
-    /// Takes one step, which is taken apart, and looks at what the model reads then.
+    /// Takes one traced step, and starts an evaluation.
     pub(super) async fn step_once(&mut self) {
-        if self.session.as_ref().is_some_and(|session| !session.complete()) {
+        if self.run.session.as_ref().is_some_and(|session| !session.complete()) {
             self.write_one_ahead().await;
         }
         self.step(true).await;
         self.evaluate_now();
     }
 
-    /// Takes one step, if its release is written; `traced`: the page is sent what happened in it.
+    /// Takes one step, if its release is written; `traced`: sends it to the page.
     pub(super) async fn step(&mut self, traced: bool) {
-        if self.session.as_ref().is_some_and(Session::complete) {
+        if self.run.session.as_ref().is_some_and(Session::complete) {
             return self.rest().await;
         }
-        // No step runs whose release is not written.
+        // No step runs before its release is written.
         let may = self.may_release();
-        let Some(session) = self.session.as_mut().filter(|_| may) else { return };
+        let Some(session) = self.run.session.as_mut().filter(|_| may) else { return };
         let done = if traced { self.looked_step().await } else { session.step().await };
         if let Err(error) = done {
             return self.fail(error).await;
         }
-        if self.session.as_ref().is_some_and(Session::complete) {
+        if self.run.session.as_ref().is_some_and(Session::complete) {
             self.rest().await;
             self.put_down().await;
             self.evaluate_now();
         }
     }
 
-    /// Takes one step, and sends what happened in it.
+    /// Takes one step and sends its trace.
     async fn looked_step(&mut self) -> Result<(), SessionError> {
-        let Some(session) = &mut self.session else { return Ok(()) };
+        let Some(session) = &mut self.run.session else { return Ok(()) };
         let before = session.engine().state().await?.parameters;
         let mut trace = session.traced_step().await?;
-        // What a filter over the steps has made of this sum and those before.
+        // The output of a filter over the steps, for this sum and earlier ones.
         let filter = session.task().filter();
         if filter.is_average() {
             let size = f64::from(session.task().expected_lot) * filter.correction(session.step_count() - 1);
@@ -131,36 +131,35 @@ impl<H: Host> Agent<H> {
         if let Some(snapshot) = StepSnapshot::new(&trace, task, noise.as_deref()) {
             self.host.send(Event::Snapshot { step, snapshot });
         }
-        // What is looked into is one image's own vector.
-        let Some(train) = self.run_data.as_ref().filter(|_| self.lots && !task.sharing.is_shared()) else {
-            return Ok(());
-        };
-        let look = LookedAt::new(step, task, train, session.drawn(), before, trace, &mut SystemRng::new()?);
+        let Some(train) = self.run.data.as_ref().filter(|_| self.run.lots) else { return Ok(()) };
+        let units = StepInspection::units(self.run.looked_at.as_deref(), task, train);
+        let look =
+            StepInspection::new(step, task, (train, units), session.drawn(), before, trace, &mut SystemRng::new()?);
         self.host.send(Event::Lot { step, lot: look.lot(), person: look.person(None).map(Box::new) });
-        self.looked_at = Some(Rc::new(look));
+        self.run.looked_at = Some(Rc::new(look));
         Ok(())
     }
 
-    /// Sends what another digit of the step adds that was looked into last.
+    /// Sends the contribution of another digit of the step that was traced last.
     pub(super) fn ring(&self, place: usize) {
-        let look = self.looked_at.as_ref();
+        let look = self.run.looked_at.as_ref();
         if let Some((step, person)) = look.and_then(|look| Some((look.step, look.person(Some(place))?))) {
             self.host.send(Event::Person { step, person: Box::new(person) });
         }
     }
 
-    /// Sends the way of a digit of that step through the network.
+    /// Sends how a digit of that step passes through the network.
     pub(super) fn follow(&self, place: usize) {
-        if let Some(followed) = self.looked_at.as_ref().and_then(|look| look.followed(place)) {
+        if let Some(followed) = self.run.looked_at.as_ref().and_then(|look| look.followed(place)) {
             self.host.send(Event::Followed(Box::new(followed)));
         }
     }
 
-    /// Reports, saves, and begins an evaluation, each when it is due.
+    /// Reports, saves, and starts an evaluation, each when it is due.
     async fn after_steps(&mut self) {
         let now = Instant::now();
-        if self.playing && self.last_report.is_none_or(|last| now.duration_since(last) >= REPORT_EVERY) {
-            let due = self.evaluation.is_due(now);
+        if self.run.playing && self.run.last_report.is_none_or(|last| now.duration_since(last) >= REPORT_EVERY) {
+            let due = self.run.evaluation.is_due(now);
             self.report(None).await;
             self.save_now_and_then().await;
             if due {
@@ -169,27 +168,27 @@ impl<H: Host> Agent<H> {
         }
     }
 
-    /// Tells the page what an auditor has found, now and then while the run plays.
+    /// Tells the page an auditor's findings, at intervals while the run plays.
     fn tell_audit(&mut self) {
         let now = Instant::now();
-        let due = !self.playing || self.last_audit.is_none_or(|last| now.duration_since(last) >= AUDIT_EVERY);
-        let Some(session) = self.session.as_ref().filter(|_| due) else { return };
+        let due = !self.run.playing || self.run.last_audit.is_none_or(|last| now.duration_since(last) >= AUDIT_EVERY);
+        let Some(session) = self.run.session.as_ref().filter(|_| due) else { return };
         if let Some((evidence, steps)) = session.evidence().filter(|(_, steps)| *steps > 0) {
             self.host.send(Event::Audited(Box::new(Audited { steps, evidence })));
-            self.last_audit = Some(now);
+            self.run.last_audit = Some(now);
         }
     }
 
-    /// Plays no more. The page hears of the last step first: it takes what it knows of a run that rests for final. Where the engine fails
-    /// meanwhile, the evaluation that follows says so.
+    /// Stops playing. The last step is reported first, because the page takes a resting run's
+    /// numbers for final. If the engine fails meanwhile, the evaluation that follows says so.
     pub(super) async fn rest(&mut self) {
-        if self.playing {
+        if self.run.playing {
             let _ = self.tell(None).await;
             self.set_playing(false);
         }
     }
 
-    /// Tells the page where the run stands, after the ledger's events.
+    /// Reports the run's status to the page, after the ledger's events.
     pub(super) async fn report(&mut self, accuracy: Option<f64>) {
         if let Err(error) = self.tell(accuracy).await {
             self.fail(error).await;
@@ -197,18 +196,18 @@ impl<H: Host> Agent<H> {
     }
 
     async fn tell(&mut self, accuracy: Option<f64>) -> Result<(), SessionError> {
-        let Some(session) = &mut self.session else { return Ok(()) };
+        let Some(session) = &mut self.run.session else { return Ok(()) };
         let report = session.report(accuracy).await?;
-        // A run is complete once it is known what it has learned.
-        let complete = report.complete && (accuracy.is_some() || self.slices.is_empty());
-        let report = Report { test_set: self.run_test_set, complete, ..report };
-        self.saving.note(&report);
+        // A run is complete once its final accuracy is known.
+        let complete = report.complete && (accuracy.is_some() || self.run.slices.is_empty());
+        let report = Report { test_set: self.run.test_set, complete, ..report };
+        self.keeper.saving.note(&report);
         if let Some(ledger) = session.ledger() {
             self.host.send(Event::Released(ledger.events().to_vec()));
         }
         self.host.send(Event::Report(report, session.teaching()));
         self.tell_audit();
-        self.last_report = Some(Instant::now());
+        self.run.last_report = Some(Instant::now());
         Ok(())
     }
 }

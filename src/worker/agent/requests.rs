@@ -1,4 +1,4 @@
-//! What each request of the page has the agent do.
+//! The agent's response to each request of the page.
 
 use std::time::Duration;
 
@@ -13,11 +13,10 @@ use crate::{
 };
 
 impl<H: Host> Agent<H> {
-    /// Does what a request asks.
     pub(super) async fn answer(&mut self, request: Request) {
         match request {
             Request::Open { backend, cores, keep, lots } => {
-                (self.keeps, self.lots, self.cores) = (keep, lots, cores);
+                (self.keeper.keeps, self.run.lots, self.devices.cores) = (keep, lots, cores);
                 if keep {
                     self.list();
                 }
@@ -31,29 +30,29 @@ impl<H: Host> Agent<H> {
                 self.start(config, broken).await;
             }
             Request::Reset => {
-                match self.session.as_ref().map(|session| (session.plan().config.clone(), session.broken())) {
+                match self.run.session.as_ref().map(|session| (session.plan().config.clone(), session.broken())) {
                     Some((config, broken)) => self.start(config, broken).await,
                     None => self.problem(None, &"there is no run to reset yet; wait for the digits to load"),
                 }
             }
-            Request::Play => match &self.session {
+            Request::Play => match &self.run.session {
                 Some(session) if session.complete() => {
                     self.host.send(Event::Notice(
                         "The run has done all its steps. Reset it, or plan more steps.".to_owned(),
                     ));
                 }
-                Some(_) if self.ahead.as_ref().is_some_and(|ahead| ahead.place == Place::Gone) => {
+                Some(_) if self.keeper.ahead.as_ref().is_some_and(|ahead| ahead.place == Place::Gone) => {
                     self.problem(None, &format!("the run's books are not here any more; {}", self.books_lost()));
                 }
                 Some(_) => {
-                    self.step_awaits_digits = false;
+                    self.run.step_awaits_digits = false;
                     self.set_playing(true);
                 }
                 None => self.problem(None, &"there is no run to play yet; wait for the digits to load"),
             },
             Request::Pause => {
-                self.step_awaits_digits = false;
-                if self.playing {
+                self.run.step_awaits_digits = false;
+                if self.run.playing {
                     self.rest().await;
                     self.put_down().await;
                     self.evaluate_now();
@@ -61,17 +60,17 @@ impl<H: Host> Agent<H> {
             }
             Request::StepOnce => {
                 self.rest().await;
-                self.step_awaits_digits = self.awaits_digits();
-                if !self.step_awaits_digits {
+                self.run.step_awaits_digits = self.awaits_digits();
+                if !self.run.step_awaits_digits {
                     self.step_once().await;
                 }
             }
-            Request::Look => self.look = true,
+            Request::Look => self.run.look = true,
             Request::Ring { place } => self.ring(place as usize),
             Request::Follow { place } => self.follow(place as usize),
             Request::SlowMotion { milliseconds } => {
-                self.slow = Duration::from_millis(milliseconds.min(60_000).into());
-                self.wake = None;
+                self.run.slow = Duration::from_millis(milliseconds.min(60_000).into());
+                self.run.wake = None;
             }
             Request::Predict { pixels } => self.predict(&pixels).await,
             Request::Count => self.count().await,
@@ -79,17 +78,17 @@ impl<H: Host> Agent<H> {
             Request::PayOnce(wanted) => self.begin_release(wanted),
             Request::TrainOn => self.train_on(),
             Request::Anneal { config, examples } => self.begin_search(*config, examples),
-            Request::StopAnnealing => self.search = None,
+            Request::StopAnnealing => self.jobs.search = None,
             Request::Attack(asked) => self.begin_attack(*asked),
-            Request::StopAttack => self.attack = None,
+            Request::StopAttack => self.jobs.attack = None,
             Request::ExportLedger if self.is_broken() => self.aside(&BROKEN),
-            Request::ExportLedger => match self.session.as_ref().map(Session::ledger) {
+            Request::ExportLedger => match self.run.session.as_ref().map(Session::ledger) {
                 Some(Some(ledger)) => self.host.send(Event::Ledger(ledger.to_json())),
                 Some(None) => self.aside(&"this run has no guarantee, so it has no ledger to export"),
                 None => self.aside(&"there is no run to export yet; wait for the digits to load"),
             },
             Request::ExportParameters => {
-                if let Some(session) = &mut self.session {
+                if let Some(session) = &mut self.run.session {
                     match session.engine().state().await {
                         Ok(state) => self.host.send(Event::Parameters(state.read_with().to_vec())),
                         Err(error) => self.fail(error.into()).await,

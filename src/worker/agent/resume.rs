@@ -1,9 +1,9 @@
-//! A stored run is continued: its record moves to a new key, and its session goes on.
+//! Continuing a stored run: its record moves to a new key, and its session goes on.
 
 use std::time::Duration;
 
 use super::{
-    ahead::{Ahead, Place},
+    ahead::{Place, ReservedReleases},
     continued::Continued,
     engines::Prepared,
     run_key::new_key,
@@ -30,16 +30,16 @@ use crate::{
 };
 
 impl<H: Host> Agent<H> {
-    /// Continues a stored run, which takes the current run's place, paused.
+    /// Continues a stored run, paused, in place of the current one.
     pub(super) async fn continue_run(&mut self, key: &str) {
-        if self.arriving.is_some() {
+        if self.data.arriving.is_some() {
             return self.problem(None, &"the digits are still on their way; continue the run when all are there");
         }
         match self.take_up(key).await {
             Ok((session, fallback, continued, notice)) => {
                 let in_memory = continued.ahead.place == Place::Memory;
-                self.stand(Ok(session), fallback, Some(continued)).await;
-                if let Some(error) = self.refusal.take_if(|_| in_memory) {
+                self.install_run(Ok(session), fallback, Some(continued)).await;
+                if let Some(error) = self.keeper.refusal.take_if(|_| in_memory) {
                     self.refuse_to_keep(error);
                 }
                 if !notice.is_empty() {
@@ -51,25 +51,25 @@ impl<H: Host> Agent<H> {
         }
     }
 
-    /// Moves a run's record to a new key in one change, so that its releases are counted exactly once. Another tab that had the run finds its
-    /// record gone.
+    /// Moves a run's record to a new key in one change, so that its releases are counted exactly
+    /// once. Another tab that had the run finds its record gone.
     async fn take_up(
         &mut self,
         key: &str,
     ) -> Result<(Session<AnyEngine>, Option<Fallback>, Continued<H::Lock>, String), TakeError> {
-        let in_memory = self.memory.read(key).is_some();
+        let in_memory = self.keeper.memory.read(key).is_some();
         let _lock = if in_memory { None } else { Some(within(&*self.host, self.host.lock(key)).await?) };
         let record = self.read(key).await?;
         let (file, lost) = settled(&record)?;
         let (data, train) = (file.run.data.clone(), file.run.train);
         let (session, fallback, mut file) = self.resume(file).await?;
 
-        let mut ahead = Ahead::open(new_key(self.runs), &session, self.opening.clone());
-        // The new books count all earlier releases on the digits loaded now. If the run was on other digits before, its old books stay and count for those.
+        let mut ahead = ReservedReleases::open(new_key(self.run.number), &session, self.data.opening.clone());
+        // The new books count all earlier releases on these digits; old books of other digits stay.
         let before = record.books.as_deref().and_then(|books| RunLog::from_json(books).ok());
         let of_others = before.is_some_and(|books| books.digits().is_some() && books.digits() != ahead.log.digits());
         ahead.place = if in_memory { Place::Memory } else { Place::Browser };
-        // Resuming may have closed a shuffled epoch, whose cost is in the session's ledger and not yet in the file.
+        // Resuming may have closed a shuffled epoch, whose cost is not in the file yet.
         file.ledger = session.ledger().cloned();
         file.run.report.privacy = session.privacy()?;
         let mut saving = Saving::of(&file.run);
@@ -81,7 +81,7 @@ impl<H: Host> Agent<H> {
             Change::Begin { key: ahead.key.clone(), record: moved },
         ];
         if in_memory {
-            self.memory.write(changes)?;
+            self.keeper.memory.write(changes)?;
         } else {
             ahead.lock = within(&*self.host, self.host.lock(&ahead.key)).await.ok();
             write(&*self.host, changes).await?;
@@ -98,7 +98,7 @@ impl<H: Host> Agent<H> {
                 "{lost} steps were released or reserved after the last save: they are counted in ε, and their parameters are lost."
             )],
         };
-        let now = self.digits.as_ref().map(|digits| (&digits.train.name, digits.train.len() as u32));
+        let now = self.data.digits.as_ref().map(|digits| (&digits.train.name, digits.train.len() as u32));
         if let Some((now, count)) = now.filter(|now| *now != (&data, train)) {
             notices.push(format!(
                 "The run began on {data} ({train} images) and goes on with {now} ({count}): its ε counts both, for every image of either."
@@ -107,14 +107,14 @@ impl<H: Host> Agent<H> {
         Ok((session, fallback, Continued { ahead, saving, state, from: key.to_owned() }, notices.join(" ")))
     }
 
-    /// A session that goes on where the file ends, on the digits loaded last.
+    /// Resumes a session from a file, on the digits loaded last.
     async fn resume(&mut self, file: RunFile) -> Result<(Session<AnyEngine>, Option<Fallback>, RunFile), SessionError> {
         let RunCard { config, report, .. } = file.run.clone();
         let Prepared { plan, engine, fallback } = self.prepare(config, Some(&state_of(&file))).await?;
         let Report { step, training_seconds, .. } = report;
-        // A training time that is no duration (negative, or not finite) counts as none.
+        // A training time that is negative or not finite counts as zero.
         let training = Duration::try_from_secs_f64(training_seconds).unwrap_or_default();
-        // A run file does not say how many gradients were not finite, which is private.
+        // A run file omits the number of gradients that were not finite, which is private.
         let (counted, clips) = (report.counted, file.clips.clone());
         let progress = Progress { step, ledger: file.ledger.clone(), training, non_finite: 0, counted, clips };
         Ok((Session::resume(plan, engine, progress)?, fallback, file))

@@ -1,4 +1,4 @@
-//! What the run store holds is listed, named, handed out as files, deleted, and added to from files.
+//! Stored runs: listed, named, exported as files, deleted, restored, and imported from files.
 
 use std::time::Duration;
 
@@ -18,17 +18,17 @@ use crate::{
     },
 };
 
-/// Why there is no file of a run.
+/// Why a broken run has no file.
 pub(super) const BROKEN: &str = "this run breaks a promise behind its books, so no file is made of it";
 
 impl<H: Host> Agent<H> {
-    /// Tells the page of every stored run, accounted for anew, in a task beside the loop.
+    /// Tells the page of every stored run, accounted for anew, concurrently with the loop.
     pub(super) fn list(&self) {
         let host = self.host.clone();
         self.host.spawn(async move {
             let keys = match within(&*host, host.keys()).await {
                 Ok(keys) => keys,
-                // Such a browser lets nothing be written either; the page says so when there is something to write.
+                // Such a browser cannot write either; the page says so when it has to write.
                 Err(StoreError::Refused) => return,
                 Err(error) => {
                     let sentence = format!(
@@ -41,7 +41,7 @@ impl<H: Host> Agent<H> {
                 if let Ok(Some(record)) = within(&*host, host.read(&key)).await {
                     host.send(shown(key, &record));
                 }
-                // Only the loop may yield; a task beside it sleeps.
+                // Only the loop may yield; other tasks sleep.
                 host.sleep(Duration::ZERO).await;
             }
         });
@@ -49,30 +49,30 @@ impl<H: Host> Agent<H> {
 
     /// Names or pins a run.
     pub(super) fn label(&mut self, key: String, label: Label) {
-        if !self.keeps {
+        if !self.keeper.keeps {
             return;
         }
         let change = Change::Label { key: key.clone(), name: label.name.clone(), pinned: label.pinned };
-        if let Some(ahead) = self.ahead.as_ref().filter(|ahead| ahead.key == key) {
-            self.saving.label = label;
+        if let Some(ahead) = self.keeper.ahead.as_ref().filter(|ahead| ahead.key == key) {
+            self.keeper.saving.label = label;
             if ahead.place == Place::Unwritten {
                 return;
             }
         }
         // Memory never refuses a label.
-        drop(self.memory.write(vec![change.clone()]));
+        drop(self.keeper.memory.write(vec![change.clone()]));
         let host = self.host.clone();
         // A label that cannot be written is lost; the page shows it until it is reloaded.
         self.host.spawn(async move { drop(write(&*host, vec![change]).await) });
     }
 
-    /// Deletes a run. Its books stay, as what was released stays released.
+    /// Deletes a run. Its books stay, because its releases stay released.
     pub(super) async fn delete(&mut self, key: String) {
         let change = || vec![Change::Remove { key: key.clone(), reserved: None, spent: true }];
-        let in_memory = self.memory.read(&key).is_some();
-        self.deleted = self.read(&key).await.ok().map(|record| (key.clone(), record));
-        drop(self.memory.write(change()));
-        if in_memory || !self.keeps {
+        let in_memory = self.keeper.memory.read(&key).is_some();
+        self.keeper.deleted = self.read(&key).await.ok().map(|record| (key.clone(), record));
+        drop(self.keeper.memory.write(change()));
+        if in_memory || !self.keeper.keeps {
             return;
         }
         let locked = within(&*self.host, self.host.lock(&key)).await;
@@ -81,7 +81,7 @@ impl<H: Host> Agent<H> {
             Err(error) => Err(error),
         };
         match deleted {
-            // Where the browser keeps nothing, or the run is gone, nothing is left to delete.
+            // If the browser keeps nothing, or the run is gone, nothing is left to delete.
             Ok(()) | Err(StoreError::Refused | StoreError::Gone) => {}
             Err(error) => {
                 self.aside(&format!("the run is not deleted: {error}; close the other tab, or try again later"));
@@ -92,22 +92,22 @@ impl<H: Host> Agent<H> {
         }
     }
 
-    /// Brings back the run that was deleted last, over its books, which stayed.
+    /// Restores the run deleted last, over its books, which stayed.
     pub(super) async fn restore(&mut self, key: &str) {
-        let Some((key, record)) = self.deleted.take_if(|(deleted, _)| deleted == key) else {
+        let Some((key, record)) = self.keeper.deleted.take_if(|(deleted, _)| deleted == key) else {
             return self.aside(&"the run cannot be brought back: it is not here any more");
         };
         self.put(key, record).await;
     }
 
-    /// Puts a record into the store or, where the browser refuses or its books are there, into memory, and shows it in the list.
+    /// Stores a record (in memory if the browser refuses or its books are there), and lists it.
     async fn put(&mut self, key: String, record: Record) {
         let begin = || vec![Change::Begin { key: key.clone(), record: record.clone() }];
-        if self.memory.spent().iter().any(|spent| spent.key == key) {
-            drop(self.memory.write(begin()));
+        if self.keeper.memory.spent().iter().any(|spent| spent.key == key) {
+            drop(self.keeper.memory.write(begin()));
         } else if let Err(error) = write(&*self.host, begin()).await {
-            // In memory a new record is always taken.
-            drop(self.memory.write(begin()));
+            // Memory always takes a new record.
+            drop(self.keeper.memory.write(begin()));
             self.refuse_to_keep(error);
         }
         self.host.send(shown(key, &record));
@@ -120,21 +120,20 @@ impl<H: Host> Agent<H> {
         };
         let entry =
             Entry { name: card.name.clone(), note: "from a file".to_owned(), pinned: true, card: card.to_json() };
-        // It has no books of its own: its ledger is in the file, and is read and checked with it.
+        // It has no books: its ledger is read and checked with the file.
         self.put(new_key(0), Record { entry, file: text, books: None, reserved: 0 }).await;
     }
 
-    /// The record of a stored run.
     pub(super) async fn read(&self, key: &str) -> Result<Record, TakeError> {
-        match self.memory.read(key) {
+        match self.keeper.memory.read(key) {
             Some(record) => Ok(record.clone()),
             None => within(&*self.host, self.host.read(key)).await?.ok_or(TakeError::Absent),
         }
     }
 
-    /// Sends a run, the current one or a stored one, to the page as a run file.
+    /// Sends the current run or a stored one to the page as a run file.
     pub(super) async fn export_run(&mut self, key: &str) {
-        let current = self.ahead.as_ref().is_some_and(|ahead| ahead.key == key);
+        let current = self.keeper.ahead.as_ref().is_some_and(|ahead| ahead.key == key);
         if current && self.is_broken() {
             return self.aside(&BROKEN);
         }

@@ -1,4 +1,4 @@
-//! The current run is saved while it is trained; when it stands still, its books are brought down to the steps that it really did.
+//! Saving the current run during training; when it rests, its books are reduced to its steps.
 
 use web_time::Instant;
 
@@ -23,23 +23,26 @@ use crate::{
 };
 
 impl<H: Host> Agent<H> {
-    /// The current run as a run file.
+    /// Returns the current run as a run file.
     pub(super) async fn file(&mut self) -> Result<RunFile, SessionError> {
-        let saving = &self.saving;
-        let session =
-            self.session.as_mut().ok_or(ConfigError::Contradiction { field: "run", sentence: "there is none yet" })?;
+        let saving = &self.keeper.saving;
+        let session = self
+            .run
+            .session
+            .as_mut()
+            .ok_or(ConfigError::Contradiction { field: "run", sentence: "there is none yet" })?;
         let state = session.engine().state().await?;
         let report = session.report(saving.accuracy_at(session.step_count()));
-        let report = Report { test_set: self.run_test_set, ..report.await? };
+        let report = Report { test_set: self.run.test_set, ..report.await? };
         let [accuracy_curve, improved_curve, classic_curve] = saving.curves();
         let card = RunCard {
             name: saving.label.name.clone(),
             note: saving.label.note.clone(),
             config: session.plan().config.clone(),
             engine: session.engine().info().clone(),
-            data: self.run_data.as_ref().map(|data| data.name.clone()).unwrap_or_default(),
+            data: self.run.data.as_ref().map(|data| data.name.clone()).unwrap_or_default(),
             train: session.plan().train_examples,
-            test: self.slices.iter().map(|slice| slice.len() as u32).sum(),
+            test: self.run.slices.iter().map(|slice| slice.len() as u32).sum(),
             report,
             accuracy: saving.last_accuracy(),
             accuracy_curve,
@@ -49,45 +52,46 @@ impl<H: Host> Agent<H> {
         Ok(RunFile::new(card, session.ledger().cloned(), state).with_clips(session.clips()))
     }
 
-    /// The current run as the store keeps it: its entry in the list, and its run file as JSON.
+    /// Returns the current run as stored: its entry in the list, and its run file as JSON.
     pub(super) async fn written(&mut self) -> Result<(Entry, String), SessionError> {
         let start = Instant::now();
         let file = self.file().await?;
-        let written = (self.saving.entry(&file), file.to_json());
-        self.saving.wrote(start);
+        let written = (self.keeper.saving.entry(&file), file.to_json());
+        self.keeper.saving.wrote(start);
         Ok(written)
     }
 
-    /// Saves the playing run, when that is due.
+    /// Saves the playing run, if that is due.
     pub(super) async fn save_now_and_then(&mut self) {
-        if self.saving.is_due() {
+        if self.keeper.saving.is_due() {
             self.save().await;
         }
     }
 
-    /// Saves the current run, while its steps go on. A run that the store does not hold is not saved.
+    /// Saves the current run while its steps continue, if the store holds it.
     pub(super) async fn save(&mut self) {
-        let placed = self.ahead.as_ref().filter(|ahead| ahead.place == Place::Browser).map(|ahead| ahead.key.clone());
-        let step = self.session.as_ref().map(Session::step_count);
-        let (Some(key), Some(step)) = (placed, step.filter(|step| !self.saving.is_saved(*step))) else { return };
+        let placed =
+            self.keeper.ahead.as_ref().filter(|ahead| ahead.place == Place::Browser).map(|ahead| ahead.key.clone());
+        let step = self.run.session.as_ref().map(Session::step_count);
+        let (Some(key), Some(step)) = (placed, step.filter(|step| !self.keeper.saving.is_saved(*step))) else { return };
         let (entry, file) = match self.written().await {
             Ok(written) => written,
             Err(error) => return self.fail(error).await,
         };
-        let (host, reply, run) = (self.host.clone(), self.reply.clone(), self.runs);
+        let (host, reply, run) = (self.host.clone(), self.reply.clone(), self.run.number);
         self.host.spawn(async move {
             let result = write_beside(&*host, vec![Change::Save { key, entry, file }]).await;
             drop(reply.unbounded_send(Message::Saved { run, step, result }));
         });
     }
 
-    /// Takes the store's answer to a save.
+    /// Handles the store's answer to a save.
     pub(super) fn take_saved(&mut self, run: u32, step: u64, result: Result<(), StoreError>) {
-        if run != self.runs {
+        if run != self.run.number {
             return;
         }
         match result {
-            Ok(()) => self.saving.saved(step),
+            Ok(()) => self.keeper.saving.saved(step),
             // The answer to the next block of its books stops the run.
             Err(StoreError::Gone) => {}
             Err(error) => self.tell_unsaved(error),
@@ -95,7 +99,7 @@ impl<H: Host> Agent<H> {
     }
 
     fn tell_unsaved(&mut self, error: StoreError) {
-        if !std::mem::replace(&mut self.saving.told, true) {
+        if !std::mem::replace(&mut self.keeper.saving.told, true) {
             self.aside(&format!(
                     "the run's parameters could not be saved, because {error}; its steps are counted all the same. Save it as a file to keep them"
                 ),
@@ -103,11 +107,11 @@ impl<H: Host> Agent<H> {
         }
     }
 
-    /// Makes room for another run: this one is closed, or, if it never took a step, deleted.
+    /// Makes room for another run: closes this one or, if it never took a step, deletes it.
     pub(super) async fn put_away(&mut self) {
-        let begun = self.session.as_ref().is_some_and(|session| session.step_count() > 0);
-        match self.ahead.as_ref().filter(|ahead| !begun && ahead.place == Place::Browser) {
-            // Where that fails a run of no steps stays in the list, and its ε counts releases that did not happen.
+        let begun = self.run.session.as_ref().is_some_and(|session| session.step_count() > 0);
+        match self.keeper.ahead.as_ref().filter(|ahead| !begun && ahead.place == Place::Browser) {
+            // If that fails, a run of no steps stays in the list, with an ε that is too large.
             Some(ahead) => drop(
                 write(&*self.host, vec![Change::Remove { key: ahead.key.clone(), reserved: None, spent: false }]).await,
             ),
@@ -115,16 +119,16 @@ impl<H: Host> Agent<H> {
         }
     }
 
-    /// Saves the run, which stands still, and writes exactly the releases that happened into its books. The parameters of a device that is
-    /// lost cannot be read: then only the books are written.
+    /// Saves a run that stands still, and writes exactly its releases into its books. If the device
+    /// is lost, the parameters cannot be read, and only the books are written.
     pub(super) async fn put_down(&mut self) {
-        let Some(place) = self.ahead.as_ref().map(|ahead| ahead.place) else { return };
+        let Some(place) = self.keeper.ahead.as_ref().map(|ahead| ahead.place) else { return };
         if !matches!(place, Place::Browser | Place::Memory) {
             return;
         }
-        let step = self.session.as_ref().map_or(0, Session::step_count);
-        let new = if self.saving.is_saved(step) { None } else { self.written().await.ok() };
-        let (Some(session), Some(ahead)) = (&self.session, &mut self.ahead) else { return };
+        let step = self.run.session.as_ref().map_or(0, Session::step_count);
+        let new = if self.keeper.saving.is_saved(step) { None } else { self.written().await.ok() };
+        let (Some(session), Some(ahead)) = (&self.run.session, &mut self.keeper.ahead) else { return };
         let (released, key) = (ahead.released(session), ahead.key.clone());
         let saved = new.is_some();
         let mut changes: Vec<_> =
@@ -136,14 +140,14 @@ impl<H: Host> Agent<H> {
             return;
         }
         let result = match place {
-            Place::Memory => self.memory.write(changes),
+            Place::Memory => self.keeper.memory.write(changes),
             _ => write(&*self.host, changes).await,
         };
         match result {
             Ok(()) => {
                 ahead.blocks.close(released);
                 if saved {
-                    self.saving.saved(step);
+                    self.keeper.saving.saved(step);
                 }
                 self.add_up();
             }

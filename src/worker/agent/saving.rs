@@ -1,4 +1,4 @@
-//! What is saved of the current run beside its engine's state and its books, and what of it is saved already.
+//! Saved data of the current run besides its engine's state and books, and what is saved already.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::{
 
 /// A playing run is saved at most this often,
 const SAVE_EVERY: Duration = Duration::from_secs(1);
-/// and so seldom that saving takes at most one part in so many of the time.
+/// and so that saving takes at most one part in this many of the time.
 const SAVE_SHARE: u32 = 20;
 /// Points of a saved curve.
 const POINTS: usize = 1000;
@@ -25,21 +25,21 @@ const POINTS: usize = 1000;
 #[derive(Default)]
 pub(super) struct Saving {
     pub label: Label,
-    /// Test accuracy where it was measured last, and at which step.
+    /// Step and value of the test accuracy measured last.
     accuracy: Option<(u64, f64)>,
     accuracies: Curve,
     improved: Curve,
     classic: Curve,
-    /// The step that is saved last, and at which step its accuracy was measured.
+    /// The step saved last, and the step at which its accuracy was measured.
     saved: Option<(u64, Option<u64>)>,
-    /// When the run was written down last, and how long that took.
+    /// When the run was last written, and how long that took.
     last: Option<(Instant, Duration)>,
-    /// Whether the page knows that the run cannot be saved.
+    /// True if the page knows that the run cannot be saved.
     pub told: bool,
 }
 
 impl Saving {
-    /// The label and curves of a stored run that is continued.
+    /// Returns the label and curves of a continued run.
     pub fn of(card: &RunCard) -> Self {
         let curve = |points: &[Point]| {
             let mut curve = Curve::default();
@@ -56,7 +56,7 @@ impl Saving {
         }
     }
 
-    /// Adds what a report says to the curves, so that they show what the page was told.
+    /// Adds a report to the curves, so that they show what the page was told.
     pub fn note(&mut self, report: &Report) {
         let step = report.step as f64;
         if let Some(accuracy) = report.test_accuracy {
@@ -69,27 +69,26 @@ impl Saving {
         }
     }
 
-    /// The accuracy that was measured last.
     pub fn last_accuracy(&self) -> Option<f64> {
         self.accuracy.map(|(_, accuracy)| accuracy)
     }
 
-    /// The accuracy after this very step, if it was measured.
+    /// Returns the accuracy after exactly this step, if it was measured.
     pub fn accuracy_at(&self, step: u64) -> Option<f64> {
         self.accuracy.filter(|(measured, _)| *measured == step).map(|(_, accuracy)| accuracy)
     }
 
-    /// Accuracy, and ε by either conversion, by step; each with at most [`POINTS`] points.
+    /// Returns accuracy, improved ε and classic ε by step, at most [`POINTS`] points each.
     pub fn curves(&self) -> [Vec<Point>; 3] {
         [&self.accuracies, &self.improved, &self.classic].map(|curve| decimate(curve.points(), POINTS))
     }
 
-    /// Whether it is time to save the playing run again.
+    /// True if the playing run is due to be saved again.
     pub fn is_due(&self) -> bool {
         self.last.is_none_or(|(last, took)| last.elapsed() >= SAVE_EVERY.max(took.saturating_mul(SAVE_SHARE)))
     }
 
-    /// The run has been written down, which was begun at `start`.
+    /// Records that the run was written, starting at `start`.
     pub fn wrote(&mut self, start: Instant) {
         self.last = Some((Instant::now(), start.elapsed()));
     }
@@ -98,7 +97,7 @@ impl Saving {
         self.accuracy.map(|(step, _)| step)
     }
 
-    /// The store holds the run as it stood at `step`.
+    /// Records that the store holds the run as of `step`.
     pub fn saved(&mut self, step: u64) {
         self.saved = Some((step, self.measured()));
         self.told = false;
@@ -108,7 +107,7 @@ impl Saving {
         self.saved == Some((step, self.measured()))
     }
 
-    /// The run as the list shows it.
+    /// Returns the run's entry in the list.
     pub fn entry(&self, file: &RunFile) -> Entry {
         let Label { name, note, pinned } = self.label.clone();
         Entry { name, note, pinned, card: file.run.to_json() }

@@ -1,4 +1,4 @@
-//! A record of the run store, read: as the list shows it, and as a run file that counts every release that its books reserve.
+//! A stored record, read for the list, and as a run file that counts all reserved releases.
 
 use crate::{
     train::{
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// Why a stored run is not shown, continued or handed out.
+/// Why a stored run is not shown, continued or exported.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TakeError {
     #[error(
@@ -29,7 +29,7 @@ pub(super) enum TakeError {
     Session(#[from] SessionError),
 }
 
-/// The record's run file with the ledger of its books, and how many releases that ledger counts whose parameters are not in the file.
+/// Returns the run file with its books' ledger, and the releases beyond the file's parameters.
 pub(super) fn settled(record: &Record) -> Result<(RunFile, u64), TakeError> {
     let Record { entry, file, books, reserved } = record;
     let mut file = RunFile::from_json(&entry.name, file.as_bytes())?;
@@ -41,7 +41,7 @@ pub(super) fn settled(record: &Record) -> Result<(RunFile, u64), TakeError> {
     Ok((file, lost))
 }
 
-/// The message that shows a record in the page's list, or that says why it cannot be shown.
+/// Returns the message that lists a record, or that says why it cannot be listed.
 pub(super) fn shown(key: String, record: &Record) -> Event {
     match kept_run(key, record) {
         Ok(run) => Event::Kept(Box::new(run)),

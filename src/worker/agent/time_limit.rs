@@ -1,4 +1,4 @@
-//! Every question to the run store has a time limit, so that a store that hangs does not stop the loop.
+//! Time limits for the run store, so that a store that hangs does not stop the loop.
 
 use std::{pin::pin, time::Duration};
 
@@ -9,7 +9,7 @@ use crate::worker::{
     run_store::{Change, PATIENCE, PATIENCE_BESIDE, StoreError},
 };
 
-/// The store's answer, or [`StoreError::Silent`] after [`PATIENCE`]. A question that is dropped then changes nothing.
+/// Returns the store's answer or, after [`PATIENCE`], drops the question: [`StoreError::Silent`].
 pub(super) async fn within<H: Host, T>(
     host: &H,
     answer: impl Future<Output = Result<T, StoreError>>,
@@ -17,7 +17,7 @@ pub(super) async fn within<H: Host, T>(
     limited(host, PATIENCE, answer).await
 }
 
-/// Pieces that a time limit is waited for in.
+/// Pieces in which a time limit is waited for.
 const PIECES: u32 = 10;
 
 async fn limited<H: Host, T>(
@@ -25,7 +25,7 @@ async fn limited<H: Host, T>(
     limit: Duration,
     answer: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {
-    // In pieces: while images are drawn, or features computed, a piece may take seconds, and an answer that came meanwhile is not late.
+    // In pieces: an answer that came while this thread was busy for seconds is not late.
     let mut answer = pin!(answer);
     for _ in 0..PIECES {
         match select(answer.as_mut(), pin!(host.sleep(limit / PIECES))).await {
@@ -41,7 +41,7 @@ pub(super) async fn write<H: Host>(host: &H, changes: Vec<Change>) -> Result<(),
     within(host, host.write(changes)).await
 }
 
-/// As [`write`], while steps go on: within [`PATIENCE_BESIDE`].
+/// As [`write`], while steps continue: within [`PATIENCE_BESIDE`].
 pub(super) async fn write_beside<H: Host>(host: &H, changes: Vec<Change>) -> Result<(), StoreError> {
     limited(host, PATIENCE_BESIDE, host.write(changes)).await
 }

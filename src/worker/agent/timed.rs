@@ -1,4 +1,4 @@
-//! Which steps take about as long as others.
+//! Kinds of steps that take about the same time.
 
 use std::mem::{Discriminant, discriminant};
 
@@ -8,16 +8,16 @@ use crate::{
     model::Architecture,
 };
 
-/// What a step's time follows from on either engine, about.
+/// What approximately determines a step's time on either engine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct TimedKind {
     model: Architecture,
     encoder: Discriminant<EncoderSpec>,
-    /// Of the envelope.
+    /// Vectors of the envelope.
     vectors: usize,
     denoiser: Discriminant<Denoiser>,
     copies: u32,
-    /// Examples of a lot, to the next power of two.
+    /// Examples of a lot, rounded up to a power of two.
     lot: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What this browser remembers of all runs on the same digits: the accountant adds it up.
+//! What this browser remembers of all runs on the same digits, for the accountant to add up.
 
 use super::{
     state::Agent,
@@ -13,17 +13,20 @@ use crate::worker::{
 };
 
 impl<H: Host> Agent<H> {
-    /// Tells the page of all runs on the digits loaded last. They are read in a task beside the loop.
+    /// Tells the page of all runs on the digits loaded last. A concurrent task reads them.
     pub(super) fn add_up(&self) {
-        let (Some(session), Some(digits), true) = (&self.session, self.opening.clone(), self.keeps) else { return };
-        let (delta, mut spent) = (session.plan().config.delta, self.memory.spent());
+        let (Some(session), Some(digits), true) = (&self.run.session, self.data.opening.clone(), self.keeper.keeps)
+        else {
+            return;
+        };
+        let (delta, mut spent) = (session.plan().config.delta, self.keeper.memory.spent());
         let host = self.host.clone();
         self.host.spawn(async move {
             match within(&*host, host.spent()).await {
                 Ok(more) => spent.extend(more),
-                // A browser that keeps nothing has nothing of earlier visits.
+                // A browser that keeps nothing has nothing from earlier visits.
                 Err(StoreError::Refused) => {}
-                // Without the runs that cannot be read the sum would be too small.
+                // Without the unreadable runs, the sum would be too small.
                 Err(error) => {
                     let sentence =
                         format!("What all runs on these digits cost together is not known, because {error}.");
@@ -34,12 +37,12 @@ impl<H: Host> Agent<H> {
         });
     }
 
-    /// Stops counting earlier runs on these digits, because the visitor says that the digits are public. The current run still counts, and so do runs that stand in
-    /// other tabs: their books are those tabs' to change.
+    /// Stops counting earlier runs on these digits, which the visitor says are public. The current
+    /// run still counts, and so do runs in other tabs, whose books only those tabs may change.
     pub(super) async fn forget(&mut self) {
-        let Some(digits) = self.opening.clone() else { return };
-        let begun = self.session.as_ref().is_some_and(|session| session.step_count() > 0);
-        let own = self.ahead.as_ref().filter(|_| begun).map(|ahead| ahead.key.clone());
+        let Some(digits) = self.data.opening.clone() else { return };
+        let begun = self.run.session.as_ref().is_some_and(|session| session.step_count() > 0);
+        let own = self.keeper.ahead.as_ref().filter(|_| begun).map(|ahead| ahead.key.clone());
         let of_these = |spent: Vec<Spent>| -> Vec<String> {
             let theirs = |spent: &Spent| {
                 Some(&spent.key) != own.as_ref()
@@ -47,11 +50,11 @@ impl<H: Host> Agent<H> {
             };
             spent.into_iter().filter(theirs).map(|spent| spent.key).collect()
         };
-        // What was deleted before has books that still count.
-        self.deleted = None;
+        // Restoring a deleted run would bring back books that count.
+        self.keeper.deleted = None;
         // Memory never refuses to forget a key.
-        let in_memory = of_these(self.memory.spent());
-        drop(self.memory.write(in_memory.into_iter().map(|key| Change::Forget { key }).collect()));
+        let in_memory = of_these(self.keeper.memory.spent());
+        drop(self.keeper.memory.write(in_memory.into_iter().map(|key| Change::Forget { key }).collect()));
         let forgotten = match within(&*self.host, self.host.spent()).await {
             Ok(spent) => self.forget_free(of_these(spent)).await,
             Err(error) => Err(error),
@@ -66,9 +69,9 @@ impl<H: Host> Agent<H> {
         self.add_up();
     }
 
-    /// Forgets the runs that no other tab has in hand. How many are left.
+    /// Forgets the runs that no other tab holds, and returns how many are left.
     async fn forget_free(&self, keys: Vec<String>) -> Result<usize, StoreError> {
-        // Locks are held until the books are written: no tab goes on with one of them meanwhile.
+        // Locks are held until the books are written, so that no tab continues a run meanwhile.
         let (mut locks, mut changes, mut held) = (vec![], vec![], 0);
         for key in keys {
             match within(&*self.host, self.host.lock(&key)).await {
@@ -84,11 +87,11 @@ impl<H: Host> Agent<H> {
     }
 }
 
-/// The runs on `digits`.
+/// Returns the ledgers of the runs on `digits`.
 fn remembered(spent: &[Spent], digits: &str, delta: f64) -> Remembered {
     let of_these = |spent: &Spent| match RunLog::from_json(&spent.books) {
         Ok(books) if books.digits() != Some(digits) => None,
-        // Books that cannot be read may hide any cost: they count as a run without a guarantee.
+        // Unreadable books may hide any cost: they count as a run without a guarantee.
         read => Some(read.ok().map_or([None, None], |books| {
             [books.with(spent.reserved), books.with_planned(spent.reserved)]
                 .map(|ledger| ledger.ok().flatten().map(|ledger| ledger.to_json()))

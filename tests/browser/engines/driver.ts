@@ -1,10 +1,10 @@
-/** A browser that Playwright does not drive: as much of it as the tests of all engines need. */
+/** A browser that Playwright does not drive, as far as the engine tests need it. */
 export interface Driver {
   /** The engine's name. */
   name: string;
-  /** What of it is not on this machine; undefined where all is. */
+  /** What is missing on this machine; undefined if nothing is. */
   missing?: string;
-  /** Starts it anew: nothing is known of earlier tabs. */
+  /** Starts a fresh browser, without the state of earlier tabs. */
   open(): Promise<Tab>;
 }
 
@@ -12,12 +12,12 @@ export interface Tab {
   /** Goes to an address, and waits until the document is loaded. */
   goto(url: string): Promise<void>;
   reload(): Promise<void>;
-  /** What a function returns, or promises, in the page; arguments and result as in JSON. */
+  /** Calls a function in the page; arguments and awaited result are passed as JSON. */
   evaluate<T, A extends unknown[]>(script: (...args: A) => T | Promise<T>, ...args: A): Promise<T>;
-  /** A press of the mouse in the middle of the one element that a CSS selector finds; it is scrolled into sight. */
+  /** Scrolls the one element that a CSS selector finds into view and clicks its centre. */
   click(selector: string): Promise<void>;
-  /** Errors on the console and exceptions that nobody caught, so far; none where the browser's driver does not tell. */
+  /** Console errors and uncaught exceptions so far; empty if the driver reports none. */
   errors: string[];
-  /** Ends the browser. */
+  /** Closes the browser. */
   close(): Promise<void>;
 }

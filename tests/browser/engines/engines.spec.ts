@@ -29,7 +29,7 @@ const test = base.extend<{ driver: Driver; site: Site; tab: Tab }>({
 const attribute = (tab: Tab, selector: string, name: string) =>
   tab.evaluate((selector, name) => document.querySelector(selector)?.getAttribute(name) ?? null, selector, name);
 const text = (tab: Tab, name: string) => tab.evaluate((selector) => document.querySelector(selector)?.textContent ?? "", hook(name));
-/** Whether an element stays where it is for a third of a second. */
+/** True if an element stays in place for a third of a second. */
 const steady = (tab: Tab, selector: string) =>
   tab.evaluate(async (selector) => {
     const place = () => JSON.stringify(document.querySelector(selector)?.getBoundingClientRect());
@@ -49,13 +49,13 @@ async function ready(tab: Tab) {
   await expect.poll(() => text(tab, "digits-in-use")).toContain("to train on");
 }
 
-/** Nothing is said to have failed, on the page or behind it. */
+/** Asserts that neither the page nor its console shows an error. */
 async function nothingFailed(tab: Tab) {
   expect(await text(tab, "error")).toBe("");
   expect(tab.errors, "errors on the console").toEqual([]);
 }
 
-/** The step at which a run that was paused stands: the same in four looks, a second apart, as the last report waits for the evaluation. */
+/** A paused run's step, equal in four looks 1 s apart: its last report follows the evaluation. */
 async function rest(tab: Tab): Promise<number> {
   let [step, looks] = [NaN, 0];
   await expect.poll(async () => {
@@ -72,20 +72,20 @@ for (const driver of [firefox, webkit]) {
     test.use({ driver });
     test.skip(driver.missing !== undefined, `${driver.name} is not here: ${driver.missing}`);
 
-    test("fifty steps, a pause, a reload, and the kept run goes on", async ({ tab, site }) => {
+    test("a saved run continues after fifty steps, a pause and a reload", async ({ tab, site }) => {
       await tab.goto(site.url + QUERY);
       await ready(tab);
       await tab.click(hook("play"));
       await expect.poll(() => value(tab, "step")).toBeGreaterThanOrEqual(50);
       await tab.click(hook("pause"));
       await expect.poll(() => value(tab, "accuracy")).toBeGreaterThan(0.2);
-      // Reports of steps that were done before the pause may still come; then the run is written.
+      // Reports of steps done before the pause may still arrive; then the run is saved.
       const step = await rest(tab);
       const epsilon = await value(tab, "epsilon");
       expect(epsilon).toBeGreaterThan(0);
       await expect.poll(() => count(tab, ".results path.line-accuracy")).toBeGreaterThan(0);
 
-      // A run is kept within a moment; a reload in the same instant may come first.
+      // Saving takes a moment, and a reload could come first.
       await expect.poll(async () => {
         await tab.reload();
         await ready(tab);
@@ -94,11 +94,11 @@ for (const driver of [firefox, webkit]) {
         return count(tab, CONTINUE);
       }, { intervals: [1_000] }).toBe(1);
       await expect.poll(() => attribute(tab, CONTINUE, "disabled")).toBeNull();
-      // What arrives moves the list; a driver clicks where it was.
+      // Arriving content moves the list, and a driver clicks at the old position.
       await expect.poll(() => steady(tab, CONTINUE)).toBe(true);
       await tab.click(CONTINUE);
       await expect.poll(() => value(tab, "step")).toBeGreaterThan(0);
-      // A reload may come before the last write: steps may be lost, but none that was shown is left uncounted.
+      // A reload may precede the last save: steps may be lost, but every step shown is counted.
       const [again, counted] = [await value(tab, "step"), await value(tab, "epsilon")];
       expect(again).toBeLessThanOrEqual(step);
       expect(counted).toBeGreaterThanOrEqual(epsilon);
@@ -113,7 +113,7 @@ for (const driver of [firefox, webkit]) {
       await ready(tab);
       await tab.click(hook("play"));
       await expect.poll(() => value(tab, "step")).toBeGreaterThan(50);
-      // Paused in the same breath: the steps of the time in which the page was busy are counted, whenever they are told.
+      // Pauses in the same task: steps done while the page was busy count, whenever reported.
       const before = await tab.evaluate((step, pause) => {
         const before = Number(document.querySelector(step)!.getAttribute("data-value"));
         for (const end = Date.now() + 4_000; Date.now() < end;);
@@ -125,7 +125,7 @@ for (const driver of [firefox, webkit]) {
       await nothingFailed(tab);
     });
 
-    test("a page of another origin has a frame that it plays, pauses and hears", async ({ tab, site }) => {
+    test("a page of another origin plays, pauses and listens to its frame", async ({ tab, site }) => {
       const folder = mkdtempSync(join(tmpdir(), "hushgrad-host-"));
       const example = readFileSync(resolve("../../examples/embed/html/index.html"), "utf8");
       writeFileSync(join(folder, "index.html"), example.replaceAll("https://hushgrad.example/", site.url).replace("preset=", 'backend="cpu" preset='));
@@ -148,7 +148,7 @@ for (const driver of [firefox, webkit]) {
       }
     });
 
-    test("in a sandbox without an origin a frame trains, or its page is told why not", async ({ tab }) => copied(async (folder) => {
+    test("a frame in a sandbox with an opaque origin trains, or tells its page why not", async ({ tab }) => copied(async (folder) => {
       const own = await serve(folder, undefined, { "access-control-allow-origin": "*" });
       const around = join(folder, "around");
       mkdirSync(around);
@@ -174,7 +174,7 @@ for (const driver of [firefox, webkit]) {
         writeFileSync(embed, built.replaceAll("'self'", `'self' ${own.url}`));
         expect(await said()).toMatch(/^[1-9]/);
         writeFileSync(embed, built);
-        // Without, WebKit takes no file of the site for the page's own.
+        // Without it, WebKit does not treat the site's files as the page's own.
         expect(await said()).toMatch(driver.name === "WebKit" ? /this browser lets a sandbox without an origin of its own load nothing/ : /^[1-9]/);
       } finally {
         await host.close();

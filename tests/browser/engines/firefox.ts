@@ -4,12 +4,12 @@ import type { Driver, Tab } from "./driver";
 
 const path = process.env.FIREFOX ?? "";
 
-/** Firefox, by WebDriver BiDi. */
+/** Firefox, driven by WebDriver BiDi. */
 export const firefox: Driver = {
   name: "Firefox",
   missing: existsSync(path) ? undefined : "FIREFOX names no Firefox",
   async open(): Promise<Tab> {
-    // A profile of its own, which goes with it.
+    // Uses a temporary profile, deleted with the browser.
     const browser = await puppeteer.launch({ browser: "firefox", executablePath: path, headless: true, defaultViewport: { width: 1440, height: 900 } });
     const [page] = await browser.pages();
     const errors: string[] = [];

@@ -8,7 +8,7 @@ import type { Driver, Tab } from "./driver";
 const path = process.env.WEBKIT_DRIVER ?? "";
 const screen = process.env.XVFB ?? "";
 
-/** WebKitGTK's MiniBrowser, by WebDriver, on a screen that nobody sees: it has no headless mode. */
+/** WebKitGTK's MiniBrowser, driven by WebDriver on a virtual screen: it has no headless mode. */
 export const webkit: Driver = {
   name: "WebKit",
   missing: !existsSync(path) ? "WEBKIT_DRIVER names no WebKitWebDriver" : !existsSync(screen) ? "XVFB names no Xvfb" : undefined,
@@ -16,12 +16,12 @@ export const webkit: Driver = {
     const xvfb = await framebuffer();
     const service = new DriverService.Builder(path)
       .setLoopback(true)
-      // Whoever waits for the end of a pipe would wait for each of the browser's processes.
+      // With pipes, a reader would wait for each of the browser's processes to end.
       .setStdio("ignore")
       .setEnvironment({
         ...process.env,
         DISPLAY: xvfb.display,
-        // Its sandbox and its compositor want what a container does not give.
+        // Its sandbox and its compositor need what a container lacks.
         WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: "1",
         WEBKIT_DISABLE_COMPOSITING_MODE: "1",
       })
@@ -34,7 +34,7 @@ export const webkit: Driver = {
       const driver = await new Builder().usingServer(await service.start()).withCapabilities(new Capabilities({ browserName: "MiniBrowser" })).build();
       await driver.manage().window().setRect({ x: 0, y: 0, width: 1440, height: 900 });
       return {
-        // WebDriver tells nothing of the console.
+        // WebDriver does not report the console.
         errors: [],
         goto: (url) => driver.get(url),
         reload: () => driver.navigate().refresh(),
@@ -49,7 +49,7 @@ export const webkit: Driver = {
   },
 };
 
-/** An X server without a screen, on the first number that is free. */
+/** Starts a virtual X server on the first free display. */
 async function framebuffer(): Promise<{ process: ChildProcess; display: string }> {
   const process = spawn(screen, ["-displayfd", "3", "-screen", "0", "1440x900x24", "-nolisten", "tcp", "-terminate"], { stdio: ["ignore", "ignore", "ignore", "pipe"] });
   const number = await new Promise<string>((done, fail) => {

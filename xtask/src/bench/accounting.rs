@@ -1,5 +1,5 @@
-//! `cargo xtask bench accounting`: criterion natively, the same cases in Chromium, and the Python peer, in one run; `accounting.md` makes the
-//! section of it.
+//! `cargo xtask bench accounting`: the same cases natively, in Chromium and with the Python peer
+//! (`accounting.md`).
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,14 @@ use super::{
 };
 use crate::{
     prelude::*,
-    tools::{browser, cargo_tool, python, wasm_target},
+    site::bundle::To,
+    tools::{browser, python, wasm_target},
 };
 
 const EXAMPLE: &str = "accounting_bench";
 const PEER: (&str, &str) = ("dp-accounting", "0.6.0");
 
-/// Seconds, and ε or μ where one came out, by case.
+/// By case: seconds, and ε or μ if the case has one.
 type Times = BTreeMap<String, Time>;
 
 #[derive(Debug, serde::Serialize)]
@@ -28,7 +29,7 @@ struct Time {
     epsilon: Option<f64>,
 }
 
-/// Measures, and writes the table. Nothing else should run meanwhile.
+/// Measures and writes the table. Nothing else should run meanwhile.
 pub fn run(project: &Project) -> Result<()> {
     project.say("Accounting, natively");
     let folder = project.target()?.join("criterion").join("accounting");
@@ -50,17 +51,16 @@ pub fn run(project: &Project) -> Result<()> {
     report::write(project, "accounting", "Accounting", &text)
 }
 
-/// The example with the same cases, compiled for the browser, on a page that carries all of it, in a Chromium without a window.
+/// Runs the same cases in headless Chromium, on a self-contained page.
 fn in_browser(project: &Project) -> Result<Times> {
     let claim = project.claim()?;
     let wasm = wasm_target::ensure(project)?;
-    let wasm_bindgen = cargo_tool::wasm_bindgen(project)?;
     drop(claim);
     let chromium = browser::chromium(project)?;
     let step = project.step("compile for the browser");
     let folder = project.target()?.join("accounting-page");
     make_empty(&folder)?;
-    let to_page = ToPage { wasm: &wasm, wasm_bindgen: &wasm_bindgen, kind: "no-modules" };
+    let to_page = ToPage { wasm: &wasm, to: To::ClassicScript };
     to_page.write(project, &step, "--package hushgrad-accounting", EXAMPLE, &folder)?;
     step.done("");
     let step = project.step("Chromium runs it");
@@ -76,7 +76,7 @@ fn in_browser(project: &Project) -> Result<Times> {
     Ok(times)
 }
 
-/// One file: the module as text, its glue, and a call that fills the page before it is loaded.
+/// Writes one file with module, glue, and a call that fills the page before it has loaded.
 fn page(folder: &Path) -> Result<PathBuf> {
     let module = STANDARD.encode(fs::read(folder.join(format!("{EXAMPLE}_bg.wasm")))?);
     let glue = fs::read_to_string(folder.join(format!("{EXAMPLE}.js")))?;
@@ -91,7 +91,7 @@ fn page(folder: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// `name`, seconds, value, between tabs; other lines are passed over.
+/// Parses lines of name, seconds and value, separated by tabs; skips others.
 fn lines(said: &[String]) -> Times {
     let case = |line: &String| {
         let mut fields = line.split('\t');

@@ -1,4 +1,4 @@
-//! `cargo xtask bench browser`: the engine in Chromium, beside itself without one and beside jax-js; `browser.md` makes the section of it.
+//! `cargo xtask bench browser`: the engine in Chromium, natively, and beside jax-js (`browser.md`).
 
 use serde_json::{Value, json};
 
@@ -8,24 +8,23 @@ use super::{
 };
 use crate::{
     prelude::*,
-    site::shrink,
-    tools::{browser, cargo_tool, mnist, npm, wasm_target},
+    site::{bundle::To, shrink},
+    tools::{browser, mnist, npm, wasm_target},
 };
 
 const EXAMPLE: &str = "engine_bench";
 const PEER: (&str, &str) = ("@jax-js/jax", "0.1.25");
 const OURS: &str = "hushgrad";
 const THEIRS: &str = "jax-js";
-/// This, as browsers without relaxed SIMD run it.
+/// The engine as run by browsers without relaxed SIMD.
 const PLAIN: &str = "simd128";
-/// What the example is said to have run on where no browser is.
+/// Name of the example's results without a browser.
 const NATIVE: &str = "native";
 
 pub fn run(project: &Project) -> Result<()> {
     project.say("Set-up");
     let claim = project.claim()?;
     let wasm = wasm_target::ensure(project)?;
-    let wasm_bindgen = cargo_tool::wasm_bindgen(project)?;
     let shrinkers = npm::shrinkers(project)?;
     let jax = peer(project)?;
     let digits = mnist::ensure(project)?;
@@ -37,7 +36,7 @@ pub fn run(project: &Project) -> Result<()> {
     let folder = project.target()?.join("bench-page");
     make_empty(&folder)?;
     let benches = project.root.join("benches");
-    let to_page = ToPage { wasm: &wasm, wasm_bindgen: &wasm_bindgen, kind: "web" };
+    let to_page = ToPage { wasm: &wasm, to: To::Modules };
     for (page, features) in [("relaxed", "gpu,relaxed-simd"), (PLAIN, "gpu")] {
         let step = project.step(&format!("compile for the browser, {page}"));
         let page = folder.join(page);
@@ -59,7 +58,7 @@ pub fn run(project: &Project) -> Result<()> {
 
     project.say("Benches");
     let mut lines = Lines::default();
-    // Before and after the browser's, on one native thread, so that what else the machine does is seen by both.
+    // Before and after the browser, on one native thread, so that other load affects both.
     let words = format!("run --locked --release --no-default-features --example {EXAMPLE}");
     let native = || project.run("natively, one thread", &mut project.cargo(&words));
     lines.read(&native()?.lines, &on(NATIVE));
@@ -70,12 +69,12 @@ pub fn run(project: &Project) -> Result<()> {
     report::write(project, "browser", "In a browser", &section(&lines)?)
 }
 
-/// What a case has that does not say otherwise.
+/// Default fields of a case.
 fn on(who: &str) -> Value {
     json!({ "who": who, "backend": "cpu", "envelope": false, "device": "", "memory": 0, "buffers": 0 })
 }
 
-/// The folder of jax-js' scripts, installed by npm into the cache.
+/// Returns the folder of jax-js' scripts, installed by npm into the cache.
 fn peer(project: &Project) -> Result<PathBuf> {
     let (package, version) = PEER;
     let step = project.step(&format!("{THEIRS} {version}"));
@@ -93,7 +92,7 @@ fn peer(project: &Project) -> Result<PathBuf> {
 }
 
 fn section(lines: &Lines) -> Result<String> {
-    // The middle run, by seconds; runs that never got there are the slowest.
+    // The median run by seconds; runs that missed the goal are slowest.
     let mut runs: Vec<_> = lines.with("preset").collect();
     runs.sort_by_key(|run| (run["reached"] != true, (run["seconds"].as_f64().unwrap_or(f64::MAX) * 1e6) as u64));
     let ours: Vec<_> = lines.with("samples").filter(|line| line["who"] == OURS).collect();
@@ -110,7 +109,7 @@ fn section(lines: &Lines) -> Result<String> {
 mod tests {
     use super::*;
 
-    /// What is said where these lots are measured.
+    /// Results for these lot sizes.
     fn lines(lots: &[u32]) -> Lines {
         let mut lines = Lines::default();
         lines.add(json!({ "browser": "1.2" }));
@@ -132,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ran_without_a_browser_says_less() {
+    fn native_lines_take_default_fields() {
         let mut lines = Lines::default();
         let said = r#"{"model":"Mlp","lot":64,"device":"AVX-512","samples":[1.0],"calling":[1.0]}"#;
         lines.read(&[said.to_owned()], &on(NATIVE));

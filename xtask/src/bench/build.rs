@@ -1,7 +1,7 @@
-//! `cargo xtask bench build`: what a newcomer and a developer wait for, each in a clone of the last commit with folders of its own; `build.md` makes the section
-//! of it.
+//! `cargo xtask bench build`: waiting times of newcomers and developers, in a clone of the last
+//! commit with its own folders (`build.md`).
 //!
-//! Nothing that was compiled or installed before is seen; packages that cargo and npm have downloaded are.
+//! Uses nothing compiled or installed before, except packages that cargo and npm have downloaded.
 
 use std::{
     io::{BufRead, BufReader},
@@ -18,20 +18,20 @@ use crate::{
     prelude::*,
     screen::clock,
     tools::{
-        cargo_tool,
+        TARGET, cargo_tool,
         mnist::{self, Digits},
     },
 };
 
-/// Longer than any row may take: what takes longer hangs.
+/// Longer than any row takes unless it hangs.
 const LIMIT: Duration = Duration::from_secs(3 * 3600);
-/// How often the watched page is asked for.
+/// Interval of requests to the watched page.
 const POLL: Duration = Duration::from_millis(250);
 const TEST: &str = "xtask test";
 const SHIPPED: &str = "xtask test --shipped";
-/// The word that is changed in a panel, and the panel.
+/// A panel's source, and the word changed in it.
 const PANEL: [&str; 2] = ["src/ui/noise_lab/panel.rs", "Noise lab"];
-/// A file of the accountant whose change every test of accounting waits for.
+/// A file of the accountant; a change to it rebuilds all tests of accounting.
 const ACCOUNTING: &str = "crates/accounting/src/groups.rs";
 
 /// A row of the table, in the order in which they are measured: a row finds what the one before it left where its name says so.
@@ -50,7 +50,7 @@ pub enum Row {
 }
 
 impl Row {
-    /// What it is, and the seconds that it may take.
+    /// The row's label, and its goal in seconds.
     fn what_and_goal(self) -> (&'static str, u64) {
         match self {
             Self::Serve => ("`cargo xtask serve`, nothing compiled or installed, to the address", 9 * 60),
@@ -69,7 +69,7 @@ impl Row {
     }
 }
 
-/// Measures `rows`, or all; the others stay in BENCHMARKS.md as they are.
+/// Measures `rows`, or all; other rows in BENCHMARKS.md stay.
 pub fn run(project: &Project, rows: &[Row]) -> Result<()> {
     project.say("Set-up");
     let claim = project.claim()?;
@@ -79,21 +79,21 @@ pub fn run(project: &Project, rows: &[Row]) -> Result<()> {
         Row::value_variants().iter().copied().filter(|row| rows.is_empty() || rows.contains(row)).collect();
     let mut place = Place::new(project, digits, matches!(rows.first(), Some(Row::TestWarm | Row::Shipped)))?;
     if rows.contains(&Row::Watch) {
-        place.trunk = Some(cargo_tool::trunk(project)?);
+        place.tools = vec![cargo_tool::trunk(project)?, cargo_tool::wasm_bindgen(project)?];
     }
     project.say("Builds");
     for row in rows {
         let step = project.step(row.what_and_goal().0);
         let took = place.measure(row, &step)?;
         step.done(&clock(took));
-        // At once: a row that fails does not take those before it along.
+        // At once, so that a failing row does not lose earlier ones.
         let kept = fs::read_to_string(project.root.join(report::FILE)).unwrap_or_default();
         report::write(project, "build", "Builds", &section(&[(row, row.line(took))], &kept)?)?;
     }
     remove(&place.folder)
 }
 
-/// The table: what was measured now, and what `before` says of the rest.
+/// The table: new measurements, and rows of `before` for the rest.
 fn section(lines: &[(Row, String)], before: &str) -> Result<String> {
     let rows = Row::value_variants().iter().filter_map(|row| {
         let now = lines.iter().find(|(measured, _)| measured == row).map(|(_, line)| line.as_str());
@@ -103,22 +103,23 @@ fn section(lines: &[(Row, String)], before: &str) -> Result<String> {
     Lines::default().fill(include_str!("build.md"), json!({ "rows": rows.collect::<Vec<_>>() }))
 }
 
-/// A clone, and what it compiles and installs.
+/// A clone with its own cache and target folders.
 struct Place {
     folder: PathBuf,
     checkout: PathBuf,
     cache: PathBuf,
     target: PathBuf,
     mnist: Digits,
-    trunk: Option<PathBuf>,
+    /// Tools that rebuild on a change, whose installation is not measured.
+    tools: Vec<PathBuf>,
 }
 
 impl Place {
-    /// `again`: what a bench that failed has compiled in it stays, if a whole run of the tests is in it.
+    /// With `again`, keeps an earlier bench's builds if they include a complete test run.
     fn new(project: &Project, mnist: Digits, again: bool) -> Result<Self> {
         let folder = project.cache.join("bench-build");
         let [checkout, cache, target] = ["checkout", "cache", "target"].map(|name| folder.join(name));
-        let place = Self { folder, checkout, cache, target, mnist, trunk: None };
+        let place = Self { folder, checkout, cache, target, mnist, tools: vec![] };
         if again && place.tested().is_file() {
             let git = |words: &str| {
                 let mut command = project.command("git", words);
@@ -135,12 +136,12 @@ impl Place {
         Ok(place)
     }
 
-    /// There after a whole run of the tests: it goes with what that has compiled.
+    /// The mark of a complete test run, removed together with its builds.
     fn tested(&self) -> PathBuf {
         self.target.join("bench-tested")
     }
 
-    /// Runs what every change needs, or beside it what a release needs.
+    /// Runs and times the tests of a change or of a release.
     fn test(&self, step: &Step<'_>, words: &str) -> Result<Duration> {
         let start = Instant::now();
         step.run(&mut self.command("cargo", words))?;
@@ -149,7 +150,7 @@ impl Place {
         Ok(took)
     }
 
-    /// Forgets what was compiled and installed.
+    /// Removes everything compiled and installed.
     fn empty(&self) -> Result<()> {
         let modules = self.checkout.join("tests").join("browser").join("node_modules");
         [&self.cache, &self.target, &modules].into_iter().try_for_each(|folder| remove(folder))
@@ -160,7 +161,7 @@ impl Place {
         command.args(words.split_whitespace()).current_dir(&self.checkout);
         for (key, _) in std::env::vars_os() {
             let name = key.to_string_lossy();
-            // What this run was told of itself.
+            // Variables set for this program.
             if name.starts_with("CARGO") && !["CARGO_HOME", "CARGO_NET_OFFLINE"].contains(&&*name) || name == "OUT_DIR"
             {
                 command.env_remove(key);
@@ -210,22 +211,21 @@ impl Place {
         Ok(start.elapsed())
     }
 
-    /// Finds the tools and packages that [`Self::serve`] has left, or makes them.
+    /// Reuses compiler and packages from [`Self::serve`], or runs it first.
     fn watch(&self, step: &Step<'_>) -> Result<Duration> {
-        let tools = || fs::read_dir(self.cache.join("tools")).into_iter().flatten().flatten().map(|tool| tool.path());
-        if !tools().any(|tool| tool.to_string_lossy().contains("wasm-bindgen-")) {
+        if !self.target.join(TARGET).is_dir() {
             self.serve(step)?;
         }
         let others = std::env::var_os("PATH").unwrap_or_default();
-        let trunk = self.trunk.iter().filter_map(|trunk| trunk.parent()).map(Path::to_owned);
-        let path = tools().map(|tool| tool.join("bin")).chain(trunk).chain(std::env::split_paths(&others));
+        let ours = self.tools.iter().filter_map(|tool| tool.parent()).map(Path::to_owned);
+        let path = ours.chain(std::env::split_paths(&others));
         let path = std::env::join_paths(path).map_err(|e| wrong!("{e}"))?;
         let port = free_port()?;
         let mut command = self.command("trunk", &format!("serve --port {port}"));
-        // Trunk takes only these two words for its settings.
+        // Trunk accepts only these two words.
         command.env("PATH", path).env("NO_COLOR", "true").env("TRUNK_SKIP_VERSION_CHECK", "true");
         let mut server = Group::start(command)?;
-        // What the page loads: its program has its content in its name.
+        // The page's program, named by its content.
         let program = |server: &mut Group| -> Result<Option<String>> {
             server.must_live()?;
             let page = get(port, "/")?;
@@ -246,12 +246,12 @@ impl Place {
         Ok(took)
     }
 
-    /// Adds code that no program has had: a change of a comment would leave programs as they were.
+    /// Adds new code, because changing a comment leaves programs unchanged.
     fn change(&self, file: &str) -> Result<()> {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |time| time.as_millis());
         self.edit(file, |text| {
             let code = format!("/// Nothing: it makes this file another one.\n#[must_use]\npub const fn bench_of_builds_{now}() -> u128 {{\n    {now}\n}}\n\n");
-            // Lints want a file's tests last.
+            // Lints require tests at the end of a file.
             let place = text.find("#[cfg(test)]").unwrap_or(text.len());
             let (before, tests) = text.split_at(place);
             format!("{before}{code}{tests}")
@@ -269,7 +269,7 @@ impl Place {
     }
 }
 
-/// Asks again and again, until there is an answer.
+/// Repeats the question until there is an answer.
 fn until<T>(step: &Step<'_>, mut ask: impl FnMut() -> Result<Option<T>>) -> Result<T> {
     let start = Instant::now();
     while start.elapsed() < LIMIT {
@@ -282,7 +282,7 @@ fn until<T>(step: &Step<'_>, mut ask: impl FnMut() -> Result<Option<T>>) -> Resu
     Err(wrong!("no answer within {}", clock(LIMIT)))
 }
 
-/// A program that runs until it is ended, with all that it started.
+/// A program that is killed together with its children.
 struct Group(Child);
 
 impl Group {
@@ -327,7 +327,7 @@ fn free_port() -> Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 
-/// What a server of this machine answers; nothing, where it does not.
+/// Returns a local server's response; empty if there is none.
 fn get(port: u16, path: &str) -> Result<String> {
     let address = format!("http://127.0.0.1:{port}{path}");
     let out = Command::new("curl").args(["--silent", "--fail", "--max-time", "10", &address]).output();
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_changed_for_the_bench_is_there() {
+    fn files_changed_by_the_bench_exist() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let read = |file: &str| fs::read_to_string(root.join(file)).unwrap();
         assert!(read(PANEL[0]).contains(PANEL[1]));

@@ -1,5 +1,5 @@
-//! `cargo xtask bench built`: steps of networks that somebody has built, beside those of the models that have names, on both engines; `built.md` makes the section of
-//! it.
+//! `cargo xtask bench built`: steps of user-built networks beside those of the named models, on
+//! both engines (`built.md`).
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ pub fn run(project: &Project, adapter: Option<&str>) -> Result<()> {
     report::write(project, "built", "Built networks", &section(&lines)?)
 }
 
-/// What both engines ran on.
+/// The devices of both engines.
 fn device(lines: &Lines) -> Value {
     lines.with("adapter").next_back().cloned().unwrap_or_default()
 }

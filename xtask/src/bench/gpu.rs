@@ -1,5 +1,5 @@
-//! `cargo xtask bench gpu`: the engine on a graphics adapter without a browser, beside what the adapter's memory and arithmetic allow; `gpu.md` makes the
-//! section of it.
+//! `cargo xtask bench gpu`: the engine on a graphics adapter without a browser, compared with the
+//! adapter's limits of memory and arithmetic (`gpu.md`).
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ pub fn run(project: &Project, adapter: Option<&str>, said: Option<&Path>) -> Res
     report::write(project, "gpu", "On a graphics card", &section(&lines)?)
 }
 
-/// An adapter, and what any program is bound by on it: bytes and operations a second.
+/// An adapter and its limits: bytes and operations per second.
 fn card(lines: &Lines) -> Option<&Value> {
     lines.with("bandwidth").next_back()
 }
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
     use crate::bench::report::DENOISERS;
 
-    /// What the example says where it has a card, or none.
+    /// The example's output, with or without a card.
     fn lines(said: &[Value]) -> Lines {
         let mut lines = Lines::default();
         let said = said.iter().map(Value::to_string).chain(["   Compiling hushgrad".to_owned()]).collect::<Vec<_>>();
@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_is_set_beside_its_limit() {
+    fn measurements_are_compared_with_their_limits() {
         let said = |large: f64| {
             let step = |envelope: bool, lot: u32, best: f64| {
                 let samples = [best + 0.1, best, 5.0];

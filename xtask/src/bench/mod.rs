@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: what takes how long, beside what others take; each kind writes its section of BENCHMARKS.md.
+//! `cargo xtask bench`: each kind measures, and renders its template to a section of BENCHMARKS.md.
 
 mod accounting;
 mod browser;
@@ -63,7 +63,7 @@ pub enum Bench {
     },
 }
 
-/// One kind, or all but that of builds, which takes hours, and the cards', which is no section.
+/// Runs one kind, or all but builds, which take hours, and cards, which write no section.
 pub fn run(project: &Project, bench: Option<Bench>) -> Result<()> {
     let all = || {
         vec![

@@ -1,5 +1,5 @@
-//! `cargo xtask bench page`: what a visitor waits for, in Chromium over the site that ships; `page.md` makes the section of it. And
-//! `cargo xtask bench cores` (`cores.md`) and `cargo xtask bench cards`: steps on several cores, and the seconds that the page's cards name.
+//! `cargo xtask bench page`: waiting times of the shipped site's visitors in Chromium (`page.md`).
+//! `cores`: steps on several cores (`cores.md`); `cards`: the seconds on the page's cards.
 
 use serde_json::{Value, json};
 
@@ -10,9 +10,9 @@ use crate::{
     tools::browser,
 };
 
-/// What the cards say.
+/// The file with the cards' results.
 const CARDS: [&str; 2] = ["www", "presets.txt"];
-/// Where the seconds stand in a line of it.
+/// Column of the seconds.
 const COLUMN: usize = 4;
 
 pub fn run(project: &Project, site: Option<&Path>) -> Result<()> {
@@ -27,7 +27,7 @@ fn section(lines: &Lines) -> Result<String> {
     lines.fill(include_str!("page.md"), json!({ "rows": rows, "browser": last("browser"), "runs": last("runs") }))
 }
 
-/// Steps on one core and on several.
+/// Measures steps on one core and on several.
 pub fn cores(project: &Project, site: Option<&Path>) -> Result<()> {
     let mut lines = Lines::default();
     lines.read(&said(project, site, "bench-cores.ts")?, &Value::Null);
@@ -53,7 +53,7 @@ pub fn cards(project: &Project, site: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
-/// The table with the seconds that were measured, to two digits; `None` where a card lacks its own.
+/// Replaces the measured seconds, rounded; `None` if a card was not measured.
 fn with_seconds(table: &str, lines: &Lines) -> Option<String> {
     let mut rows = table.lines();
     let mut text = format!("{}\n", rows.next()?);
@@ -67,7 +67,7 @@ fn with_seconds(table: &str, lines: &Lines) -> Option<String> {
     Some(text)
 }
 
-/// What a bench of the browser tests says of the site in a folder, or of the one that ships, which is built for it.
+/// Runs a bench of the browser tests on the site in a folder, or on a newly built shipped site.
 fn said(project: &Project, site: Option<&Path>, bench: &str) -> Result<Vec<String>> {
     let site = match site {
         Some(site) => std::path::absolute(site)?,
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn cores_stand_beside_one() {
+    fn several_cores_are_compared_with_one() {
         let mut lines = Lines::default();
         lines.add(json!({ "browser": "1.2" }));
         for (threads, samples) in [(1, [12.0, 10.0, 11.0]), (2, [5.0, 6.0, 7.0]), (4, [4.0, 5.0, 6.0])] {

@@ -1,21 +1,21 @@
-//! What the benches are compared with, and how criterion's answers are read.
+//! Reads criterion's results.
 
 use serde::Deserialize;
 
 use super::report::Samples;
 use crate::prelude::*;
 
-/// A bench that criterion has run.
+/// A bench measured by criterion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     pub name: String,
-    /// What it was run with; empty for a bench without input.
+    /// Its input; empty for a bench without one.
     pub input: String,
-    /// Of each iteration.
+    /// Per iteration.
     pub seconds: Samples,
 }
 
-/// All that lies under criterion's `folder`: `…/new/{benchmark,sample}.json`.
+/// Reads all results in criterion's `folder`: `…/new/{benchmark,sample}.json`.
 pub fn measured(folder: &Path) -> Vec<Measured> {
     let all = files(folder).unwrap_or_default().into_iter();
     all.filter(|path| path.ends_with("new/benchmark.json")).filter_map(|path| read_measured(&path)).collect()

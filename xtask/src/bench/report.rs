@@ -1,4 +1,4 @@
-//! BENCHMARKS.md: what was measured, and the section that a template makes of it.
+//! Results in BENCHMARKS.md: measurements, and sections rendered from templates.
 
 use minijinja::{Environment, ErrorKind, UndefinedBehavior, value::Kwargs};
 use serde::{Deserialize, Serialize};
@@ -8,10 +8,10 @@ use super::sections::with_section;
 use crate::prelude::*;
 
 pub const FILE: &str = "BENCHMARKS.md";
-/// What tells one measurement from another.
+/// Fields that identify a case.
 const CASE: [&str; 8] = ["who", "backend", "model", "encoder", "envelope", "denoiser", "lot", "threads"];
 
-/// The denoisers that are timed, as the benches call them (`benches/engine/tasks.rs`).
+/// The timed denoisers, named as in the benches (`benches/engine/tasks.rs`).
 pub const DENOISERS: [&str; 7] = [
     "Kolmogorov–Smirnov",
     "Laplacian smoothing",
@@ -22,7 +22,7 @@ pub const DENOISERS: [&str; 7] = [
     "Kalman filter",
 ];
 
-/// Of one thing, measured time and again; other work on the machine disturbs the median more than the best.
+/// Repeated measurements. Other load on the machine disturbs the median more than the best.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(try_from = "Vec<f64>")]
 pub struct Samples {
@@ -41,12 +41,12 @@ impl TryFrom<Vec<f64>> for Samples {
     }
 }
 
-/// What was measured: objects of JSON. A list of numbers in one becomes the [`Samples`] that they are.
+/// Measurements as JSON objects, in which lists of numbers become [`Samples`].
 #[derive(Default)]
 pub struct Lines(Vec<Value>);
 
 impl Lines {
-    /// Takes in what a program said; what is no JSON is passed over. Where a line of samples lacks a field, it has that of `usual`.
+    /// Adds the JSON lines of a program's output; lines with samples take defaults from `usual`.
     pub fn read(&mut self, said: &[String], usual: &Value) {
         for mut line in said.iter().filter_map(|line| serde_json::from_str::<Value>(line.trim()).ok()) {
             for (key, value) in usual.as_object().into_iter().flatten() {
@@ -58,7 +58,7 @@ impl Lines {
         }
     }
 
-    /// Takes in an object. Of two measurements of a case the one with the better best stays; one without a sample is none.
+    /// Adds an object. Of measurements of one case the better best stays; empty ones are ignored.
     pub fn add(&mut self, mut line: Value) {
         for value in
             line.as_object_mut().into_iter().flat_map(|line| line.values_mut()).filter(|value| value.is_array())
@@ -75,13 +75,13 @@ impl Lines {
         }
     }
 
-    /// The lines with this field.
+    /// Yields the lines that have this field.
     pub fn with<'a>(&'a self, field: &'a str) -> impl DoubleEndedIterator<Item = &'a Value> {
         self.0.iter().filter(move |line| !line[field].is_null())
     }
 
-    /// The template with these lines, `machine`, and the fields of `more`. In it, `find(field=value, …)` is the line with these fields, and an error where
-    /// there is none.
+    /// Renders the template with these lines, `machine`, and `more`. `find(field=value, …)` returns
+    /// the line with these fields, or fails.
     pub fn fill(&self, template: &str, more: Value) -> Result<String> {
         let lines: Vec<_> = self.0.iter().map(minijinja::Value::from_serialize).collect();
         let find = move |case: Kwargs| {
@@ -114,7 +114,7 @@ impl Lines {
     }
 }
 
-/// Three digits and a unit.
+/// Formats a duration with up to three digits and a unit.
 fn duration(seconds: f64) -> String {
     let (value, unit) = match seconds {
         s if s >= 1.0 => (s, "s"),
@@ -126,7 +126,7 @@ fn duration(seconds: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
-/// Puts `text` between the marks of the section `name`; a new section goes to the end, under `heading`.
+/// Replaces the section `name`; a new section is added at the end, under `heading`.
 pub fn write(project: &Project, name: &str, heading: &str, text: &str) -> Result<()> {
     let path = project.root.join(FILE);
     let before = fs::read_to_string(&path).unwrap_or_else(|_| "# Benchmarks\n".to_owned());
@@ -135,7 +135,7 @@ pub fn write(project: &Project, name: &str, heading: &str, text: &str) -> Result
     Ok(())
 }
 
-/// The processor's name, where the system tells it, and how many threads it runs at once.
+/// Returns the processor's name, if known, and its number of logical cores.
 fn machine() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": ")).map(|(_, name)| name);

@@ -1,26 +1,26 @@
-//! Sections of a Markdown file between two comments, each written by the command that measured it. `hushgrad reproduce` has
-//! this file, too.
+//! Sections of a Markdown file between two comments, each written by the command that measured it.
+//! Also included by `hushgrad reproduce`.
 
-/// A file's section cannot be written.
+/// Why a section cannot be written.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SectionError {
-    /// One of the two marks is there without the other after it.
+    /// One mark is missing or misplaced.
     #[error("it has no pair of marks, {open} and after it {close}; mend or remove them")]
     Marks { open: String, close: String },
 }
 
-/// `text` with `section` between the marks of `name`; a new section goes to the end, under `heading`.
+/// Replaces the section between the marks of `name`, or appends a new one under `heading`.
 ///
 /// # Errors
-/// When one of the two marks is there without the other after it.
+/// If one of the two marks is present without the other after it.
 pub fn with_section(text: &str, name: &str, heading: &str, section: &str) -> Result<String, SectionError> {
     update_section(text, name, heading, |_| section.to_owned())
 }
 
-/// The same, with a section that is made of the one before, which may be empty.
+/// The same, with a function of the old section, which may be empty.
 ///
 /// # Errors
-/// When one of the two marks is there without the other after it.
+/// If one of the two marks is present without the other after it.
 pub fn update_section(
     text: &str,
     name: &str,

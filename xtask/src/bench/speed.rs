@@ -1,4 +1,4 @@
-//! `cargo xtask bench speed`: the engine's benches and its peer's, in one run on one machine; `speed.md` makes the section of it.
+//! `cargo xtask bench speed`: the engine's and its peer's benches on one machine (`speed.md`).
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::{prelude::*, tools::python};
 
 const OPACUS: &str = "1.6.0";
 const TORCH: &str = "2.15.0";
-/// A Python that has both already.
+/// Names a Python that has both.
 const PYTHON: &str = "HUSHGRAD_OPACUS_PYTHON";
 
 pub fn run(project: &Project) -> Result<()> {
@@ -21,7 +21,7 @@ pub fn run(project: &Project) -> Result<()> {
 
     project.say("Benches");
     let mut lines = Lines::default();
-    // Before and after the engine's, so that what else the machine does is seen by both.
+    // Before and after the engine's bench, so that other load on the machine affects both.
     ask_peer(project, &python, &mut lines)?;
     let device = engine(project, &mut lines)?;
     ask_peer(project, &python, &mut lines)?;
@@ -33,7 +33,7 @@ fn section(lines: &Lines, device: &str) -> Result<String> {
     lines.fill(include_str!("speed.md"), json!({ "device": device, "versions": versions }))
 }
 
-/// A Python with Opacus and PyTorch.
+/// Returns a Python with Opacus and PyTorch.
 fn opacus(project: &Project) -> Result<PathBuf> {
     let step = project.step(&format!("Opacus {OPACUS}"));
     if let Some(python) = std::env::var_os(PYTHON) {
@@ -46,7 +46,7 @@ fn opacus(project: &Project) -> Result<PathBuf> {
     step.gives(python, "")
 }
 
-/// On one and on two threads.
+/// Measures on one and on two threads.
 fn ask_peer(project: &Project, python: &Path, lines: &mut Lines) -> Result<()> {
     for threads in [1, 2] {
         let step = project.step(&format!("Opacus, {threads} threads"));
@@ -62,7 +62,7 @@ fn ask_peer(project: &Project, python: &Path, lines: &mut Lines) -> Result<()> {
     Ok(())
 }
 
-/// The engine's benches, and what it says that it runs on.
+/// Runs the engine's benches and returns its device.
 fn engine(project: &Project, lines: &mut Lines) -> Result<String> {
     let step = project.step("the CPU engine");
     let folder = project.target()?.join("criterion").join("step");
@@ -75,7 +75,7 @@ fn engine(project: &Project, lines: &mut Lines) -> Result<String> {
     step.gives(device, &many)
 }
 
-/// `CnnTanh, clip, 256`, on so many threads, in milliseconds.
+/// Parses a bench such as `CnnTanh, clip, 256`; its input is the number of threads. Milliseconds.
 fn line(Measured { name, input, seconds }: &Measured) -> Option<Value> {
     let mut words = name.split(", ");
     let (model, encoder, lot) = (words.next()?, words.next()?, words.next()?.parse::<u32>().ok()?);
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_benchs_name_says_what_it_is() {
+    fn bench_names_are_parsed() {
         let line = bench("CnnTanh, envelope of 1000, 256").unwrap();
         let samples = json!({ "best": 3.0, "median": 4.0 });
         let said =

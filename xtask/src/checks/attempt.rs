@@ -1,4 +1,4 @@
-//! `cargo xtask try WORD`: what a word names is built, and its tests are run; nothing else.
+//! `cargo xtask try WORD`: builds and runs only the tests that match a word.
 
 use super::{
     count::Count,
@@ -7,19 +7,19 @@ use super::{
 };
 use crate::{prelude::*, site::Kind, tools::browser};
 
-/// Where tests are that a word names.
+/// Where the matching tests are.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Found {
-    /// Files of browser tests: by their names alone.
+    /// Files of browser tests, matched by name only.
     specs: Vec<String>,
-    /// What cargo is to build: `--lib`, `--bin NAME`, `--test NAME`.
+    /// Targets for cargo: `--lib`, `--bin NAME`, `--test NAME`.
     targets: Vec<String>,
 }
 
-/// Whether all tests passed whose name, module or file the word is a part of.
+/// True if all tests pass whose name, module or file contains the word.
 ///
 /// # Errors
-/// A word that names none; what could not be set up or compiled.
+/// If no test matches, or set-up or compilation fails.
 pub fn run(project: &Project, word: &str) -> Result<bool> {
     let found = Found::of(&project.root, word)?;
     if found == Found::default() {
@@ -32,7 +32,7 @@ pub fn run(project: &Project, word: &str) -> Result<bool> {
     let mut count = Count::default();
     if !found.specs.is_empty() {
         let set_up = SetUp::new(project)?;
-        // The page's ε is compared with this program's; an older one serves as well.
+        // Browser tests compare the page's ε with this program's; an older build serves as well.
         if !suites::native_tool(project)?.is_file() {
             project.run("the native tool", &mut project.cargo(&format!("build --locked {PACKAGES} --bin hushgrad")))?;
         }
@@ -67,7 +67,7 @@ impl Found {
         Ok(found)
     }
 
-    /// Looks through the Rust files of a folder.
+    /// Searches the Rust files of a folder.
     fn look(&mut self, root: &Path, folder: &Path, word: &str) -> Result<()> {
         for entry in fs::read_dir(folder)? {
             let path = entry?.path();
@@ -96,7 +96,7 @@ impl Found {
     }
 }
 
-/// What cargo builds of a file: `src/bin/NAME…`, `tests/NAME…`, else the library.
+/// Returns the target of a file: `src/bin/NAME…`, `tests/NAME…`, else the library.
 fn target(file: &Path) -> String {
     let file = file.with_extension("");
     let parts: Vec<&str> = file.iter().filter_map(|part| part.to_str()).collect();

@@ -1,4 +1,4 @@
-//! Tests that ran, of all runners together.
+//! Counts of tests over all runners.
 
 use crate::prelude::*;
 
@@ -29,7 +29,7 @@ impl Count {
         total
     }
 
-    /// Reads nextest's summary: `Summary [ 1.2s] 9/9 tests run: 7 passed (1 slow), 1 failed, 1 timed out, 2 skipped`.
+    /// Reads nextest's `Summary [ 1.2s] 9/9 tests run: 7 passed (1 slow), 1 failed, 2 skipped`.
     pub fn of_nextest(lines: &[String]) -> Self {
         let mut total = Self::default();
         let summary = lines.iter().rev().find_map(|line| line.trim().strip_prefix("Summary [")?.split_once("run: "));
@@ -39,7 +39,7 @@ impl Count {
             match words.next() {
                 Some("passed") => total.passed += number,
                 Some("skipped") => total.skipped += number,
-                // Also `exec failed` and `timed out`; not what stands in brackets behind a number.
+                // Includes `exec failed` and `timed out`, but not the numbers in brackets.
                 Some("failed" | "timed" | "exec") => total.failed += number,
                 _ => {}
             }
@@ -83,7 +83,7 @@ impl Count {
     }
 }
 
-/// The titles of the tests that Playwright's JSON report says were skipped, each with why.
+/// Lists the tests skipped according to Playwright's JSON report, each with its reason.
 pub fn skipped(report: &str) -> Result<Vec<String>> {
     #[derive(Default, serde::Deserialize)]
     #[serde(default)]

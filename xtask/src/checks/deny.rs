@@ -1,6 +1,6 @@
-//! `cargo xtask deny`: licences, sources, duplicate bans and known vulnerabilities, by cargo-deny.
+//! `cargo xtask deny`: checks licences, sources, bans and known vulnerabilities with cargo-deny.
 //!
-//! Apart from `test`, because cargo-deny takes minutes to build and its list of vulnerabilities comes from the network.
+//! Separate from `test`: cargo-deny takes minutes to build, and loads advisories from the network.
 
 use crate::{prelude::*, tools::cargo_tool};
 
@@ -17,7 +17,7 @@ pub fn run(project: &Project) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    /// Advisory and crate of all that is used although nobody maintains it.
+    /// Advisory and crate of each unmaintained dependency in use.
     const KNOWN: [[&str; 2]; 2] = [["RUSTSEC-2025-0141", "bincode"], ["RUSTSEC-2024-0436", "paste"]];
 
     #[test]

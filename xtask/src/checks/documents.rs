@@ -1,8 +1,8 @@
-//! What the documents point at must be in the checkout.
+//! Checks that links in documents lead to existing files.
 
 use std::path::{Path, PathBuf};
 
-/// Pictures and links of a Markdown text that lead into the checkout, without their anchors.
+/// Yields a Markdown text's links and pictures within the checkout, without anchors.
 fn targets(text: &str) -> impl Iterator<Item = &str> {
     let all = text.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
     all.filter(|target| !target.contains("://")).map(|target| target.split('#').next().unwrap_or(target))
@@ -50,7 +50,7 @@ fn the_map_of_modules_has_every_module() {
     }
 }
 
-/// The README's minutes are those of the table of `cargo xtask bench build`, rounded up to five from ten on.
+/// The README's minutes are those of `cargo xtask bench build`, from ten on rounded up to fives.
 #[test]
 fn the_readmes_minutes_were_measured() {
     let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();

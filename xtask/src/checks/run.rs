@@ -1,4 +1,4 @@
-//! `cargo xtask test`: set up, check, test, and count.
+//! `cargo xtask test`: sets up, checks, tests and counts.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -22,14 +22,14 @@ use crate::{
     },
 };
 
-/// Packages of what a change needs checked: Burn takes as long to compile as all else, so its engine is checked with `--shipped`.
+/// All packages but the engine over Burn, which is slow to compile; `--shipped` checks that one.
 pub const PACKAGES: &str = "--workspace --exclude burn-engine";
 
 const NATIVE: &str = "build, clippy";
 const BROWSER: &str = "browser tests";
 const BROWSER_WANTS: &str = "there is no quick site, or no native tool";
 
-/// All checks; what fails is told at once and counted at the end.
+/// All checks. Failures are reported at once and counted at the end.
 struct Checks<'a> {
     project: &'a Project,
     notes: Mutex<Notes>,
@@ -46,7 +46,7 @@ impl Checks<'_> {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does a part, and writes its word into the table; its error is one failure more.
+    /// Runs a part and records its result in the table; an error counts as one failure.
     fn part<T>(&self, name: &str, part: impl FnOnce() -> Result<(T, String)>) -> Option<T> {
         let start = Instant::now();
         let done = part();
@@ -66,24 +66,24 @@ impl Checks<'_> {
         }
     }
 
-    /// A part that has tests of its own.
+    /// Runs a part that has tests of its own.
     fn tests(&self, name: &str, part: impl FnOnce() -> Result<(Count, String)>) {
         if let Some(count) = self.part(name, part) {
             self.notes().count.add(count);
         }
     }
 
-    /// A program that says yes or no.
+    /// Runs a program that passes or fails.
     fn program(&self, name: &str, command: &mut Command) -> Option<()> {
         self.part(name, || self.project.run(name, command).map(|_| ((), "ok".to_owned())))
     }
 
-    /// A wanted part whose set-up failed.
+    /// Records a part that could not run.
     fn impossible(&self, name: &str, why: &str) {
         self.tests(name, || Err(wrong!("could not run: {why}")));
     }
 
-    /// The last word: a table of the parts, and the count alone on its line.
+    /// Prints the table of parts, and the count alone on the last line.
     fn finish(&self, start: Instant) -> bool {
         let Notes { count, table } = &*self.notes();
         self.project.say("\nSummary");
@@ -99,7 +99,7 @@ impl Checks<'_> {
     }
 }
 
-/// What both kinds of run set up, with why it is not there.
+/// Set-up common to both kinds of run; each part may have failed.
 pub(super) struct SetUp<'a> {
     project: &'a Project,
     wasm: Result<Wasm>,
@@ -118,7 +118,7 @@ impl<'a> SetUp<'a> {
         })
     }
 
-    /// Compiles an example for the browser, with clippy; it takes what the training thread was compiled of.
+    /// Compiles the browser bench with clippy, with the training thread's features.
     fn bench_of_a_browser(&self) -> Result<((), String)> {
         let words = "build --locked --profile quick --no-default-features --features gpu --example engine_bench";
         let mut cargo = self.project.cargo(&format!("{words} --target {TARGET}"));
@@ -128,7 +128,7 @@ impl<'a> SetUp<'a> {
 
     pub fn site(&self, kind: Kind) -> Result<(build::Site, PathBuf)> {
         let out = self.project.target()?.join(kind.folder());
-        // Of no site: what the tests of its tags and of oEmbed compare.
+        // Not a real site: for the tests of link tags and oEmbed.
         let address = "https://hushgrad.example/".parse().ok();
         let (wasm, digits) = (needed(&self.wasm)?, needed(&self.digits)?);
         build::build(self.project, kind, wasm, digits, &out, address.as_ref()).map(|site| (site, out))
@@ -139,12 +139,12 @@ impl<'a> SetUp<'a> {
     }
 }
 
-/// What was set up, or an error of the check that misses it.
+/// Returns the part, or an error for the check that needs it.
 fn needed<T>(part: &Result<T>) -> Result<&T> {
     part.as_ref().map_err(|error| wrong!("could not run: {error}"))
 }
 
-/// Whether everything passed. An error is one of the set-up, before there was anything to count.
+/// True if everything passed. An error means that set-up failed before any check.
 pub fn run(project: &Project, shipped: bool) -> Result<bool> {
     let start = Instant::now();
     project.say("Set-up");
@@ -159,7 +159,7 @@ pub fn run(project: &Project, shipped: bool) -> Result<bool> {
     Ok(checks.finish(start))
 }
 
-/// What every change needs.
+/// Checks needed for every change.
 fn what_changes(set_up: &SetUp, checks: &Checks) -> Result<()> {
     let project = set_up.project;
     let no_adapter = browser::no_adapter(project);
@@ -171,11 +171,11 @@ fn what_changes(set_up: &SetUp, checks: &Checks) -> Result<()> {
         project.say(&format!("\n  !!! NO GPU ADAPTER: {skipped}. {why}\n"));
         checks.notes().count.skipped += 1;
     }
-    // Everything that is compiled for this machine, but benches.
+    // Everything compiled for this machine, except benches.
     let mut native_build = project.cargo(&format!("build --locked {PACKAGES} --lib --bins --examples --tests"));
     lints::build_with_clippy(&mut native_build, &lints::clippy_driver(project)?);
-    // Two builds side by side. The tests come one runner after the other: each fills both of two cores, and what waits for a page would wait longer beside
-    // another.
+    // Builds run in parallel. Test runners run in turn: each uses two cores, and tests that wait
+    // for a page would wait longer.
     let (built, site) = std::thread::scope(|scope| {
         let native = scope.spawn(|| checks.program(NATIVE, &mut native_build));
         let site = scope.spawn(|| {
@@ -193,14 +193,14 @@ fn what_changes(set_up: &SetUp, checks: &Checks) -> Result<()> {
         (Some(site), Some(())) => checks.tests(BROWSER, || set_up.browser(&site, Suite::Page)),
         _ => checks.impossible(BROWSER, BROWSER_WANTS),
     }
-    // What was not built is one failure already.
+    // A failed build is already counted.
     if built.is_some() {
         checks.tests("native tests", || suites::native_tests(project, &runner, no_adapter.is_some()));
     }
     Ok(())
 }
 
-/// What a release needs beside [`what_changes`]: one after the other, since some of it measures time.
+/// Checks needed for a release besides [`what_changes`], in turn, because some measure time.
 fn what_ships(set_up: &SetUp, checks: &Checks) -> Result<()> {
     let project = set_up.project;
     let extras = suites::Extras::set_up(project)?;

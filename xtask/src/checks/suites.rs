@@ -1,4 +1,4 @@
-//! The tests that are run, each by its runner, and counted.
+//! Runs and counts the test suites, each by its runner.
 
 use super::{
     count::{Count, skipped},
@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// rustfmt and clippy, which a minimal toolchain lacks.
+/// Installs rustfmt and clippy if they are missing, as in a minimal toolchain.
 pub fn components(project: &Project) -> Result<()> {
     let step = project.step("rustfmt and clippy");
     let there = |tool: &str| project.cargo(tool).arg("--version").output().is_ok_and(|out| out.status.success());
@@ -34,14 +34,14 @@ pub fn components(project: &Project) -> Result<()> {
     step.gives((), "installed by rustup")
 }
 
-/// Tells the tests that there is no adapter, so that those of the WebGPU engine are not run.
+/// Tells the tests that there is no adapter, so that tests of the WebGPU engine do not run.
 const NO_ADAPTER: (&str, &str) = ("HUSHGRAD_NO_GPU", "1");
 
-/// What runs the native tests.
+/// The program that runs the native tests.
 pub enum Runner {
-    /// One queue for the tests of all programs.
+    /// One queue for all test programs.
     Nextest(PathBuf),
-    /// One program after the other.
+    /// One test program after another.
     Cargo,
 }
 
@@ -56,7 +56,7 @@ impl Runner {
         )
     }
 
-    /// The tests of what these words of cargo name, but those in documentation.
+    /// Returns the command for the tests of these cargo arguments, without documentation tests.
     fn command(&self, project: &Project, words: &str) -> Command {
         match self {
             Self::Nextest(program) => {
@@ -74,7 +74,7 @@ impl Runner {
     }
 }
 
-/// Unit, integration, shader and documentation tests.
+/// Runs unit, integration, shader and documentation tests.
 pub fn native_tests(project: &Project, runner: &Runner, no_adapter: bool) -> Result<(Count, String)> {
     let all = format!("{PACKAGES} --lib --bins --examples --tests");
     rust_tests(
@@ -86,7 +86,7 @@ pub fn native_tests(project: &Project, runner: &Runner, no_adapter: bool) -> Res
     )
 }
 
-/// The tests that these words of cargo name.
+/// Runs the tests of these cargo arguments.
 pub fn native_tests_of(project: &Project, words: &str, no_adapter: bool) -> Result<(Count, String)> {
     rust_tests(project, &Runner::find(project), words, None, no_adapter.then_some(NO_ADAPTER).as_slice())
 }
@@ -101,7 +101,7 @@ fn rust_tests(
     let step = project.step("native tests");
     let driver = lints::clippy_driver(project)?;
     let run = |mut command: Command| -> Result<(Command, Said)> {
-        // What has been built is tested.
+        // With clippy, so that the existing build is used.
         lints::build_with_clippy(&mut command, &driver);
         let said = step.ask(command.envs(variables.iter().copied()))?;
         Ok((command, said))
@@ -129,21 +129,33 @@ fn rust_tests(
     verdict(step, &command, &said, count, &story)
 }
 
-/// The tests of the library and of its engines with every combination of what they try in pairs else.
+/// Tests that try all pairs of parameter values, or all combinations under `HUSHGRAD_FULL=1`.
+const COMBINING: [&str; 9] = [
+    "every_combination_takes_the_same_step",
+    "performance_flags_change_nothing",
+    "layers_keep_their_norms",
+    "any_number_of_helpers_computes_the_same_bits",
+    "whatever_becomes_of_a_helper_the_run_is_the_same",
+    "neighbours_differ_by_one_rounded_gradient",
+    "units_differ_by_one_rounded_vector",
+    "honest_runs_exceed_their_claim_as_seldom_as_is_stated",
+    "any_list_is_as_the_reference_has_it",
+];
+
+/// Runs the tests of [`COMBINING`] over all combinations.
 pub fn full_product(project: &Project) -> Result<(Count, String)> {
     let no_adapter = browser::no_adapter(project).is_some();
     let mut variables = vec![("HUSHGRAD_FULL", "1")];
     variables.extend(no_adapter.then_some(NO_ADAPTER));
-    rust_tests(
-        project,
-        &Runner::find(project),
-        "--package hushgrad --package hushgrad-engine --package hushgrad-train --lib --test engines",
-        None,
-        &variables,
-    )
+    let packages = "--package hushgrad --package hushgrad-engine --package hushgrad-train --lib --test engines";
+    let words = format!("{packages} -- {}", COMBINING.join(" "));
+    let (count, _) = rust_tests(project, &Runner::find(project), &words, None, &variables)?;
+    // nextest counts tests that do not match the names as skipped.
+    let count = Count { skipped: 0, ..count };
+    Ok((count, count.to_string()))
 }
 
-/// Tests of the engine over Burn, which nothing else needs.
+/// Runs the tests of the engine over Burn, a dependency that nothing else needs.
 pub fn burn_tests(project: &Project, driver: &Path) -> Result<(Count, String)> {
     let step = project.step("tests of the engine over Burn");
     let mut command = project.cargo("test --locked --no-fail-fast --package burn-engine");
@@ -153,7 +165,7 @@ pub fn burn_tests(project: &Project, driver: &Path) -> Result<(Count, String)> {
     verdict(step, &command, &said, count, &story)
 }
 
-/// Every target of `fuzz/`, a minute each, from the inputs that earlier runs found worth keeping.
+/// Fuzzes every target of `fuzz/` for a minute, starting from the stored corpus of earlier runs.
 pub fn fuzz(project: &Project) -> Result<(Count, String)> {
     let program = cargo_tool::cargo_fuzz(project)?;
     let (folder, kept) = (project.root.join("fuzz"), project.cache.join("fuzz"));
@@ -171,7 +183,7 @@ pub fn fuzz(project: &Project) -> Result<(Count, String)> {
         command.args(seeds.is_dir().then_some(seeds));
         command.args(["--", "-max_total_time=60", "-timeout=20", "-rss_limit_mb=3000"]);
         command.arg(format!("-artifact_prefix={}/", found.display()));
-        // The flags for coverage are a nightly compiler's; this lets the stable one take them.
+        // Coverage flags need a nightly compiler; this lets the stable one accept them.
         let said = step.ask(command.env("RUSTC_BOOTSTRAP", "1"))?;
         let count =
             if said.ok { Count { passed: 1, ..Count::default() } } else { Count { failed: 1, ..Count::default() } };
@@ -180,7 +192,7 @@ pub fn fuzz(project: &Project) -> Result<(Count, String)> {
     Ok((total, total.to_string()))
 }
 
-/// The npm packages' own tests, with the packages that these want.
+/// Installs, builds and tests the npm packages.
 pub fn npm_packages(project: &Project) -> Result<(Count, String)> {
     let npm = npm::npm("the packages for npm are tested with it")?;
     let mut total = Count::default();
@@ -202,25 +214,25 @@ pub fn npm_packages(project: &Project) -> Result<(Count, String)> {
     Ok((total, total.to_string()))
 }
 
-/// Playwright's tests over a site.
+/// A suite of Playwright tests over a site.
 #[derive(Clone, Copy)]
 pub enum Suite<'a> {
-    /// Over the quick site: pages in Chromium's headless shell, and journeys in the whole browser.
+    /// Over the quick site: pages in Chromium's headless shell, journeys in the full browser.
     Page,
-    /// Over the site that ships: what visitors wait for, and training.
+    /// Over the shipped site: waiting times of visitors, and training.
     Shipped,
-    /// What takes long.
+    /// Long tests.
     Long,
     /// Examples and packages built by their own tools.
     Packages(&'a Extras),
-    /// In other browsers than Chromium.
+    /// In browsers other than Chromium.
     Engines(&'a Extras),
-    /// Those of these files alone, over the quick site.
+    /// Only these files, over the quick site.
     Named(&'a [String]),
 }
 
 impl Suite<'_> {
-    /// Playwright's projects.
+    /// The suite's projects in Playwright's configuration.
     const fn projects(self) -> &'static [&'static str] {
         match self {
             Self::Page | Self::Named(_) => &["page", "journeys"],
@@ -232,7 +244,7 @@ impl Suite<'_> {
     }
 }
 
-/// What the tests of [`Suite::Packages`] and [`Suite::Engines`] need. Without one, its tests are skipped or fail, and say so.
+/// Tools for [`Suite::Packages`] and [`Suite::Engines`]. Tests that lack one are skipped or fail.
 pub struct Extras {
     engines: Engines,
     mdbook: Option<PathBuf>,
@@ -250,12 +262,12 @@ impl Extras {
     }
 }
 
-/// The native program, as the tests build it.
+/// Path of the native program, as the tests build it.
 pub fn native_tool(project: &Project) -> Result<PathBuf> {
     Ok(project.target()?.join("debug").join(format!("hushgrad{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// Runs them, two at a time where nothing is timed.
+/// Runs a suite of browser tests, two at a time unless it measures time.
 pub fn browser_tests(
     project: &Project,
     chromium: &Chromium,
@@ -265,7 +277,7 @@ pub fn browser_tests(
 ) -> Result<(Count, String)> {
     let name = suite.projects()[0];
     let step = project.step(&format!("browser tests, {name}"));
-    // The page's ε is compared with this program's.
+    // Tests compare the page's ε with this program's.
     let native = native_tool(project)?;
     let report = project.cache.join("logs").join(format!("browser-tests-{name}.json"));
     remove(&report)?;
@@ -281,22 +293,22 @@ pub fn browser_tests(
         command.envs(extras.python.iter().map(|python| ("HUSHGRAD_PYTHON", python)));
     }
     let said = step.ask(&mut command)?;
-    // Each test with its time.
+    // Each test with its duration.
     said.lines.iter().filter(|line| line.contains(".spec.ts:") && line.contains(" › ")).for_each(|line| step.say(line));
     let Ok(text) = fs::read_to_string(&report) else { return Err(step.error(&command, &said)) };
     let count = Count::of_playwright(&text)?;
     skipped(&text)?.iter().for_each(|test| step.say(&format!("!!! SKIPPED: {test}")));
-    // Where a machine has none of the other browsers, nothing passes; what is skipped is counted, and said at the end.
+    // Without other browsers no test of theirs passes; skipped tests are counted and reported.
     if count.failed == 0 && count.passed + count.skipped == 0 {
         return Err(step.error(&command, &said));
     }
-    // What failed, from the first failure's story on.
+    // Output from the first failure on.
     let from = said.lines.iter().position(|line| line.trim_start().starts_with("1) ")).unwrap_or(0);
     let story = said.lines[from..].join("\n    ");
     verdict(step, &command, &said, count, &story)
 }
 
-/// The count; of a runner that failed without a test that did, its error, which the caller counts.
+/// Ends the step with the count. A runner that failed without a failed test is an error.
 fn verdict(step: Step<'_>, command: &Command, said: &Said, count: Count, story: &str) -> Result<(Count, String)> {
     if count.failed > 0 {
         step.say(story);
@@ -307,4 +319,32 @@ fn verdict(step: Step<'_>, command: &Command, said: &Said, count: Count, story: 
         return Err(step.error(command, said));
     }
     step.gives((count, count.to_string()), &count.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_that_combines_has_a_test_that_is_run_in_full() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let folders = ["tests/common", "crates/engine/src", "crates/train/src"];
+        let sources: Vec<String> = folders
+            .iter()
+            .flat_map(|folder| files(&root.join(folder)).unwrap())
+            .map(|path| fs::read_to_string(path).unwrap())
+            .collect();
+        let combining: Vec<&String> = sources
+            .iter()
+            .filter(|text| ["hushgrad_testkit::full", " rows(["].iter().any(|call| text.contains(call)))
+            .collect();
+        assert!(combining.len() >= 5, "{}", combining.len());
+        for text in &combining {
+            let run = COMBINING.iter().any(|name| text.contains(&format!("fn {name}")));
+            assert!(run, "none of the tests that combine is in this file:\n{text}");
+        }
+        for name in COMBINING {
+            assert!(combining.iter().any(|text| text.contains(&format!("fn {name}"))), "{name}");
+        }
+    }
 }

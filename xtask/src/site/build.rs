@@ -1,4 +1,4 @@
-//! The static site: compile, bundle, shrink, name by content, add the digits, measure, put in place.
+//! Builds the site: compile, bundle, shrink, rename by content, add digits, measure, install.
 
 use super::{
     Kind, PROFILE, bundle, pages,
@@ -10,7 +10,7 @@ use super::{
 use crate::{
     prelude::*,
     tools::{
-        TARGET, cargo_tool,
+        TARGET,
         mnist::{self, Digits},
         npm,
         wasm_target::{self, Wasm},
@@ -20,22 +20,22 @@ use crate::{
 const RELAXED_NAME: &str = "training thread with relaxed SIMD";
 
 pub struct Site {
-    /// Of the site that ships.
+    /// Of a shipped site.
     sizes: Option<Sizes>,
-    /// Whether wasm-opt and esbuild were there: without them no budget can be kept.
+    /// True if wasm-opt and esbuild were available; budgets need them.
     shrunk: bool,
 }
 
 impl Site {
-    /// What its parts weigh, if it is one that ships.
+    /// Returns a table of sizes, for a shipped site.
     pub fn table(&self) -> String {
         self.sizes.as_ref().map(Sizes::table).unwrap_or_default()
     }
 
-    /// Whether it is within its budgets, in words.
+    /// Describes whether the site keeps its budgets.
     ///
     /// # Errors
-    /// A budget that is not kept.
+    /// If a budget is exceeded.
     pub fn check(&self) -> Result<&'static str> {
         match &self.sizes {
             None => Ok("not shrunk"),
@@ -57,7 +57,7 @@ pub fn with_set_up(project: &Project, kind: Kind, out: &Path, address: Option<&A
     site
 }
 
-/// Builds the site, which will stand at `address`, and puts it into `out`, which is replaced as a whole, or not at all.
+/// Builds the site for `address` and replaces `out` with it, as a whole or not at all.
 pub fn build(
     project: &Project,
     kind: Kind,
@@ -99,18 +99,18 @@ fn make(
     make_empty(staging)?;
     let target = project.target()?.join(TARGET);
     let aside = target.join(format!("{RELAXED}.wasm"));
-    let tools = compile(project, kind, wasm, &target, &aside)?;
+    let shrinkers = compile(project, kind, wasm, &target, &aside)?;
 
     let step = project.step("bundle");
     let program = |name: &str| target.join(kind.profile(name)).join(format!("{name}.wasm"));
-    bundle::bundle(project, &step, &tools.wasm_bindgen, program, staging)?;
+    bundle::bundle(project, program, staging)?;
     if kind == Kind::Shipped {
-        bundle::bind(project, &step, &tools.wasm_bindgen, &aside, RELAXED, staging)?;
+        bundle::bind(&aside, RELAXED, bundle::To::Modules, staging)?;
     }
     threads::write_loaders(staging, kind)?;
     step.done("");
 
-    if let (Kind::Shipped, Some(shrinkers)) = (kind, &tools.shrinkers) {
+    if let (Kind::Shipped, Some(shrinkers)) = (kind, &shrinkers) {
         shrink::programs(project, shrinkers, staging)?;
         shrink::texts(project, shrinkers, staging)?;
     }
@@ -127,17 +127,11 @@ fn make(
     } else {
         None
     };
-    Ok(Site { sizes, shrunk: tools.shrinkers.is_some() })
+    Ok(Site { sizes, shrunk: shrinkers.is_some() })
 }
 
-/// What bundles and shrinks.
-struct Tools {
-    wasm_bindgen: PathBuf,
-    shrinkers: Option<npm::Shrinkers>,
-}
-
-/// Compiles the programs, the training thread with relaxed SIMD to `aside`, and meanwhile installs what bundles.
-fn compile(project: &Project, kind: Kind, wasm: &Wasm, target: &Path, aside: &Path) -> Result<Tools> {
+/// Compiles the programs (the relaxed training thread to `aside`), and installs shrinking tools.
+fn compile(project: &Project, kind: Kind, wasm: &Wasm, target: &Path, aside: &Path) -> Result<Option<npm::Shrinkers>> {
     let cargo = |what: &str, profile: &str, words: &str| {
         let common = format!("build --locked --profile {profile} --target {TARGET} --no-default-features");
         let mut cargo = project.cargo(&format!("{common} {words}"));
@@ -145,30 +139,27 @@ fn compile(project: &Project, kind: Kind, wasm: &Wasm, target: &Path, aside: &Pa
         project.run(&format!("compile the {what}"), &mut cargo).map(drop)
     };
     std::thread::scope(|scope| {
-        let tools = scope.spawn(|| -> Result<Tools> {
-            let shrinkers = if kind == Kind::Shipped { npm::shrinkers(project)? } else { None };
-            Ok(Tools { wasm_bindgen: cargo_tool::wasm_bindgen(project)?, shrinkers })
-        });
+        let shrinkers = scope.spawn(|| if kind == Kind::Shipped { npm::shrinkers(project) } else { Ok(None) });
         let page = kind.profile("app");
         match kind {
-            // One build for all: each program then has every feature, and more of its dependencies than it uses.
+            // One build for all: programs get all features, and more dependencies than they use.
             Kind::Quick => {
                 let words = "--features page,gpu --bin app --bin worker --bin accountant --bin reader";
                 cargo("site's programs", page, words)?;
             }
-            // Each program is given what it uses, and no more: it keeps what its dependencies register with the linker, used or
-            // not. `www/index.html` tells Trunk the same.
+            // Each program gets only the features it uses, as it keeps everything that its
+            // dependencies register with the linker. `www/index.html` has the same for Trunk.
             Kind::Shipped => {
                 let app = scope.spawn(|| cargo("page", page, "--bin app --features page"));
                 cargo("accountant and the reader of files", PROFILE, "--bin accountant --bin reader")?;
                 let profile = kind.profile("worker");
                 cargo(RELAXED_NAME, profile, "--bin worker --features gpu,relaxed-simd")?;
-                // The next build is of the same name.
+                // The next build has the same name.
                 fs::copy(target.join(profile).join("worker.wasm"), aside)?;
                 cargo("training thread", profile, "--bin worker --features gpu")?;
                 app.join().unwrap_or_else(|_| Err(wrong!("the page's build broke off")))?;
             }
         }
-        tools.join().unwrap_or_else(|_| Err(wrong!("the installation of tools broke off")))
+        shrinkers.join().unwrap_or_else(|_| Err(wrong!("the installation of tools broke off")))
     })
 }

@@ -1,6 +1,8 @@
-//! Bundles the site: what Trunk makes of `www/index.html` for `trunk serve`, without Trunk.
+//! Bundles `www/index.html` as `trunk serve` does, without Trunk.
 //!
-//! Each `<link data-trunk …>` of that page names a program, a file to copy, or a file to name by its content.
+//! Each `<link data-trunk …>` names a program, a file to copy, or a file to rename by its content.
+
+use wasm_bindgen_cli_support::Bindgen;
 
 use super::threads::THREADS;
 use crate::{bytes::digest, prelude::*};
@@ -8,40 +10,35 @@ use crate::{bytes::digest, prelude::*};
 const PAGE: &str = "index.html";
 const MARK: &str = "<link data-trunk ";
 
-/// Writes `index.html` and all files that it names into `staging`. `programs` maps a program's name to its wasm file.
-pub fn bundle(
-    project: &Project,
-    step: &Step<'_>,
-    wasm_bindgen: &Path,
-    programs: impl Fn(&str) -> PathBuf,
-    staging: &Path,
-) -> Result<()> {
+/// Writes `index.html` and its files into `staging`. `programs` maps program names to wasm files.
+pub fn bundle(project: &Project, programs: impl Fn(&str) -> PathBuf, staging: &Path) -> Result<()> {
     let folder = project.root.join("www");
     let app = programs("app");
     let name = format!("app-{}", key(&fs::read(&app)?));
-    bind(project, step, wasm_bindgen, &app, &name, staging)?;
-    for thread in THREADS {
-        bind(project, step, wasm_bindgen, &programs(thread), thread, staging)?;
-    }
+    bind(&app, &name, To::Modules, staging)?;
+    THREADS.iter().try_for_each(|thread| bind(&programs(thread), thread, To::Modules, staging))?;
     let html = fs::read_to_string(folder.join(PAGE))?;
     let start = start_of(&fs::read_to_string(project.root.join("Trunk.toml"))?, &name)?;
     Ok(fs::write(staging.join(PAGE), page(&html, &folder, staging, &start)?)?)
 }
 
-/// wasm-bindgen's glue and program under `name` in `staging`.
-pub fn bind(
-    project: &Project,
-    step: &Step<'_>,
-    wasm_bindgen: &Path,
-    wasm: &Path,
-    name: &str,
-    staging: &Path,
-) -> Result<()> {
-    let words = format!("--target web --no-typescript --out-name {name} --out-dir");
-    step.run(project.command(wasm_bindgen, &words).arg(staging).arg(wasm)).map(drop)
+/// The kind of script that loads a program.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum To {
+    Modules,
+    /// Defines a global `wasm_bindgen`.
+    ClassicScript,
 }
 
-/// What loads and starts the page's program of this name, by the patterns in `Trunk.toml`.
+/// Writes wasm-bindgen's `name.js` and `name_bg.wasm` for the program `wasm` into `folder`.
+pub fn bind(wasm: &Path, name: &str, to: To, folder: &Path) -> Result<()> {
+    let mut bindgen = Bindgen::new();
+    bindgen.input_path(wasm).out_name(name).typescript(false);
+    let bound = bindgen.web(to == To::Modules).and_then(|bindgen| bindgen.no_modules(to == To::ClassicScript));
+    bound.and_then(|bindgen| bindgen.generate(folder)).map_err(|e| wrong!("wasm-bindgen, {}: {e:#}", wasm.display()))
+}
+
+/// Returns the HTML that loads and starts the page's program, by the patterns in `Trunk.toml`.
 fn start_of(trunk: &str, name: &str) -> Result<String> {
     let pattern = |key: &str| {
         let line =
@@ -53,7 +50,7 @@ fn start_of(trunk: &str, name: &str) -> Result<String> {
     Ok(filled.replace("{base}", "./"))
 }
 
-/// The page with its links followed: files go into `staging`, and `start` stands where the page names its program.
+/// Resolves the page's links: copies files to `staging`, and puts `start` in place of the program.
 fn page(html: &str, folder: &Path, staging: &Path, start: &str) -> Result<String> {
     let mut made = String::new();
     for line in html.lines() {
@@ -114,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_nobody_follows_is_refused() {
+    fn unknown_links_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         for link in ["rel=\"inline\" href=\"a\"", "rel=\"css\""] {
             let html = format!("  {MARK}{link}>\n");

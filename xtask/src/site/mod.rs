@@ -1,7 +1,7 @@
-//! The static site: how it is made, measured, served and shown.
+//! The static site: built, measured, served and photographed.
 
 pub mod build;
-mod bundle;
+pub mod bundle;
 mod pages;
 pub mod pictures;
 pub mod serve;
@@ -10,20 +10,20 @@ pub mod shrink;
 pub mod sizes;
 mod threads;
 
-/// What visitors download is compiled so, but for the page and the training thread, which are smaller.
+/// Profile of shipped programs, except the page and the training thread.
 pub const PROFILE: &str = "dist";
 
-/// How a site is built. `www/index.html` tells `trunk serve` the same profiles.
+/// How a site is built. `www/index.html` has the same profiles for `trunk serve`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// To work on and to test: soon there.
+    /// For development and tests; quick to build.
     Quick,
-    /// To ship: every program is linked as a whole and shrunk.
+    /// For release: link-time optimised and shrunk.
     Shipped,
 }
 
 impl Kind {
-    /// Its folder in cargo's target folder, where nobody names another.
+    /// Default folder within cargo's target folder.
     pub const fn folder(self) -> &'static str {
         match self {
             Self::Quick => "site",
@@ -31,7 +31,7 @@ impl Kind {
         }
     }
 
-    /// The profile of a program: bytes count most in the page, and speed in the training thread.
+    /// A program's profile: the page is optimised for size, the training thread for speed.
     fn profile(self, program: &str) -> &'static str {
         match (self, program) {
             (Self::Quick, _) => "quick",

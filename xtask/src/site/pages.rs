@@ -1,5 +1,5 @@
-//! What is filled in when all other files are there: both pages (the embedded one starts the same program), which get the
-//! watchdog of their start and the digests of their files, and the service worker, which knows every file's digest.
+//! Completes both pages (the embedded one starts the same program) with their watchdog and the
+//! digests of their files, and the service worker with the digests of all files.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{bytes::digest, prelude::*};
 
-/// Files that no visitor of the page itself waits for.
+/// Files that the page does not wait for.
 pub const BESIDE: [&str; 11] = [
     "embed.css",
     "embed.js",
@@ -27,20 +27,20 @@ pub const BESIDE: [&str; 11] = [
     "teach.js",
     "teach_start.js",
 ];
-/// Scripts that pages import by the address in a `meta` element of this name.
+/// Names of `meta` elements with addresses of scripts that pages import.
 const IMPORTED: [&str; 4] = ["embed-dialog", "share-dialog", "qr", "qr-library"];
-/// Lists the files of a site with their digests; a folder that has it was made here and may be replaced.
+/// The list of a site's files and digests. A folder that has it was built here and may be replaced.
 pub const LIST: &str = "files.json";
 const INDEX: &str = "index.html";
 const EMBED: &str = "embed.html";
-/// The teacher's page, which starts no program, in English; `teach.de.html` is it in German.
+/// The teacher's page in English, which starts no program; `teach.de.html` is the German one.
 const TEACH: &str = "teach.html";
 const SERVICE_WORKER: &str = "sw.js";
 const BOOT: &str = "boot.js";
-/// `any`: the page runs in frames of any site. `docs/hosting.md` says what that costs.
+/// If `any`, any site may frame the page; `docs/hosting.md` states the cost.
 const FRAMES: &str = "HUSHGRAD_FRAMES";
 
-/// Fills in what lies in `staging`, and writes the list of its files.
+/// Completes the site in `staging`, and writes the list of its files.
 pub fn finish(staging: &Path) -> Result<()> {
     fill(staging, std::env::var_os(FRAMES).is_some_and(|value| value == "any"))
 }
@@ -65,7 +65,7 @@ fn fill(staging: &Path, in_any_frame: bool) -> Result<()> {
     }
     fs::remove_file(staging.join(BOOT))?;
 
-    // The version follows from all files; the service worker, which is told it, counts as it is before.
+    // The version depends on all files, including the service worker before it is filled in.
     let mut listed = BTreeMap::new();
     for path in files(staging)?.into_iter().filter(|path| *path != staging.join(LIST)) {
         let content = fs::read(&path)?;
@@ -77,7 +77,7 @@ fn fill(staging: &Path, in_any_frame: bool) -> Result<()> {
     });
     let others = others.map(|(name, file)| (name.as_str(), file.sha256.as_str()));
     let (digits, own): (BTreeMap<_, _>, BTreeMap<_, _>) = others.partition(|(name, _)| name.starts_with("data/"));
-    // Without a second program for training there is nothing to choose, and no browser passes the test of nothing.
+    // Without a second training program there is nothing to choose, and an empty probe is invalid.
     let probe: &[u8] = if own.keys().any(|name| name.starts_with(RELAXED)) { &PROBE } else { &[] };
     let mut script = fs::read_to_string(staging.join(SERVICE_WORKER))?;
     for (name, empty, value) in [
@@ -102,14 +102,14 @@ struct Listed {
     sha256: String,
 }
 
-/// A page with the watchdog in it, before all that may fail to come; the page's policy lets that one script run.
+/// Inserts the watchdog before everything that may fail to load; the policy allows that one script.
 fn watched(html: &str, boot: &str) -> Option<String> {
     let html = replaced(html, "<!-- boot.js -->", &format!("<script>{boot}</script>"))?;
     replaced(&html, "script-src 'self'", &format!("script-src 'self' '{}'", integrity(boot.as_bytes())))
 }
 
-/// A page whose scripts and style sheet must be the very files of this build, and which asks for files whose names are the
-/// same in every version by their digest, too.
+/// Adds integrity digests to a page's scripts and style sheet, and digests to the addresses of
+/// files whose names do not change between versions.
 fn addressed(staging: &Path, html: &str) -> Result<String> {
     let mut page = html.to_owned();
     for tag in ["<link ", "<script ", "<meta "].into_iter().flat_map(|start| tags(html, start)) {
@@ -117,7 +117,7 @@ fn addressed(staging: &Path, html: &str) -> Result<String> {
         let Some(address) = named else { continue };
         let name = address.split('?').next().unwrap_or(address).trim_start_matches("./");
         let (link, meta) = (tag.starts_with("<link "), tag.starts_with("<meta "));
-        // A script is imported, which compares it with nothing; but its address is that of this version.
+        // Imports check no digest, but the address is this version's.
         let is_one_of = |names: &[&str]| names.iter().any(|name| tag.contains(&format!("name=\"hushgrad-{name}\"")));
         let imported = is_one_of(&IMPORTED);
         let of_language = ["text-", "lessons-", "glossary-"];
@@ -131,15 +131,15 @@ fn addressed(staging: &Path, html: &str) -> Result<String> {
         let content = fs::read(staging.join(name))?;
         let whole = integrity(&content);
         let mut new = tag.to_owned();
-        // Names that a digest is in already differ from version to version.
+        // Names that contain a digest already differ between versions.
         if !name.contains('-') {
             let more = if address.contains('?') { "&amp;" } else { "?" };
-            // What the page fetches itself is compared by `fetch`, which is told so after a `#`.
+            // The page's own fetches check the digest after `#`.
             let told = if meta && !imported { format!("#{whole}") } else { String::new() };
             new = new.replacen(address, &format!("{address}{more}is={}{told}", &digest(&[&content])[..16]), 1);
         }
         if !meta {
-            // In a sandbox without an origin even what has a digest comes by CORS alone.
+            // In a sandbox without an origin, files with a digest load only by CORS.
             let cors =
                 if tag.contains("rel=\"stylesheet\"") && !tag.contains("crossorigin") { "crossorigin " } else { "" };
             new = new.replacen(' ', &format!(" integrity=\"{whole}\" {cors}"), 1);
@@ -149,12 +149,12 @@ fn addressed(staging: &Path, html: &str) -> Result<String> {
     Ok(page)
 }
 
-/// SHA-256 as `integrity` and policies have it.
+/// SHA-256 in the format of `integrity` and of policies.
 fn integrity(content: &[u8]) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(content)))
 }
 
-/// The text with its one `old` become `new`; `None` where there is none.
+/// Replaces the first `old` by `new`; `None` if there is none.
 fn replaced(text: &str, old: &str, new: &str) -> Option<String> {
     text.contains(old).then(|| text.replacen(old, new, 1))
 }
@@ -163,7 +163,7 @@ pub fn name_in(folder: &Path, path: &Path) -> String {
     path.strip_prefix(folder).unwrap_or(path).to_string_lossy().replace('\\', "/")
 }
 
-/// The embedded page with the page's own script, style, icon and thread names.
+/// Returns the embedded page with the page's script, style, icon and thread names.
 fn embedded(index: &str, embed: &str) -> Option<String> {
     let start = between(index, "src=\"", "\"", "start.js?")?;
     let named: Vec<&str> = tags(index, "<meta ").filter(|tag| tag.contains("name=\"hushgrad-")).collect();
@@ -177,13 +177,13 @@ fn embedded(index: &str, embed: &str) -> Option<String> {
 /// A language of the teacher's page.
 struct Language {
     code: String,
-    /// What it calls itself.
+    /// Its own name for itself.
     name: String,
-    /// The file.
+    /// The page's file name.
     page: String,
 }
 
-/// Of the languages that the page speaks, those in which there is a teacher's page.
+/// Returns the page's languages that have a teacher's page.
 fn teachers_languages(staging: &Path, index: &str) -> Result<Vec<Language>> {
     let mut all = vec![];
     for tag in tags(index, "<meta ") {
@@ -198,7 +198,7 @@ fn teachers_languages(staging: &Path, index: &str) -> Result<Vec<Language>> {
     Ok(all)
 }
 
-/// The teacher's page with the page's style sheet and icon, what draws codes, and the way to it in the other languages.
+/// Adds the page's style sheet and icon, the QR scripts, and links to other languages.
 fn taught(index: &str, teach: &str, languages: &[Language]) -> Option<String> {
     let linked = tags(index, "<link ").filter(|tag| tag.contains("rel=\"stylesheet\"") || tag.contains("rel=\"icon\""));
     let named = tags(index, "<meta ").filter(|tag| tag.contains("name=\"hushgrad-qr"));
@@ -217,12 +217,12 @@ fn taught(index: &str, teach: &str, languages: &[Language]) -> Option<String> {
     replaced(&teach, "<!-- languages -->", &switch.join(" "))
 }
 
-/// Every tag that begins so.
+/// Yields the tags that begin with `start`.
 fn tags<'a>(html: &'a str, start: &'a str) -> impl Iterator<Item = &'a str> {
     html.match_indices(start).filter_map(|(at, _)| html[at..].find('>').map(|end| &html[at..=at + end]))
 }
 
-/// What stands between `before` and `after` and contains `word`.
+/// Returns the text between `before` and `after` that contains `word`.
 fn between<'a>(text: &'a str, before: &str, after: &str, word: &str) -> Option<&'a str> {
     text.split(before).skip(1).filter_map(|rest| rest.split(after).next()).find(|found| found.contains(word))
 }
@@ -254,16 +254,16 @@ mod tests {
         assert!(made.contains(r#"data-start="./start.js?app=app-1.js&amp;wasm=app-1_bg.wasm""#), "{made}");
         assert!(made.contains(r#"<meta name="hushgrad-worker" content="./worker-1_loader.js">"#));
         assert!(made.contains(r#"<link rel="stylesheet" href="./style-1.css">"#) && made.contains("icon-1.svg"));
-        // Behind a poster nothing is loaded ahead.
+        // Behind a poster nothing is preloaded.
         assert!(!made.contains("preload") && !made.contains("xtask"));
         assert!(embedded("", include_str!("../../../www/embed.html")).is_none());
     }
 
-    /// A folder that looks as the bundle, the shrinkers and the digits leave it.
+    /// A folder as left by the bundle, the shrinkers and the digits.
     struct Staging(tempfile::TempDir);
 
     impl Staging {
-        /// With these files, instead of or beside the usual ones; filled.
+        /// Writes these files over the usual ones, and completes the site.
         fn filled(files: &[(&str, &str)], in_any_frame: bool) -> Self {
             let staging = Self(tempfile::tempdir().unwrap());
             for folder in ["data", "text"] {
@@ -306,7 +306,7 @@ mod tests {
         }
     }
 
-    /// What the service worker was told as `const name = …;`.
+    /// Returns the service worker's value of `const name = …;`.
     fn told(script: &str, name: &str) -> serde_json::Value {
         let line = script.lines().find_map(|line| line.strip_prefix(&format!("const {name} = "))).unwrap();
         serde_json::from_str(line.strip_suffix(';').unwrap()).unwrap()
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn another_content_is_another_version() {
+    fn version_changes_with_any_content() {
         let version = |files: &[(&str, &str)]| told(&Staging::filled(files, false).read("sw.js"), "VERSION");
         let first = version(&[]);
         assert_eq!(first, version(&[]));
@@ -407,7 +407,7 @@ mod tests {
             let others = r#"<link rel="alternate" hreflang="en" href="teach.html">
   <link rel="alternate" hreflang="de" href="teach.de.html">
   <link rel="alternate" hreflang="x-default" href="teach.html">"#;
-            // What chooses a language reads them.
+            // The script that chooses a language reads them.
             assert!(teach.find(others).unwrap() < teach.find("teach_start.js").unwrap(), "{teach}");
             for (other, name, file) in [("en", "English", "teach.html"), ("de", "Deutsch", "teach.de.html")] {
                 let current = if code == other { " aria-current=\"page\"" } else { "" };

@@ -1,5 +1,5 @@
-//! `cargo xtask pictures`: the README's pictures, taken of the site in Chromium (`tests/browser/pictures.ts`); with `--film` the first
-//! half minute of a visit in strips (`tests/browser/film.ts`).
+//! `cargo xtask pictures`: takes the README's pictures in Chromium (`tests/browser/pictures.ts`);
+//! `--film` takes the first half minute of a visit (`tests/browser/film.ts`).
 
 use super::{Kind, build};
 use crate::{prelude::*, tools::browser};

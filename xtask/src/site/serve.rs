@@ -1,4 +1,4 @@
-//! A static server for the loopback interface: right types, no caching, nothing else.
+//! A static server for the loopback interface: content types, no caching, nothing else.
 
 use std::{
     io::{BufRead, BufReader, ErrorKind, Read, Write},
@@ -9,10 +9,10 @@ use std::{
 
 use crate::prelude::*;
 
-/// Longest request head that is read.
+/// Longest request head, in bytes.
 const HEAD: u64 = 256 << 10;
 
-/// A listener on `port`, or on the next free one of twenty when nobody asked for that very port.
+/// Listens on `port`, or by default on the first free port from 8080 to 8100.
 pub fn listen(port: Option<u16>) -> Result<TcpListener> {
     let first = port.unwrap_or(8080);
     let ports = if port.is_some() { first..=first } else { first..=first + 20 };
@@ -34,7 +34,7 @@ pub fn serve(listener: &TcpListener, folder: &Path) {
     for stream in listener.incoming().flatten() {
         let folder = Arc::clone(&folder);
         std::thread::spawn(move || {
-            // A visitor who goes away is no error of ours.
+            // A client's disconnection is not an error.
             let _ = talk(&stream, &folder);
         });
     }
@@ -76,14 +76,14 @@ fn talk(stream: &TcpStream, folder: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Whether the client wants no more on this connection: it says so, or speaks the version in which an answer ends with its connection.
+/// True if the client asks to close the connection, or uses HTTP/1.0.
 fn is_last(head: &str) -> bool {
     let head = head.to_ascii_lowercase();
     head.lines().next().is_some_and(|request| request.ends_with("http/1.0"))
         || head.lines().any(|line| line.strip_prefix("connection:").is_some_and(|value| value.trim() == "close"))
 }
 
-/// Only the embedded page is made to be framed; a page cannot say this of itself.
+/// Only the embedded page may be framed by others; a page cannot set this itself.
 fn framing(target: &str) -> &'static str {
     let path = target.split(['?', '#']).next().unwrap_or(target);
     if path.ends_with("/embed.html") { "" } else { "Content-Security-Policy: frame-ancestors 'self'\r\n" }
@@ -95,7 +95,7 @@ fn answer(folder: &Path, target: &str) -> (&'static str, &'static str, Vec<u8>) 
     found.map_or_else(missing, |(kind, body)| ("200 OK", kind, body))
 }
 
-/// The file that a request names; `None` when it would be outside of the folder.
+/// Returns the requested file's path; `None` if outside the folder.
 fn path_of(folder: &Path, target: &str) -> Option<PathBuf> {
     let path = decode(target.split(['?', '#']).next()?.strip_prefix('/')?)?;
     let plain = |part: &str| !part.is_empty() && part != "." && part != ".." && !part.contains(['\\', ':', '\0']);
@@ -107,7 +107,6 @@ fn path_of(folder: &Path, target: &str) -> Option<PathBuf> {
     Some(if path.is_empty() || path.ends_with('/') { full.join("index.html") } else { full })
 }
 
-/// Percent-decoding.
 fn decode(text: &str) -> Option<String> {
     let mut rest = text.bytes();
     let mut bytes = Vec::new();
@@ -181,10 +180,10 @@ mod tests {
         ] {
             assert_eq!(two.matches(header).count(), 2, "{header}: {two}");
         }
-        // Nothing that is asked for beside the path makes another page one to be framed.
+        // A query does not make another page framable.
         assert!(ask("GET /embed.html?a HTTP/1.1\r\n\r\n").find("frame-ancestors").is_none());
         assert!(ask("GET /?embed.html HTTP/1.1\r\n\r\n").contains("frame-ancestors 'self'"));
-        // A client that waits for the end of the connection gets it.
+        // Clients that wait for the connection's end get it.
         for request in ["GET /a.wasm HTTP/1.0\r\n\r\n", "GET /a.wasm HTTP/1.1\r\nconnection: Close\r\n\r\n"] {
             let mut stream = TcpStream::connect(address).unwrap();
             stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();

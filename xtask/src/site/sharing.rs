@@ -1,5 +1,5 @@
-//! What a link to the site shows elsewhere: Open Graph tags, oEmbed, a static page for each lesson, and the web manifest. Nothing of it is
-//! loaded by a visitor of the page itself. Tags with whole addresses, oEmbed and the picture need the site's own address.
+//! Previews of links to the site: Open Graph tags, oEmbed, lesson pages and web manifest. The page
+//! itself loads none. Absolute tags, oEmbed and the picture need the site's address.
 
 use std::fmt::Write as _;
 
@@ -10,27 +10,27 @@ use crate::prelude::*;
 const INDEX: &str = "index.html";
 const EMBED: &str = "embed.html";
 const MANIFEST: &str = "manifest.webmanifest";
-/// Folders that the service worker keeps nothing of: they are for other programs, and for people on their way to the page.
+/// Folders that the service worker does not cache: for other programs, and lesson pages.
 pub const ELSEWHERE: [&str; 2] = ["lessons/", "share/"];
 const PICTURE: &str = "share/picture.png";
-/// Of [`PICTURE`], which is one of the README's.
+/// Size of [`PICTURE`], one of the README's.
 const PICTURE_SIZE: [u32; 2] = [1440, 900];
 const PLACE: &str = "<!-- What a link to this page shows: `cargo xtask dist` puts it here. -->";
 const SITE: &str = "hushgrad";
 const TITLE: &str = "hushgrad: train privately, in your browser";
 const ABOUT: &str =
     "Train a small digit reader in your browser, with differential privacy, and watch what each step costs.";
-/// Of a frame that another site makes of a link.
+/// Size of the frame in which other sites show a link.
 const FRAME: [u32; 2] = [640, 460];
 
-/// Where the site will stand: `https://…/`.
+/// The site's future address: `https://…/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address(String);
 
 impl std::str::FromStr for Address {
     type Err = String;
 
-    /// Any folder of a site; the slash at its end may be left away.
+    /// Parses any folder of a site; the final slash is optional.
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let host = ["https://", "http://"].into_iter().find_map(|scheme| text.strip_prefix(scheme));
         let whole = |host: &str| {
@@ -45,14 +45,14 @@ impl std::str::FromStr for Address {
     }
 }
 
-/// A lesson as the file of lessons names it.
+/// A lesson as given in the file of lessons.
 struct Lesson {
     key: String,
     title: String,
     about: String,
 }
 
-/// Writes all of it into `staging`, whose pages are not finished yet.
+/// Writes everything into `staging`, before its pages are finished.
 pub fn write(staging: &Path, root: &Path, address: Option<&Address>) -> Result<()> {
     let index = fs::read_to_string(staging.join(INDEX))?;
     let icon = index.split("<link ").find(|tag| tag.contains("rel=\"icon\"")).and_then(|tag| attribute(tag, "href"));
@@ -81,7 +81,7 @@ pub fn write(staging: &Path, root: &Path, address: Option<&Address>) -> Result<(
         fs::write(staging.join("share/oembed.json"), format!("{:#}\n", oembed(address, TITLE, "poster=1")))?;
     }
     if let Some(Address(address)) = address {
-        // WebKit takes a page without an origin of its own for no part of its own site: a sandboxed frame has to have it named.
+        // WebKit: 'self' does not match in a sandboxed frame, which has no origin. Name the site.
         let embed = fs::read_to_string(staging.join(EMBED))?;
         fs::write(staging.join(EMBED), embed.replace("'self'", &format!("'self' {address}")))?;
     }
@@ -97,7 +97,7 @@ fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
     tag.split(&format!("{name}=\"")).nth(1)?.split('"').next()
 }
 
-/// What a device makes a program of.
+/// The web manifest, by which devices install the page.
 fn manifest(icon: &str) -> serde_json::Value {
     json!({
         "id": "./", "name": TITLE, "short_name": SITE, "description": ABOUT, "lang": "en",
@@ -107,7 +107,7 @@ fn manifest(icon: &str) -> serde_json::Value {
     })
 }
 
-/// What oEmbed's version 1.0 calls `rich`: a frame that trains once it is clicked.
+/// An oEmbed 1.0 response of type `rich`: a frame that trains once clicked.
 fn oembed(Address(address): &Address, title: &str, query: &str) -> serde_json::Value {
     let [width, height] = FRAME;
     let source = text(&format!("{address}embed.html?{query}"));
@@ -123,7 +123,7 @@ fn oembed(Address(address): &Address, title: &str, query: &str) -> serde_json::V
     })
 }
 
-/// Open Graph's tags for the page of this path, and the way to its oEmbed; without an address what needs none.
+/// Open Graph tags for the page at `path` and a link to its oEmbed; fewer without an address.
 fn tags(title: &str, about: &str, address: Option<&Address>, path: &str, oembed: &str) -> String {
     let [title, about] = [text(title), text(about)];
     let mut out = String::new();
@@ -147,7 +147,7 @@ fn tags(title: &str, about: &str, address: Option<&Address>, path: &str, oembed:
     out
 }
 
-/// A page that shows what the lesson is about to whoever reads no scripts, and leads all others into it.
+/// A page that describes the lesson to readers without scripts, and redirects others to it.
 fn lesson_page(Lesson { key, title, about }: &Lesson, address: Option<&Address>) -> String {
     let [title, about] = [text(&format!("{title} · {SITE}")), text(about)];
     let there = format!("../?lesson={key}");
@@ -162,12 +162,12 @@ fn lesson_page(Lesson { key, title, about }: &Lesson, address: Option<&Address>)
     )
 }
 
-/// Text as HTML has it, in a paragraph or between quotation marks.
+/// Escapes text for HTML paragraphs and attributes.
 fn text(plain: &str) -> String {
     plain.replace("&amp;", "&").replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// The lessons of the file, each with the first sentences of its text that name no number of a run.
+/// Parses lessons, each with its first sentences that do not mention a run's numbers.
 fn lessons(file: &str) -> Vec<Lesson> {
     let mut all: Vec<Lesson> = Vec::new();
     for line in file.lines() {
@@ -233,7 +233,7 @@ mod tests {
     fn every_address_that_is_shared_names_a_file_of_the_site() {
         let (site, address) = (written(Some(&address())), address().0);
         let mut pages = 0;
-        // The frame names it in its policy alone.
+        // The embedded page names the address only in its policy.
         for path in files(site.path()).unwrap().into_iter().filter(|path| !path.ends_with(EMBED)) {
             let Ok(page) = fs::read_to_string(&path) else { continue };
             for shared in page.split(&address).skip(1) {
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lesson_is_told_without_numbers_of_a_run() {
+    fn lesson_descriptions_contain_no_numbers_of_a_run() {
         let lessons = lessons(include_str!("../../../www/lessons.txt"));
         assert!(lessons.len() > 5);
         for Lesson { key, title, about } in &lessons {

@@ -1,4 +1,4 @@
-//! Programs and texts made smaller: wasm-opt and esbuild, where they could be had.
+//! Shrinks programs and texts with wasm-opt and esbuild, if available.
 
 use crate::{
     bytes::{digest, in_words},
@@ -6,23 +6,23 @@ use crate::{
     tools::npm::Shrinkers,
 };
 
-/// What the compiler was allowed to use. Not `--all-features`: no browser loads what that makes.
+/// The compiler's features. Not `--all-features`, whose output no browser loads.
 const ALLOWED: &str = "--enable-bulk-memory --enable-nontrapping-float-to-int --enable-sign-ext --enable-mutable-globals \
                        --enable-reference-types --enable-multivalue --enable-simd";
-/// For programs whose budget is tight: less after Brotli than -Os, though more before; 1.3 kB of the page, 2 kB of the accountant. It would be 5 kB of the training thread,
-/// and a quarter of an hour of its two programs' builds.
+/// For tight budgets: after Brotli smaller than -Os (page 1.3 kB, accountant 2 kB), though larger
+/// before. It would save 5 kB of the training thread, for a quarter of an hour of its two builds.
 const SMALL: &str = "--code-folding -O2 --shrink-level=2 --converge --reorder-functions --strip-producers";
-/// For the page: a large function with one caller stays by itself, which Brotli likes better; 1.5 kB less. Found by trial, and no more than that.
+/// For the page: does not inline large functions with one caller; saves 1.5 kB. Found by trial.
 const LESS_INLINED: &str = "-ocimfs 60 -aimfs 6";
 const USUAL: &str = "-Os --code-folding --reorder-functions --strip-producers";
 
-/// wasm-opt on every program of a folder, or what it made of the very same one before. Those with "relaxed" in their path may use relaxed SIMD.
+/// Runs wasm-opt, cached, on a folder's programs; relaxed SIMD if the path contains "relaxed".
 pub fn programs(project: &Project, Shrinkers { wasm_opt, .. }: &Shrinkers, folder: &Path) -> Result<()> {
     let cache = project.cache.join("wasm-opt");
     fs::create_dir_all(&cache)?;
     let mut programs = files(folder)?;
     programs.retain(|path| path.extension().is_some_and(|e| e == "wasm"));
-    // Each keeps one core busy.
+    // Each occupies one core.
     std::thread::scope(|scope| {
         let cache = &cache;
         let at_work = programs.iter().map(|wasm| scope.spawn(move || program(project, wasm_opt, cache, folder, wasm)));
@@ -48,7 +48,7 @@ fn program(project: &Project, wasm_opt: &Path, cache: &Path, folder: &Path, wasm
     let key = digest(&[&bytes, flags.as_bytes(), wasm_opt.as_os_str().as_encoded_bytes()]);
     let kept = cache.join(format!("{short}.{key}.wasm"));
     if !kept.is_file() {
-        // Earlier ones of this program are of no use any more.
+        // Removes results for earlier versions of this program.
         for old in fs::read_dir(cache)?.flatten() {
             if old.file_name().to_string_lossy().starts_with(&format!("{short}.")) {
                 remove(&old.path())?;
@@ -65,7 +65,7 @@ fn program(project: &Project, wasm_opt: &Path, cache: &Path, folder: &Path, wasm
     Ok(())
 }
 
-/// esbuild on scripts and styles.
+/// Runs esbuild on scripts and styles.
 pub fn texts(project: &Project, Shrinkers { esbuild, .. }: &Shrinkers, staging: &Path) -> Result<()> {
     let step = project.step("esbuild");
     let texts = text_files(staging)?;
@@ -77,8 +77,8 @@ pub fn texts(project: &Project, Shrinkers { esbuild, .. }: &Shrinkers, staging: 
     Ok(())
 }
 
-/// What wasm-bindgen made, the page's start with its watchdog, and its styles. The other scripts are read by people, too, or are filled in
-/// later.
+/// wasm-bindgen's scripts, the page's start with its watchdog, and styles. Other scripts are also
+/// read by people, or filled in later.
 fn text_files(staging: &Path) -> Result<Vec<PathBuf>> {
     let mut all = files(staging)?;
     all.retain(|path| {

@@ -1,4 +1,4 @@
-//! What a visitor downloads, raw and compressed, and how much of it there may be.
+//! Sizes of a visitor's downloads, raw and compressed, and their budgets.
 
 use std::{collections::BTreeMap, fmt::Write as _, io::Write as _};
 
@@ -11,25 +11,25 @@ use crate::{
     prelude::*,
 };
 
-/// What is loaded in one go.
+/// Files that are loaded together.
 struct Part {
     name: &'static str,
-    /// How the names of its files begin, where they do not begin as those of a later part.
+    /// Prefix of its files' names, unless a later part's prefix matches.
     start: &'static str,
-    /// Brotli bytes that it may have.
+    /// Largest size after Brotli, in bytes.
     budget: u64,
 }
 
 const PARTS: [Part; 5] = [
-    // Program, scripts and styles that must come before a page that can be used.
+    // Program, scripts and styles needed before the page is usable.
     Part { name: "the page", start: "", budget: 426_000 },
-    // Both threads come after the first paint; one of the first two, as the browser can.
-    // Pre-trained parameters are files of their own, which a run that begins with them fetches.
+    // Threads load after the first paint; a browser loads one of the two training threads.
+    // Pre-trained parameters are separate files, loaded by runs that start from them.
     Part { name: "the training thread", start: "worker", budget: 772_000 },
     Part { name: "the training thread with relaxed SIMD", start: RELAXED, budget: 772_000 },
-    // A method that is priced is some kilobytes: units that share a vector took the last.
+    // Pricing another mechanism takes some kilobytes; the latest was units that share a vector.
     Part { name: "the accountant", start: "accountant", budget: 412_000 },
-    // It comes when a visitor has brought files.
+    // Loaded when a visitor brings files.
     Part { name: "the reader of files", start: "reader", budget: 156_000 },
 ];
 
@@ -40,11 +40,11 @@ struct Size {
     brotli: u64,
 }
 
-/// Every program, script and style with its size.
+/// Sizes of every program, script and style.
 pub struct Sizes(Vec<(String, Size)>);
 
 impl Sizes {
-    /// The parts with what each weighs.
+    /// The parts and their sizes.
     fn parts(&self) -> impl Iterator<Item = (&'static Part, Size)> {
         PARTS.iter().enumerate().map(|(index, part)| {
             let of = |file: &str| PARTS.iter().rposition(|part| file.starts_with(part.start));
@@ -58,7 +58,7 @@ impl Sizes {
         })
     }
 
-    /// A table, one line a file, and the sums with their budgets.
+    /// Formats a table: a line per file, and the parts with their budgets.
     pub fn table(&self) -> String {
         let mut text = format!("  {:<44} {:>10} {:>10} {:>10}\n", "", "raw", "gzip", "Brotli");
         let mut line = |name: &str, size: Size, more: &str| {
@@ -70,7 +70,7 @@ impl Sizes {
         text
     }
 
-    /// An error that names what is above its budget.
+    /// Fails if a part exceeds its budget.
     pub fn check(&self) -> Result<()> {
         self.parts().try_for_each(|(Part { name, budget, .. }, Size { brotli, .. })| {
             let (is, may) = (in_words(brotli), in_words(*budget));
@@ -80,7 +80,7 @@ impl Sizes {
     }
 }
 
-/// Sizes of the programs, scripts and styles of a site. `cache` keeps what was measured: Brotli at its best takes seconds.
+/// Measures a site's programs, scripts and styles. `cache` keeps sizes, as Brotli takes seconds.
 pub fn measure(cache: &Path, site: &Path) -> Result<Sizes> {
     let known = fs::read_to_string(cache).unwrap_or_default();
     let known: BTreeMap<String, Size> = serde_json::from_str(&known).unwrap_or_default();
@@ -89,7 +89,7 @@ pub fn measure(cache: &Path, site: &Path) -> Result<Sizes> {
     for path in files(site)? {
         let name = pages::name_in(site, &path);
         let counts = [".wasm", ".js", ".css"].iter().any(|end| name.ends_with(end));
-        // Nobody waits for these before the page is there.
+        // The page does not wait for these.
         if !counts || pages::BESIDE.contains(&name.as_str()) {
             continue;
         }
@@ -107,7 +107,7 @@ fn size(content: &[u8]) -> Result<Size> {
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     gzip.write_all(content)?;
     let gzip = gzip.finish()?.len() as u64;
-    // Quality 11 and a window of 2^22 bytes: what hosts do with static files.
+    // Quality 11 and a window of 2^22 bytes, as hosts use for static files.
     let mut small = Vec::new();
     brotli::CompressorWriter::new(&mut small, 1 << 16, 11, 22).write_all(content)?;
     Ok(Size { raw: content.len() as u64, gzip, brotli: small.len() as u64 })
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_is_kept_or_named() {
+    fn exceeded_budgets_are_named() {
         let files = ["a.js", "worker.js", "worker-relaxed_bg.wasm", "accountant_bg.wasm", "reader_bg.wasm"];
         for (file, Part { name, budget, .. }) in files.into_iter().zip(&PARTS) {
             let with = |brotli| {

@@ -1,25 +1,25 @@
-//! The programs that the page starts as threads of their own: their loaders, and their names.
+//! Loaders and names of the programs that the page starts as threads.
 
 use super::Kind;
 use crate::{bytes::digest, prelude::*};
 
 pub const THREADS: [&str; 3] = ["worker", "accountant", "reader"];
-/// The training thread again, for browsers that multiply and add in one; the loader chooses.
+/// The training thread with fused multiply-add, chosen by the loader if the browser supports it.
 pub const RELAXED: &str = "worker-relaxed";
-/// A program of one function, `f32x4.relaxed_madd` of zeros: valid where [`RELAXED`] is.
+/// A program with one `f32x4.relaxed_madd` of zeros, valid in browsers that can run [`RELAXED`].
 pub const PROBE: [u8; 40] = [
     0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 19, 1, 17, 0, 65, 0, 253, 15, 65, 0, 253, 15,
     65, 0, 253, 15, 253, 133, 2, 11,
 ];
 
-/// Has a helper of the training thread (`src/worker/helping.rs`) run the very program that this one runs, which it is sent.
+/// Makes a helper (`src/worker/helping.rs`) run the training thread's program, sent by message.
 const HELPER: &str = "const given = self.name === \"hushgrad-helper\" && new Promise((take) => addEventListener(\"message\", ({ data }) => take(data), { once: true }));
 if (given) postMessage(\"program\");
 ";
-/// Starts what `init` is, on what was given or on its own file.
+/// Starts the program with the given module or its own file.
 const START: &str = "await (given ? init({ module_or_path: await given }) : init());\n";
 
-/// Loaders that do what Trunk's do, but an import that is asked for, and not declared, says which file did not come.
+/// Writes loaders that act as Trunk's, but import dynamically, to report which file failed to load.
 pub fn write_loaders(staging: &Path, kind: Kind) -> Result<()> {
     let import = |program: &str| format!("const {{ default: init }} = await import({program});\n");
     for thread in ["accountant", "reader"] {
@@ -28,7 +28,7 @@ pub fn write_loaders(staging: &Path, kind: Kind) -> Result<()> {
     }
     let choosing = match kind {
         Kind::Quick => import("\"./worker.js\""),
-        // With the program that the browser can run; a helper's browser is the same.
+        // Chooses the program by browser; a helper's browser is the same.
         Kind::Shipped => {
             let probe = serde_json::json!(PROBE.as_slice());
             format!(
@@ -40,16 +40,16 @@ pub fn write_loaders(staging: &Path, kind: Kind) -> Result<()> {
     Ok(fs::write(staging.join("worker_loader.js"), format!("{HELPER}{choosing}{START}"))?)
 }
 
-/// Names the threads' files by their content: a browser must never pair an old thread with a new page.
+/// Renames the threads' files by content, so that no browser pairs an old thread with a new page.
 pub fn name_all(staging: &Path, kind: Kind) -> Result<()> {
     if kind == Kind::Shipped {
-        // The loader's content, and so its name, follows from the name that it chooses.
+        // First, because the loader's content, and so its name, depends on this name.
         name(staging, RELAXED, &["_bg.wasm", ".js"], "worker_loader.js")?;
     }
     THREADS.iter().try_for_each(|thread| name(staging, thread, &["_bg.wasm", ".js", "_loader.js"], "index.html"))
 }
 
-/// `ends` are those of a thread's files, each named in the next, and the last in `named_in`.
+/// `ends` are the endings of a thread's files, each named in the next, the last in `named_in`.
 fn name(staging: &Path, thread: &str, ends: &[&str], named_in: &str) -> Result<()> {
     let names: Vec<String> = ends.iter().map(|end| format!("{thread}{end}")).collect();
     let contents = names.iter().map(|name| fs::read(staging.join(name))).collect::<std::io::Result<Vec<_>>>()?;
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_of_a_thread_is_named_by_its_content_where_it_is_named() {
+    fn thread_files_and_references_are_renamed_by_content() {
         let folder = tempfile::tempdir().unwrap();
         let staging = folder.path();
         let write = |name: &str, text: &str| fs::write(staging.join(name), text).unwrap();
@@ -106,7 +106,7 @@ mod tests {
             assert!(loader.contains(&format!("\"{name}\"")), "{loader}");
         }
         assert_eq!(read(&format!("accountant-{accountant}.js")), format!("new URL('accountant-{accountant}_bg.wasm')"));
-        // A page that names none is no page of this site.
+        // A page that names no thread is rejected.
         write("index.html", "");
         write("accountant.js", "new URL('accountant_bg.wasm')");
         write("accountant_bg.wasm", "");

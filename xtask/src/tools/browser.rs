@@ -1,24 +1,24 @@
-//! What the browser tests need: Chromium, Playwright, and a Vulkan adapter for the native ones.
+//! Requirements of the tests: Chromium, Playwright, and a Vulkan adapter for the native tests.
 
 use super::{debian, npm};
 use crate::prelude::*;
 
-/// Debian's package and program.
+/// Name of the Debian package and of its program.
 const SHELL: &str = "chromium-headless-shell";
 const MODULES: &str = "node_modules";
-/// In `node_modules`: the lock file that they were installed from.
+/// In `node_modules`: the lock file it was installed from.
 const STAMP: &str = ".hushgrad-lock";
 
-/// Two programs of Chromium, which may be the same.
+/// Two builds of Chromium, which may be the same.
 pub struct Chromium {
-    /// With all that a visitor has.
+    /// The full browser, as visitors use it.
     pub full: PathBuf,
-    /// Without a browser's windows: it opens a page in a tenth of the time.
+    /// The headless shell, which opens a page in a tenth of the time.
     pub shell: PathBuf,
 }
 
-/// Chromium: `CHROMIUM`, one on PATH, Playwright's own, Debian's package, Playwright's download. Its headless shell:
-/// `CHROMIUM_SHELL`, one on PATH, Debian's package, else the whole browser.
+/// Finds Chromium: `CHROMIUM`, on PATH, Playwright's, Debian's package, Playwright's download.
+/// Headless shell: `CHROMIUM_SHELL`, on PATH, Debian's package, else the full browser.
 pub fn chromium(project: &Project) -> Result<Chromium> {
     let step = project.step("Chromium");
     let version = |path: &Path| first_line(path, "--version");
@@ -32,14 +32,14 @@ pub fn chromium(project: &Project) -> Result<Chromium> {
     };
     let (mut full, mut shell) = both()?;
     let mut why = "no Chromium is installed".to_owned();
-    // Somebody who has named a browser wants no other.
+    // If the user names a browser, no other is installed.
     let wanted: Vec<&str> = [("chromium", full.is_none()), (SHELL, shell.is_none() && named("CHROMIUM").is_none())]
         .into_iter()
         .filter_map(|(package, missing)| missing.then_some(package))
         .collect();
     if !wanted.is_empty() && debian::may_install() {
         for package in wanted {
-            // Debian may have the one and not the other.
+            // Debian may have only one of them.
             if let Err(error) = debian::install(project, &[package], "for the browser tests") {
                 project.say(&format!("  {error}"));
                 why = error.to_string();
@@ -65,7 +65,7 @@ pub fn chromium(project: &Project) -> Result<Chromium> {
     step.gives(Chromium { full, shell }, &format!("{version}, {kind}"))
 }
 
-/// On PATH, where systems have it, or downloaded by Playwright: `chromium-1234/chrome-linux64/chrome` and the like.
+/// On PATH, in usual places, or from Playwright (such as `chromium-1234/chrome-linux64/chrome`).
 fn find_chromium(project: &Project) -> Option<(PathBuf, String)> {
     let on_path =
         ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"].into_iter().filter_map(which);
@@ -79,7 +79,7 @@ fn find_chromium(project: &Project) -> Option<(PathBuf, String)> {
     let downloaded = files(&browsers(project)).unwrap_or_default().into_iter();
     let downloaded = downloaded.filter(|p| p.file_name().is_some_and(|n| names.iter().any(|name| n == *name)));
     on_path.chain(fixed).chain(downloaded).find_map(|path| {
-        // On Windows it opens a window instead of saying its version.
+        // On Windows it opens a window instead of printing its version.
         let version = if cfg!(windows) { Some(path.display().to_string()) } else { first_line(&path, "--version") };
         Some((path, version?))
     })
@@ -89,7 +89,7 @@ fn browsers(project: &Project) -> PathBuf {
     project.tools().join("browsers")
 }
 
-/// The folder of the browser tests.
+/// Returns the folder of the browser tests.
 fn tests(project: &Project) -> PathBuf {
     project.root.join("tests").join("browser")
 }
@@ -101,7 +101,7 @@ fn playwrights(project: &Project, words: &str) -> Command {
     command
 }
 
-/// Playwright on a site, in the folder of the browser tests.
+/// Returns Playwright's command for a site, in the folder of the browser tests.
 pub fn playwright_test(project: &Project, chromium: &Chromium, site: &Path, words: &str) -> Command {
     let mut command = playwrights(project, &format!("test {words}"));
     command.env("CHROMIUM", &chromium.full).env("CHROMIUM_SHELL", &chromium.shell).env("HUSHGRAD_SITE", site);
@@ -109,12 +109,12 @@ pub fn playwright_test(project: &Project, chromium: &Chromium, site: &Path, word
     command
 }
 
-/// Playwright and what else `tests/browser/package-lock.json` names.
+/// Installs Playwright and everything else in `tests/browser/package-lock.json`.
 pub fn playwright(project: &Project) -> Result<()> {
     let step = project.step("Playwright");
     let folder = tests(project);
     let wanted = fs::read(folder.join("package-lock.json"))?;
-    // `npm ci` by hand leaves none.
+    // A manual `npm ci` leaves no stamp.
     let modules = folder.join(MODULES);
     if fs::read(modules.join(STAMP)).is_ok_and(|there| there == wanted) {
         return step.gives((), "installed before");
@@ -128,7 +128,7 @@ pub fn playwright(project: &Project) -> Result<()> {
     step.gives((), "installed")
 }
 
-/// A folder that npm installed into becomes the `node_modules` that it holds. Links between packages are relative, and stay right.
+/// Replaces an installation's folder by the `node_modules` in it. Relative links stay valid.
 fn become_modules(folder: &Path) -> Result<()> {
     for file in ["package.json", "package-lock.json"] {
         remove(&folder.join(file))?;
@@ -141,8 +141,8 @@ fn become_modules(folder: &Path) -> Result<()> {
     remove(&inner)
 }
 
-/// Why the native tests have no adapter to run their kernels on: there is none, and none could be had, or somebody said to do
-/// without. Linux needs a Vulkan driver, Debian's software adapter will do; Windows and macOS bring their own.
+/// Returns why the native tests have no adapter: none exists or can be installed, or the user opted
+/// out. Linux needs a Vulkan driver (Debian's software one will do); Windows and macOS have one.
 pub fn no_adapter(project: &Project) -> Option<String> {
     let step = project.step("GPU adapter for the native tests");
     if std::env::var_os("HUSHGRAD_NO_GPU").is_some_and(|v| v == "1") {
@@ -162,7 +162,7 @@ pub fn no_adapter(project: &Project) -> Option<String> {
     }
 }
 
-/// A driver's manifest in one of the places where the Vulkan loader looks.
+/// Finds a driver's manifest where the Vulkan loader looks.
 fn has_vulkan() -> bool {
     let folders = ["/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/etc/vulkan/icd.d"];
     let mut drivers = folders.iter().filter_map(|f| fs::read_dir(f).ok()).flatten().flatten();
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_npm_installed_becomes_the_modules_themselves() {
+    fn installed_folder_becomes_node_modules() {
         let folder = tempfile::tempdir().unwrap();
         let package = folder.path().join(MODULES).join("@scope").join("package");
         fs::create_dir_all(&package).unwrap();

@@ -1,8 +1,8 @@
-//! System packages: only on Debian and its children, only as root, and named before they are installed.
+//! System packages, installed only on Debian derivatives as root, and named beforehand.
 
 use crate::prelude::*;
 
-/// Whether packages may be installed here at all.
+/// True if packages may be installed here.
 pub fn may_install() -> bool {
     let root = || Command::new("id").arg("-u").output().is_ok_and(|out| out.stdout.trim_ascii() == b"0");
     Path::new("/etc/debian_version").is_file() && which("apt-get").is_some() && root()
@@ -13,7 +13,7 @@ pub fn is_installed(package: &str) -> bool {
     out.is_ok_and(|out| out.stdout.ends_with(b"ok installed"))
 }
 
-/// Installs those of `packages` that are not there; says which, and what for, before it does.
+/// Installs missing `packages`, after stating which and why.
 pub fn install(project: &Project, packages: &[&str], why: &str) -> Result<()> {
     let missing: Vec<&str> = packages.iter().copied().filter(|p| !is_installed(p)).collect();
     if missing.is_empty() {

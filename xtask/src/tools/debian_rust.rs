@@ -1,18 +1,18 @@
-//! A compiler for wasm32-unknown-unknown of Debian's packages, for machines that reach a package registry but not rustup's server.
-//!
-//! Debian's compiler for browsers comes with the sources of its standard library; they are built once, and a folder of links
-//! to the compiler's own libraries plus that build becomes a `--sysroot`. Nothing under /usr, and nothing of rustup's, is written.
+//! Debian's compiler for wasm32-unknown-unknown, for machines without access to rustup's server.
+//! Debian ships the source of the standard library for browsers. It is built once; the result and
+//! links to the compiler's own libraries form a `--sysroot`. Building it writes nothing under /usr
+//! or to rustup.
 
 use super::{TARGET, debian};
 use crate::prelude::*;
 
 const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "rust-web-clippy"];
-/// Debian's compiler, by path: on PATH rustup's comes first.
+/// Debian's compiler, by path because rustup's comes first on PATH.
 const RUSTC: &str = "/usr/bin/rustc";
 const CARGO: &str = "/usr/bin/cargo";
 pub const CLIPPY: &str = "/usr/bin/clippy-driver";
 
-/// The folder, made where it is not there for this compiler. `why` says what speaks against rustup's.
+/// Returns the sysroot, built if missing for this compiler. `why`: why rustup's is not used.
 pub fn sysroot(project: &Project, why: String) -> Result<PathBuf> {
     let usable = Path::new(RUSTC).is_file() && PACKAGES.iter().all(|p| debian::is_installed(p));
     if !usable && !debian::may_install() {
@@ -22,7 +22,7 @@ pub fn sysroot(project: &Project, why: String) -> Result<PathBuf> {
     }
     debian::install(project, &PACKAGES, &format!("for {TARGET}"))?;
 
-    // Changes whenever the standard library must be built anew.
+    // Changes whenever the standard library must be rebuilt.
     let out = project.command(RUSTC, "-vV").output();
     let out = out.map_err(|source| Error::Start { program: RUSTC.into(), source })?;
     let compiler = String::from_utf8_lossy(&out.stdout);
@@ -39,19 +39,19 @@ pub fn sysroot(project: &Project, why: String) -> Result<PathBuf> {
     })?;
     project.install(&sysroot, |folder| {
         build_std(project, &step, host, &linker, folder)?;
-        // cargo takes the compiler from `RUSTC`; this one knows its sysroot.
+        // cargo runs the compiler in `RUSTC`; this wrapper sets its sysroot.
         let wrapper = folder.join("rustc");
         fs::write(&wrapper, format!("#!/bin/sh\nexec {RUSTC} --sysroot '{}' \"$@\"\n", sysroot.display()))?;
         step.run(project.command("chmod", "755").arg(&wrapper))?;
-        // Last of all: a folder without it is not whole.
+        // Last, as it marks the folder as complete.
         Ok(fs::write(folder.join("stamp"), &identity)?)
     })?;
-    // cargo does not notice that a standard library of the same version was rebuilt.
+    // cargo does not notice a rebuilt standard library of the same version.
     remove(&project.target()?.join(TARGET))?;
     step.gives(sysroot, "of Debian's compiler")
 }
 
-/// rust-lld: rustup brings it, Debian's compiler does not; Debian's lld is the same program under another name.
+/// Finds rust-lld, which Debian's compiler lacks; Debian's lld is the same program.
 fn linker(project: &Project) -> Result<PathBuf> {
     let libraries = project.printed_by_rustc("target-libdir").map(PathBuf::from);
     let beside = libraries.ok().and_then(|libraries| Some(libraries.parent()?.join("bin").join("rust-lld")));
@@ -61,7 +61,7 @@ fn linker(project: &Project) -> Result<PathBuf> {
     })
 }
 
-/// `folder` becomes a sysroot: links to the compiler's own, and a standard library for the browser built from source.
+/// Makes `folder` a sysroot: links to the compiler's files, and a standard library from source.
 fn build_std(project: &Project, step: &Step<'_>, host: &str, linker: &Path, folder: &Path) -> Result<()> {
     let theirs = Path::new("/usr/lib/rustlib");
     let ours = folder.join("lib").join("rustlib");
@@ -74,7 +74,7 @@ fn build_std(project: &Project, step: &Step<'_>, host: &str, linker: &Path, fold
     link(&theirs.join("src"), &ours)?;
     link(linker, &ours_host.join("bin").join("rust-lld"))?;
 
-    // An empty crate, because cargo builds the standard library only on somebody's behalf.
+    // An empty crate, because cargo builds the standard library only for a crate.
     let empty = folder.join("build");
     fs::create_dir_all(empty.join("src"))?;
     let manifest = "[package]\nname = \"empty\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n";
@@ -82,7 +82,7 @@ fn build_std(project: &Project, step: &Step<'_>, host: &str, linker: &Path, fold
     fs::write(empty.join("src").join("lib.rs"), "#![no_std]\n")?;
     let mut build = project.command(CARGO, &format!("build --release -Z build-std=std,panic_abort --target {TARGET}"));
     build.current_dir(&empty).env("RUSTC", RUSTC).env("RUSTC_BOOTSTRAP", "1");
-    // Without the bitcode every later build with link-time optimisation fails.
+    // Without bitcode, later builds with link-time optimisation fail.
     build.env("RUSTFLAGS", "-Cembed-bitcode=yes").env("CARGO_TARGET_DIR", empty.join("target"));
     step.run(&mut build)?;
 

@@ -1,17 +1,17 @@
-//! Browsers beside Chromium, for the tests of what every engine must do: Firefox, and WebKitGTK by its driver, on a screen that nobody sees.
+//! Other browsers for tests: Firefox, and WebKitGTK by its driver on a virtual screen.
 
 use super::debian;
 use crate::prelude::*;
 
-/// Those that are here.
+/// The browsers that are installed.
 #[derive(Debug, Default)]
 pub struct Engines {
     firefox: Option<PathBuf>,
-    /// WebKit's driver, and Xvfb, as it has no mode without a screen.
+    /// WebKit's driver, and Xvfb, because it has no headless mode.
     webkit: Option<(PathBuf, PathBuf)>,
 }
 
-/// `FIREFOX` and `WEBKIT_DRIVER`, those on PATH, Debian's packages; for one that cannot be had a loud word, and its tests are skipped.
+/// Finds browsers by `FIREFOX`, `WEBKIT_DRIVER` or PATH, else installs Debian's; warns if missing.
 pub fn ensure(project: &Project) -> Result<Engines> {
     let step = project.step("Firefox and WebKit");
     let found = Engines::find(named, which)?;
@@ -32,9 +32,9 @@ pub fn ensure(project: &Project) -> Result<Engines> {
 }
 
 impl Engines {
-    /// A browser that somebody named must run; one on PATH that does not is none.
+    /// A browser named by the user must run; one on PATH that does not run is ignored.
     fn find(named: impl Fn(&str) -> Option<PathBuf>, on_path: impl Fn(&str) -> Option<PathBuf>) -> Result<Self> {
-        // On Windows it opens a window instead of saying its version.
+        // On Windows it opens a window instead of printing its version.
         let runs = |path: &Path| if cfg!(windows) { path.is_file() } else { first_line(path, "--version").is_some() };
         let fixed =
             ["/Applications/Firefox.app/Contents/MacOS/firefox", "C:\\Program Files\\Mozilla Firefox\\firefox.exe"];
@@ -46,7 +46,7 @@ impl Engines {
         Ok(Self { firefox, webkit: driver.zip(on_path("Xvfb")) })
     }
 
-    /// What is missing, and Debian's names for it.
+    /// Names of missing browsers, and their Debian packages.
     fn missing(&self) -> (Vec<&'static str>, Vec<&'static str>) {
         let firefox = self.firefox.is_none().then_some(("FIREFOX", &["firefox-esr"][..]));
         let webkit = self.webkit.is_none().then_some(("WEBKIT", &["webkit2gtk-driver", "xvfb"][..]));
@@ -54,7 +54,7 @@ impl Engines {
         (names, packages.concat())
     }
 
-    /// Names them to Playwright's tests; those that are named none are skipped.
+    /// Passes the paths to Playwright's tests; tests of browsers without one are skipped.
     pub fn tell(&self, command: &mut Command) {
         let (driver, xvfb) = self.webkit.clone().unwrap_or_default();
         command.env("FIREFOX", self.firefox.clone().unwrap_or_default()).env("WEBKIT_DRIVER", driver).env("XVFB", xvfb);
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_installed_in_one_go_and_named() {
+    fn missing_browsers_are_named_with_their_packages() {
         let packages = vec!["firefox-esr", "webkit2gtk-driver", "xvfb"];
         assert_eq!(Engines::default().missing(), (vec!["FIREFOX", "WEBKIT"], packages.clone()));
         let firefox = Engines { firefox: Some("firefox".into()), webkit: None };
@@ -78,14 +78,14 @@ mod tests {
     }
 
     #[test]
-    fn a_browser_that_somebody_named_must_run() {
+    fn browser_named_by_the_user_must_run() {
         for wrong in ["FIREFOX", "WEBKIT_DRIVER"] {
             let named = |key: &str| (key == wrong).then(|| PathBuf::from("/no/such/browser"));
             assert!(Engines::find(named, nowhere).unwrap_err().to_string().contains(wrong));
         }
     }
 
-    /// This test's program stands for both.
+    /// Uses this test's program in place of both.
     #[test]
     fn webkit_needs_a_screen() {
         let this = std::env::current_exe().unwrap();

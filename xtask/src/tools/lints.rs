@@ -1,7 +1,7 @@
-//! Clippy in the compiler's place.
+//! Builds with clippy in place of the compiler.
 //!
-//! `cargo clippy` checks every dependency once more than a build compiles it. Here cargo builds, and calls clippy instead of the
-//! compiler for the workspace's own packages: it compiles as well.
+//! `cargo clippy` checks every dependency in addition to compiling it. Here cargo builds, with
+//! clippy as the compiler of the workspace's own packages: it compiles, too.
 
 use std::{
     path::{Path, PathBuf},
@@ -10,14 +10,14 @@ use std::{
 
 use crate::{error::Result, project::Project};
 
-/// Makes cargo lint what it builds with this driver; warnings are errors.
+/// Makes cargo lint what it builds with this driver, with warnings as errors.
 pub fn build_with_clippy(command: &mut Command, driver: &Path) {
     command.env("RUSTC_WORKSPACE_WRAPPER", driver);
-    // As `cargo clippy -- -D warnings` passes it on.
+    // As passed on by `cargo clippy -- -D warnings`.
     command.env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
 }
 
-/// The default toolchain's.
+/// Returns the default toolchain's clippy driver.
 pub fn clippy_driver(project: &Project) -> Result<PathBuf> {
     let sysroot = project.printed_by_rustc("sysroot")?;
     Ok(Path::new(&sysroot).join("bin").join(format!("clippy-driver{}", std::env::consts::EXE_SUFFIX)))

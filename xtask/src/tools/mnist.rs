@@ -1,4 +1,4 @@
-//! MNIST for the site: found on this machine, downloaded from a mirror, or none.
+//! MNIST for the site: found on this machine, downloaded from a mirror, or absent.
 
 use std::io::Read;
 
@@ -9,7 +9,7 @@ use crate::{
     shard_writer,
 };
 
-/// Why a file's bytes are not MNIST's.
+/// Why a file is not MNIST's.
 #[derive(Debug, thiserror::Error)]
 enum FileError {
     #[error("it is no whole gzip file: {0}")]
@@ -27,15 +27,15 @@ enum DownloadError {
     NoCurl,
     #[error("there is no mirror to download it from")]
     NoMirror,
-    /// What went wrong with the last mirror.
+    /// The error of the last mirror.
     #[error(transparent)]
     Mirror(Error),
 }
 
-/// Folder of the four files, each checked. `None`: none to be had; the page draws its own, and says so.
+/// Folder of the four verified files. `None` if unavailable: the page then draws its own digits.
 pub type Digits = Option<PathBuf>;
 
-/// `MNIST_DIR`; `../shared/mnist` beside the checkout; the cache; a download into the cache; else none.
+/// Looks in `MNIST_DIR`, `../shared/mnist` beside the checkout and the cache; else downloads.
 pub fn ensure(project: &Project) -> Result<Digits> {
     let step = project.step("MNIST");
     for place in mnist_files::places(|key| std::env::var_os(key), Some(&project.root)) {
@@ -64,7 +64,7 @@ pub fn ensure(project: &Project) -> Result<Digits> {
     }
 }
 
-/// Writes what the page loads into `folder`; says what that is. The cache keeps it, since packing takes seconds.
+/// Writes the page's data into `folder` and describes it. Cached, because packing takes seconds.
 pub fn write_site(project: &Project, digits: &Digits, folder: &Path) -> Result<String> {
     let Some(from) = digits else {
         return Ok("none: the page draws its own".to_owned());
@@ -82,7 +82,7 @@ pub fn write_site(project: &Project, digits: &Digits, folder: &Path) -> Result<S
 }
 
 fn write_shards(from: &Path, folder: &Path) -> Result<()> {
-    // After headers of 16 bytes and of 8. The files have been checked, so the headers need not be read.
+    // Skips headers of 16 and 8 bytes, already verified with the files.
     let [train_images, train_labels, test_images, test_labels] = FILES;
     let data = |file, header| read(from, file).map(|mut bytes| bytes.split_off(header));
     let train = (data(&train_images, 16)?, data(&train_labels, 8)?);
@@ -92,26 +92,26 @@ fn write_shards(from: &Path, folder: &Path) -> Result<()> {
     written.map(drop).map_err(|error| wrong!("cannot write the shards to {}: {error}", folder.display()))
 }
 
-/// Writes the four files, unpacked, into `folder`, if there are any.
+/// Writes the four unpacked files into `folder`, if available.
 pub fn write_files(digits: &Digits, folder: &Path) -> Result<()> {
     let Some(from) = digits else { return Ok(()) };
     fs::create_dir_all(folder)?;
     FILES.iter().try_for_each(|file| Ok(fs::write(folder.join(file.name), read(from, file)?)?))
 }
 
-/// One file of MNIST, unpacked, and MNIST's to the last byte.
+/// Reads one file of MNIST, unpacked and verified.
 fn read(folder: &Path, file: &MnistFile) -> Result<Vec<u8>> {
     let path = mnist_files::find(folder, file)
         .ok_or_else(|| wrong!("{} holds neither {} nor {}", folder.display(), file.name, file.gz_name()))?;
     unpack(file, fs::read(&path)?).map_err(|why| wrong!("{} is not MNIST's: {why}", path.display()))
 }
 
-/// The file's bytes, unpacked if they are gzip, when they are what they must be.
+/// Unpacks the bytes if gzipped, and checks size and digest.
 fn unpack(file: &MnistFile, bytes: Vec<u8>) -> std::result::Result<Vec<u8>, FileError> {
     let mut plain = bytes;
     if plain.starts_with(&[0x1f, 0x8b]) {
         let mut unpacked = Vec::new();
-        // One byte more than it may have is enough to know.
+        // One extra byte suffices to detect excess.
         let mut limited = flate2::read::MultiGzDecoder::new(&plain[..]).take(file.bytes + 1);
         limited.read_to_end(&mut unpacked).map_err(FileError::Gzip)?;
         plain = unpacked;
@@ -122,7 +122,7 @@ fn unpack(file: &MnistFile, bytes: Vec<u8>) -> std::result::Result<Vec<u8>, File
     if digest(&[&plain]) != file.sha256 { Err(FileError::Digest) } else { Ok(plain) }
 }
 
-/// The four files from the first mirror that has them all, or why not.
+/// Downloads the four files from the first mirror that has them all.
 fn download(project: &Project, step: &Step<'_>, folder: &Path) -> std::result::Result<&'static str, DownloadError> {
     let curl = which("curl").ok_or(DownloadError::NoCurl)?;
     let mut why = DownloadError::NoMirror;
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_very_bytes_are_mnist() {
+    fn only_exact_bytes_are_accepted_as_mnist() {
         let content = b"idx";
         let sha256: &'static str = Box::leak(digest(&[content]).into_boxed_str());
         let file = MnistFile { name: "x", bytes: 3, sha256 };

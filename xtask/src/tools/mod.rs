@@ -1,4 +1,4 @@
-//! What is installed: compilers, programs, browsers, digits.
+//! Installed tools: compilers, programs, browsers, digits.
 
 pub mod browser;
 pub mod cargo_tool;
@@ -11,5 +11,5 @@ pub mod npm;
 pub mod python;
 pub mod wasm_target;
 
-/// What the browser runs is compiled for.
+/// Target of the programs that run in browsers.
 pub const TARGET: &str = "wasm32-unknown-unknown";

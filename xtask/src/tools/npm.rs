@@ -1,8 +1,8 @@
-//! What npm installs, in the versions that a lock file names: wasm-opt and esbuild (`xtask/npm`), and what the tests need.
+//! Packages from npm in locked versions: wasm-opt and esbuild (`xtask/npm`), and the tests' tools.
 
 use crate::prelude::*;
 
-/// npm; without it, an error that says `why` it is wanted.
+/// Finds npm, or fails with `why` it is needed.
 pub fn npm(why: &str) -> Result<PathBuf> {
     which("npm").ok_or_else(|| {
         let how = "Install Node.js 20 or later (nodejs.org, or on Debian the packages nodejs and npm).";
@@ -10,7 +10,7 @@ pub fn npm(why: &str) -> Result<PathBuf> {
     })
 }
 
-/// Installs into the folder what the lock file in `from` names.
+/// Installs the packages of the lock file in `from` into a folder.
 pub fn ci(project: &Project, step: &Step<'_>, npm: &Path, words: &str, from: &Path, into: &Path) -> Result<()> {
     copy_into(into, &from.join("package.json"))?;
     copy_into(into, &from.join("package-lock.json"))?;
@@ -19,13 +19,13 @@ pub fn ci(project: &Project, step: &Step<'_>, npm: &Path, words: &str, from: &Pa
     step.run(command.current_dir(into)).map(drop)
 }
 
-/// Scripts for node that make programs and texts smaller.
+/// Node scripts that shrink programs and texts.
 pub struct Shrinkers {
     pub wasm_opt: PathBuf,
     pub esbuild: PathBuf,
 }
 
-/// wasm-opt comes with npm's `binaryen`. `None`: no npm; the site works, and is bigger than it need be.
+/// wasm-opt is part of npm's `binaryen`. `None` if npm is missing or fails: the site is larger.
 pub fn shrinkers(project: &Project) -> Result<Option<Shrinkers>> {
     let lock = project.root.join("xtask").join("npm");
     let text = fs::read_to_string(lock.join("package.json"))?;
@@ -37,7 +37,7 @@ pub fn shrinkers(project: &Project) -> Result<Option<Shrinkers>> {
     let script = |package: &str, name: &str| folder.join("node_modules").join(package).join("bin").join(name);
     let there = Shrinkers { wasm_opt: script("binaryen", "wasm-opt"), esbuild: script("esbuild", "esbuild") };
     let major = binaryen.split('.').next().unwrap_or_default();
-    // Scripts in JavaScript: node runs them, whatever the file system says about them.
+    // Run by node, because the file system may not allow executing them.
     let says = |script: &Path, word: &str| {
         let out = Command::new("node").arg(script).arg("--version").output();
         out.is_ok_and(|out| String::from_utf8_lossy(&out.stdout).contains(word))

@@ -1,8 +1,8 @@
-//! Pythons with packages: for what is measured beside Python libraries, and for the examples and the package that are tested with their own tools.
+//! Python environments: for benches of Python libraries, and for tests of examples and packages.
 
 use crate::prelude::*;
 
-/// What the examples in `examples/embed` and `packages/python` are built and tested with.
+/// Packages that build and test `examples/embed` and `packages/python`.
 const DOCUMENTS: [(&str, &str); 7] = [
     ("mkdocs", "1.6.1"),
     ("nbconvert", "7.17.2"),
@@ -13,7 +13,7 @@ const DOCUMENTS: [(&str, &str); 7] = [
     ("hatchling", "1.33.0"),
 ];
 
-/// A Python of the cache's own with these packages, each in the version that it names; a folder of `kind` for each combination.
+/// Returns a Python with these packages; each combination has a folder in the cache's `kind`.
 pub fn with(project: &Project, step: &Step<'_>, kind: &str, packages: &[(&str, &str)]) -> Result<PathBuf> {
     let name: Vec<String> = packages.iter().map(|(package, version)| format!("{package}-{version}")).collect();
     let folder = project.cache.join(kind).join(name.join("-"));
@@ -33,7 +33,7 @@ pub fn with(project: &Project, step: &Step<'_>, kind: &str, packages: &[(&str, &
     Ok(python(&folder))
 }
 
-/// The Python that `HUSHGRAD_PYTHON` names, else one of the cache's own.
+/// Returns the Python named by `HUSHGRAD_PYTHON`, else one in the cache.
 pub fn documents(project: &Project) -> Result<PathBuf> {
     let step = project.step("MkDocs, nbconvert, anywidget");
     let runs = |python: &Path| first_line(python, "--version").is_some();

@@ -1,19 +1,19 @@
-//! A compiler for wasm32-unknown-unknown: rustup's, else one put together in the cache from Debian's packages.
+//! The compiler for wasm32-unknown-unknown: rustup's, else one built from Debian's packages.
 
 use super::{TARGET, debian_rust, lints};
 use crate::prelude::*;
 
-/// How builds for the browser are run.
+/// Settings of builds for the browser.
 pub struct Wasm {
-    /// Folder of Debian's compiler as a sysroot; `None`: plain cargo does it.
+    /// Sysroot of Debian's compiler; `None` for the default one.
     pub sysroot: Option<PathBuf>,
-    /// Stands in the compiler's place for the project's own packages.
+    /// Replaces the compiler for the project's own packages.
     clippy: Option<PathBuf>,
 }
 
 impl Wasm {
-    /// With clippy as the compiler of the project's own packages, warnings being errors: it compiles as well, so what it has
-    /// looked through is the site that is built.
+    /// Compiles the project's own packages with clippy, with warnings as errors. Clippy compiles,
+    /// too, so the linted build is the site.
     pub fn with_clippy(self, project: &Project) -> Result<Self> {
         let clippy = match &self.sysroot {
             Some(_) => PathBuf::from(debian_rust::CLIPPY),
@@ -22,10 +22,10 @@ impl Wasm {
         Ok(Self { clippy: Some(clippy), ..self })
     }
 
-    /// What makes cargo, or a program that calls it, compile for the browser.
+    /// Makes cargo, or a program that calls it, compile for the browser.
     pub fn prepare(&self, command: &mut Command) {
         if let Some(sysroot) = &self.sysroot {
-            // Debian's clippy asks for its sysroot in the second variable.
+            // Debian's clippy reads its sysroot from the second variable.
             command.env("RUSTC", sysroot.join("rustc")).env("SYSROOT", sysroot);
         }
         if let Some(clippy) = &self.clippy {
@@ -57,7 +57,7 @@ pub fn ensure(project: &Project) -> Result<Wasm> {
     Ok(Wasm { sysroot: Some(debian_rust::sysroot(project, why)?), clippy: None })
 }
 
-/// Whether the compiler that cargo uses has a standard library for the browser.
+/// True if cargo's compiler has a standard library for the browser.
 fn has_std(project: &Project) -> bool {
     let folder = project.printed_by_rustc(&format!("target-libdir --target {TARGET}")).unwrap_or_default();
     let mut files = fs_err::read_dir(folder).into_iter().flatten().flatten();

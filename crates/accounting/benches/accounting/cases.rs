@@ -1,4 +1,4 @@
-//! What is timed, natively (`main.rs`) and in a browser (`in_browser.rs`): the tutorial case, an envelope as the paper's, tight accounting.
+//! Benchmark cases, run natively (`main.rs`) and in a browser (`in_browser.rs`).
 
 use std::{cell::OnceCell, rc::Rc};
 
@@ -9,7 +9,7 @@ use hushgrad_accounting::{
     noise::{CustomDensity, NoiseSpec},
     normal,
     pld::Pld,
-    rdp::{Accountant, Orders, RdpCurve},
+    rdp::{Orders, RdpAccountant, RdpCurve},
     sampling::Sampling,
 };
 use rand::rand_core::{Rng, SeedableRng};
@@ -21,13 +21,13 @@ const DELTA: f64 = 1e-5;
 const VECTORS: usize = 1000;
 const COORDINATES: usize = 26_010;
 
-/// One thing to time; `run` returns what it computed, so that nothing is left out.
+/// A case to time; `run` returns its result, so that nothing is optimised away.
 pub struct Case {
     pub name: &'static str,
     pub run: Box<dyn FnMut() -> f64>,
 }
 
-/// In the order of the table.
+/// The cases, in the table's order.
 pub fn cases() -> Vec<Case> {
     let case = |name, run: Box<dyn FnMut() -> f64>| Case { name, run };
     let psi = Psi::default();
@@ -71,7 +71,7 @@ pub fn cases() -> Vec<Case> {
         ("RDP ε, Ψ, a formula", formula("1/cosh(x)", 1.0)),
         ("RDP ε, Ψ, a steep formula", formula("exp(-x^20)", 30.0)),
         ("RDP ε, Ψ, a cusped formula", formula("exp(-sqrt(abs(x)))", 1.0)),
-        // The best order is far beyond 64: every one is needed.
+        // The best order is far beyond 64, so all orders count.
         ("RDP ε below 0.1, Ψ, Student-t", NoiseSpec::StudentT { nu: 9.0, scale: 20.0 }),
         ("RDP ε below 0.1, Ψ, generalised Gaussian", NoiseSpec::GeneralizedGaussian { exponent: 1.5, scale: 24.0 }),
     ] {
@@ -130,7 +130,7 @@ pub fn cases() -> Vec<Case> {
         "RDP ε, random allocation",
         Box::new(|| {
             let curve = RdpCurve::of(&allocated(234, 1.1)).expect("valid");
-            Accountant::of_steps(&curve, 234 * 15).epsilon(DELTA).expect("finite").improved.epsilon
+            RdpAccountant::of_steps(&curve, 234 * 15).epsilon(DELTA).expect("finite").improved.epsilon
         }),
     ));
     cases
@@ -142,14 +142,14 @@ fn allocated(batches: u64, sigma: f64) -> Release {
 }
 
 fn renyi(curve: &RdpCurve, orders: Orders<'_>) -> f64 {
-    let mut accountant = Accountant::new();
+    let mut accountant = RdpAccountant::new();
     let id = accountant.add_curve(curve.clone()).expect("one curve");
     accountant.compose(id, STEPS);
     accountant.epsilon_at(DELTA, orders).expect("finite").improved.epsilon
 }
 
 fn one_more_step() -> Box<dyn FnMut() -> f64> {
-    let mut accountant = Accountant::new();
+    let mut accountant = RdpAccountant::new();
     let id = accountant.add_curve(RdpCurve::sampled_gaussian(1.1, RATE).expect("valid")).expect("one curve");
     Box::new(move || {
         accountant.compose(id, 1);
@@ -161,7 +161,7 @@ fn profile(vectors: &[Vec<f32>]) -> EnvelopeProfile {
     EnvelopeProfile::from_vectors(vectors.iter().map(Vec::as_slice)).expect("valid")
 }
 
-/// 1000 vectors of 26,010 coordinates: sorted |N(0,1)|, norm 1. Drawn when first needed.
+/// 1000 vectors of 26,010 coordinates: sorted |N(0,1)| of norm 1, drawn on first use.
 #[derive(Clone, Default)]
 struct Psi(Rc<Drawn>);
 

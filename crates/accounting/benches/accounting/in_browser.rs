@@ -1,6 +1,7 @@
-//! The accounting benchmark's cases, timed by a loop that also runs in a browser: a line each, name, seconds, value.
+//! Times the benchmark's cases by a loop that also runs in a browser; prints name, seconds, value.
 //!
-//! `cargo run --release --no-default-features --example accounting_bench`; in Chromium by `cargo xtask bench accounting`.
+//! `cargo run --release --no-default-features --example accounting_bench`; in Chromium by
+//! `cargo xtask bench accounting`.
 
 #[path = "cases.rs"]
 mod cases;
@@ -9,7 +10,7 @@ use std::{fmt::Write as _, hint::black_box};
 
 use web_time::Instant;
 
-/// Median seconds of one run, of at least three batches, each long enough for a coarse clock: one that ticks every 0.1 ms sees nothing of a single short run.
+/// Median seconds per run, over at least three batches, each long enough for a 0.1 ms clock.
 fn seconds(run: &mut dyn FnMut() -> f64) -> f64 {
     let mut time = |count: u32| {
         let start = Instant::now();
@@ -45,7 +46,7 @@ fn main() {
 #[cfg(target_arch = "wasm32")]
 fn main() {}
 
-/// What a slider asks in between.
+/// Runs the cases and returns their report.
 #[cfg(target_arch = "wasm32")]
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn run() -> String {

@@ -1,4 +1,4 @@
-//! How long privacy takes: `cargo bench --no-default-features --bench accounting`. `cargo xtask bench accounting` writes the table.
+//! Run by `cargo bench --no-default-features --bench accounting` or `cargo xtask bench accounting`.
 
 mod cases;
 

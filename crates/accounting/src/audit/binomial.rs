@@ -1,8 +1,8 @@
-//! Binomial probabilities to all their digits.
+//! Binomial probabilities to full relative accuracy.
 
 use crate::numeric::ln_1p_minus;
 
-/// A probability and what is missing to 1.
+/// A probability and its complement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Odds {
     pub p: f64,
@@ -14,7 +14,8 @@ impl Odds {
         Self { p, q: 1.0 - p }
     }
 
-    /// P[W = k] for W binomial of n trials. Loader 2000, "Fast and accurate computation of binomial probabilities": no large logarithms cancel.
+    /// P[W = k] for W binomial of n trials. Logarithms do not cancel (Loader 2000, "Fast and
+    /// accurate computation of binomial probabilities").
     pub fn mass(self, n: u32, k: u32) -> f64 {
         let Self { p, q } = self;
         if k > n {
@@ -35,7 +36,7 @@ impl Odds {
         ln.exp() * (total / (std::f64::consts::TAU * hits * misses)).sqrt()
     }
 
-    /// P[W < k]: the smaller tail is added up from its largest term on.
+    /// P[W < k], summing the smaller tail from its largest term on.
     pub fn below(self, n: u32, k: u32) -> f64 {
         if k == 0 {
             return 0.0;
@@ -51,7 +52,7 @@ impl Odds {
         self.other().below(n, n - k + 1)
     }
 
-    /// Of the misses, n − W.
+    /// The odds of the misses, n − W.
     fn other(self) -> Self {
         Self { p: self.q, q: self.p }
     }
@@ -82,7 +83,7 @@ fn stirling_error(n: f64) -> f64 {
 /// x·ln(x/m) + m − x ≥ 0.
 fn deviance(x: f64, m: f64) -> f64 {
     let t = (m - x) / x;
-    // Near 0 it is −x·(ln(1 + t) − t); far from there t has lost the digits of m/x.
+    // −x·(ln(1 + t) − t) near 0; far from there t has lost the digits of m/x.
     if t.abs() < 0.1 { -x * ln_1p_minus(t) } else { x * (x / m).ln() + m - x }
 }
 
@@ -90,7 +91,7 @@ fn deviance(x: f64, m: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Sums of all terms, by logarithms of factorials, which keep eleven digits.
+    /// Against sums of all terms by logarithms of factorials, which keep eleven digits.
     #[test]
     fn binomial_tails_are_sums_of_all_terms() {
         for n in [1_u32, 2, 17, 300] {

@@ -1,4 +1,4 @@
-//! All lower bounds of one run, from the scores of its canaries.
+//! All lower bounds on the ε of a run, from its canaries' scores.
 
 use std::{cell::RefCell, collections::HashMap, rc::Rc};
 
@@ -14,63 +14,65 @@ use crate::{
     sampling::Sampling,
 };
 
-/// What each bound is wrong with at most.
+/// Largest probability that a bound is wrong.
 pub const SIGNIFICANCE: f64 = 0.05;
-/// One guess for so many canaries.
 const CANARIES_PER_GUESS: u32 = 20;
-/// Rates of false positives that thresholds aim at.
+/// False positive rates that thresholds aim at.
 const ALARMS: [f64; 5] = [0.003, 0.01, 0.03, 0.1, 0.3];
-/// Least number of scores without a canary that thresholds are taken from.
+/// Fewest scores without a canary from which thresholds are taken.
 const LEAST_SILENT: usize = 300;
-/// Least and most factor on the noise of a run that is searched.
+/// Least and most noise factor searched.
 const FACTORS: [f64; 2] = [0.0625, 16.0];
-/// Relative tolerance of a privacy curve that guesses are held against, from above.
+/// Relative tolerance, from above, of a privacy curve compared with guesses.
 const TOLERANCE: f64 = 5e-3;
-/// Of ln of the factor: a hundredth of the noise is two of ε, about.
+/// Precision of the factor's logarithm: 1 % of noise is about 2 % of ε.
 const PRECISION: f64 = 0.01;
-/// The first stride of a search from the noise that is claimed.
+/// First step of a search from the claimed noise, in the factor's logarithm.
 const STRIDE: f64 = 0.3;
 
-/// What an auditor has found of a run.
+/// An auditor's evidence about a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// Each canary's score, and whether it is in. A score may be infinite, where nothing hides a canary.
+    /// Each canary's score and whether it is in. Scores may be infinite if nothing hides a canary.
     pub scores: Vec<(f64, bool)>,
-    /// Scores of places where there is no canary: they are no evidence, and thresholds may follow from them.
+    /// Scores of places without a canary: not evidence, but thresholds may be derived from them.
     pub silent: Vec<f64>,
-    /// Of each kind of release of the ledger: errors about single steps whose coins are known.
+    /// For kinds of release of the ledger, errors about single steps whose coins are known.
     pub steps: Vec<(usize, Errors)>,
 }
 
-/// Lower bounds on ε, each wrong with probability [`SIGNIFICANCE`] at most. A run that is audited by all of them has as many chances to be wronged.
+/// Lower bounds on ε, each wrong with probability at most [`SIGNIFICANCE`]; over all, these add up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LowerBounds {
-    /// Steinke, Nasr & Jagielski 2023: nothing is assumed of the mechanism.
+    /// Steinke, Nasr & Jagielski 2023: assumes nothing of the mechanism.
     pub guesses: f64,
-    /// Mahloujifar, Melis & Chaudhuri 2024, were the run Gaussian differentially private.
+    /// Mahloujifar, Melis & Chaudhuri 2024, if the run is Gaussian differentially private.
     pub gaussian: f64,
-    /// The same, were it what it says with other noise of the same family; `None` where no such noise is searched. This and those below are ε of that noise as the accountant prices it: where
-    /// a sampling is priced from above (a shuffled epoch, a random allocation), so are they, as is the claim that they are compared with.
+    /// The same if only the scale of the noise is not as claimed; `None` if that is not searched.
+    /// This and the following are the accountant's ε for that noise: like the claim, from above
+    /// where it prices a sampling so (shuffled epochs, random allocation).
     pub curve: Option<f64>,
-    /// Clopper & Pearson at thresholds that were set beforehand, with that family: canaries are independent as their coordinates are disjoint.
+    /// Clopper & Pearson at preset thresholds, in that family (disjoint canaries are independent).
     pub rates: Option<f64>,
-    /// Nasr et al. 2023, by single steps, with that family: sampler and composition are taken as they are said to be.
+    /// Nasr et al. 2023, by single steps, in that family, with sampler and composition as claimed.
     pub steps: Option<f64>,
 }
 
-/// What a ledger claims, to be held against evidence of any run of the same releases.
+/// A ledger's claims, to compare with evidence of any run of the same releases.
 #[derive(Clone, Debug)]
 pub struct Claimed {
     curve: PrivacyCurve,
-    /// μ of which a Gaussian run has its ε.
+    /// μ of the Gaussian run with the same ε.
     mu: f64,
-    /// Of one release of each kind.
+    /// For one release of each kind.
     steps: Vec<PrivacyCurve>,
 }
 
 impl Claimed {
+    /// The claims of `ledger` at `delta`.
+    ///
     /// # Errors
-    /// A ledger without a price by tight accounting; δ out of its range.
+    /// A ledger without a price by tight accounting; δ out of range.
     pub fn of(ledger: &Ledger, delta: f64) -> Result<Self, AuditError> {
         let family = Family::new(ledger, delta, FACTORS[0]);
         let books = family.with(1.0)?;
@@ -81,13 +83,13 @@ impl Claimed {
 }
 
 impl LowerBounds {
-    /// The bounds in this order.
+    /// The bounds in order of declaration.
     #[must_use]
     pub fn each(self) -> [Option<f64>; 5] {
         [Some(self.guesses), Some(self.gaussian), self.curve, self.rates, self.steps]
     }
 
-    /// Whether one of them exceeds a claim.
+    /// True if a bound exceeds `claim`.
     #[must_use]
     pub fn refute(self, claim: f64) -> bool {
         self.each().into_iter().flatten().any(|bound| bound > claim)
@@ -95,16 +97,16 @@ impl LowerBounds {
 }
 
 impl Evidence {
-    /// How many canaries are guessed to be in, r: decided by their number alone.
+    /// The number of canaries guessed to be in, r, which depends on their number only.
     #[must_use]
     pub fn made(&self) -> u32 {
         (self.scores.len() as u32).div_ceil(CANARIES_PER_GUESS)
     }
 
-    /// The guesses "in" about the canaries of the highest scores. Of equal scores those go first whose canaries are out.
+    /// Guesses "in" for the canaries with the highest scores; among ties, those that are out first.
     ///
     /// # Errors
-    /// None; as [`Guesses::new`].
+    /// None in practice; as [`Guesses::new`].
     pub fn guesses(&self) -> Result<Guesses, AuditError> {
         let mut sorted = self.scores.clone();
         sorted.sort_by(|(a, a_in), (b, b_in)| b.total_cmp(a).then(a_in.cmp(b_in)));
@@ -113,10 +115,10 @@ impl Evidence {
         Guesses::new(sorted.len() as u32, made, right)
     }
 
-    /// The two bounds that ask nothing of the accountant.
+    /// The two bounds that need no accountant.
     ///
     /// # Errors
-    /// δ out of its range.
+    /// δ out of range.
     pub fn quick_bounds(&self, delta: f64) -> Result<LowerBounds, AuditError> {
         let guesses = self.guesses()?;
         let mu = guesses.mu(SIGNIFICANCE)?;
@@ -127,7 +129,7 @@ impl Evidence {
         })
     }
 
-    /// Those that are soon known: by guesses, and by single steps.
+    /// The bounds that are fast to compute: by guesses, and by single steps.
     ///
     /// # Errors
     /// As [`Evidence::bounds`].
@@ -138,7 +140,7 @@ impl Evidence {
         or_quick(steps.map(|steps| LowerBounds { steps: Some(steps), ..quick }), quick)
     }
 
-    /// All of them, of a run whose releases are those of `ledger`.
+    /// All bounds, for a run with the releases of `ledger`.
     ///
     /// # Errors
     /// As [`Evidence::bounds_above`].
@@ -146,16 +148,17 @@ impl Evidence {
         self.bounds_above(ledger, delta, FACTORS[0])
     }
 
-    /// The same, where no noise below `least` times what is claimed is searched: the distributions of so little noise are long. Bounds beyond stay at what that noise costs.
+    /// The same, searching no noise below `least` times the claimed, as its loss distributions are
+    /// long; a bound beyond stays at that noise's ε. Bounds that have no tight price are `None`.
     ///
     /// # Errors
-    /// As [`Evidence::quick_bounds`]; a ledger without a price, as [`Books::of`]. Where tight accounting has no price for the releases, bounds by their family are `None`.
+    /// As [`Evidence::quick_bounds`]; a ledger that [`Books::of`] refuses.
     pub fn bounds_above(&self, ledger: &Ledger, delta: f64, least: f64) -> Result<LowerBounds, AuditError> {
         let quick = self.quick_bounds(delta)?;
         or_quick(self.family_bounds(quick, Family::new(ledger, delta, least)), quick)
     }
 
-    /// With the bounds that compare with other noise of the same family.
+    /// Adds the bounds by other noise of the same family.
     fn family_bounds(&self, quick: LowerBounds, family: Family<'_>) -> Result<LowerBounds, AuditError> {
         let delta = family.delta;
         let claim = family.with(1.0)?.tight(delta)?.value;
@@ -172,10 +175,10 @@ impl Evidence {
         })
     }
 
-    /// Whether the last three of [`LowerBounds`] exceed what is claimed, in their order: sooner known than the bounds.
+    /// Whether each of the last three [`LowerBounds`] exceeds the claim; faster than the bounds.
     ///
     /// # Errors
-    /// Evidence of single steps of which there are none in the ledger.
+    /// Evidence of single steps of a release that is not in the ledger.
     pub fn contradicts(&self, claimed: &Claimed) -> Result<[bool; 3], AuditError> {
         let curve = &claimed.curve;
         Ok([
@@ -185,8 +188,8 @@ impl Evidence {
         ])
     }
 
-    /// Errors at thresholds that are independent of the canaries' scores: of scores without a canary, or, where there are few, of the claim μ (a score of a Gaussian run
-    /// is N(±μ²/2, μ²)).
+    /// Errors at thresholds independent of the canaries' scores: from scores without a canary or,
+    /// if few, from the claim μ (Gaussian scores are N(±μ²/2, μ²)).
     fn errors(&self, mu: impl Fn() -> f64) -> Vec<Errors> {
         let mut silent = self.silent.clone();
         silent.sort_by(f64::total_cmp);
@@ -201,7 +204,7 @@ impl Evidence {
                 all[usize::from(is_in)] += 1;
                 wrong[usize::from(is_in)] += u32::from((score > threshold) != is_in);
             }
-            // Where all are in, or all out, nothing is told.
+            // None if all canaries are in, or all are out.
             Errors::new((wrong[0], all[0]), (wrong[1], all[1])).ok()
         };
         ALARMS.iter().filter_map(|&alarm| at(alarm)).collect()
@@ -211,7 +214,7 @@ impl Evidence {
         family.least_epsilon(|factor| self.refute_steps(|place| family.step(place, factor)))
     }
 
-    /// Whether single steps of some kind of release are less hidden than by the curve that each is to have.
+    /// True if errors about single steps of some kind of release refute the curve for that kind.
     fn refute_steps(&self, curve: impl Fn(usize) -> Result<PrivacyCurve, AuditError>) -> Result<bool, AuditError> {
         let level = SIGNIFICANCE / (2 * self.steps.len().max(1)) as f64;
         for &(place, errors) in &self.steps {
@@ -223,7 +226,7 @@ impl Evidence {
     }
 }
 
-/// What was found; where no distribution of losses is known of such releases, or none in good time, what guesses say is left.
+/// `found`, or `quick` where these releases have no loss distribution, or none in reasonable time.
 fn or_quick(found: Result<LowerBounds, AuditError>, quick: LowerBounds) -> Result<LowerBounds, AuditError> {
     match found {
         Err(AuditError::Privacy(
@@ -233,7 +236,7 @@ fn or_quick(found: Result<LowerBounds, AuditError>, quick: LowerBounds) -> Resul
     }
 }
 
-/// Whether errors at thresholds that were set beforehand are fewer than a mechanism of this curve allows.
+/// True if errors at preset thresholds are fewer than a mechanism with this curve allows.
 fn refute_rates(errors: &[Errors], curve: &PrivacyCurve) -> Result<bool, AuditError> {
     let level = SIGNIFICANCE / (2 * ALARMS.len()) as f64;
     for errors in errors {
@@ -244,23 +247,23 @@ fn refute_rates(errors: &[Errors], curve: &PrivacyCurve) -> Result<bool, AuditEr
     Ok(false)
 }
 
-/// ε of μ; 0 where nothing was shown.
+/// ε of μ; 0 if nothing was shown.
 fn of_mu(mu: f64, delta: f64) -> f64 {
     if mu > 0.0 { FROM_BELOW * epsilon_gaussian(mu, delta) } else { 0.0 }
 }
 
-/// The μ of which a Gaussian run has this ε.
+/// The μ of a Gaussian run with this ε.
 fn of_claim(epsilon: f64, delta: f64) -> f64 {
     super::largest(50.0, |mu| mu == 0.0 || epsilon_gaussian(mu, delta) <= epsilon)
 }
 
-/// Runs of the same releases with more noise or with less.
+/// Runs of the same releases with scaled noise.
 struct Family<'a> {
     ledger: &'a Ledger,
     delta: f64,
-    /// Least factor that is searched.
+    /// Least factor searched.
     least: f64,
-    /// Those that were asked for, by the factor's bits.
+    /// Computed curves, by the factor's bits.
     curves: RefCell<HashMap<u64, Rc<PrivacyCurve>>>,
 }
 
@@ -287,7 +290,7 @@ impl<'a> Family<'a> {
         Ok(Books::of(ledger)?)
     }
 
-    /// The curve of one release of this kind of which it is known that it was drawn.
+    /// The privacy curve of one release of this kind, given that the canary was drawn.
     fn step(&self, place: usize, factor: f64) -> Result<PrivacyCurve, AuditError> {
         let drawn = Release { sampling: Sampling::Poisson { rate: 1.0 }, ..self.release(place, factor) };
         let mut ledger = Ledger::new();
@@ -296,7 +299,7 @@ impl<'a> Family<'a> {
         curve(&Books::of(ledger)?, self.delta)
     }
 
-    /// Its privacy curve with `factor` times the noise.
+    /// The privacy curve with `factor` times the noise.
     fn curve(&self, factor: f64) -> Result<Rc<PrivacyCurve>, AuditError> {
         if let Some(known) = self.curves.borrow().get(&factor.to_bits()) {
             return Ok(Rc::clone(known));
@@ -306,8 +309,8 @@ impl<'a> Family<'a> {
         Ok(curve)
     }
 
-    /// ε, from below, of the least noise that is refuted: more noise hides more, so it is refuted, too. The search begins at the noise that is claimed, as distributions of losses are long where
-    /// there is little; it ends on the side that is refuted.
+    /// ε, from below, of the least refuted noise (larger noise is refuted too). Starts at the
+    /// claimed noise, as loss distributions of little noise are long.
     fn least_epsilon(&self, refuted: impl Fn(f64) -> Result<bool, AuditError>) -> Result<f64, AuditError> {
         let [least, most] = [self.least, FACTORS[1]].map(f64::ln);
         let (mut low, mut high, mut stride) = (0.0_f64, 0.0_f64, STRIDE);
@@ -338,13 +341,13 @@ impl<'a> Family<'a> {
             if refuted(middle.exp())? { high = middle } else { low = middle }
         }
         let found = self.with(high.exp())?.tight(self.delta)?.value;
-        // More noise than is claimed never costs more than the claim, though the accountant may price it so where it is not exact.
+        // More noise never costs more than the claim, even where the price is inexact.
         let most = if high >= 0.0 { self.with(1.0)?.tight(self.delta)?.value } else { f64::INFINITY };
         Ok(FROM_BELOW * found.min(most))
     }
 }
 
-/// The privacy curve of these books, from above.
+/// The privacy curve of `books`, from above.
 fn curve(books: &Books, delta: f64) -> Result<PrivacyCurve, AuditError> {
     let losses = books.losses()?.with_tolerance(TOLERANCE);
     let epsilon = losses.epsilon(delta)?.value;

@@ -1,9 +1,9 @@
-//! Bounds from guesses about many canaries of one run.
+//! Bounds from guesses about the canaries of one run.
 
 use super::{AuditError, binomial::Odds, checked, largest};
 use crate::normal::{cdf, quantile};
 
-/// Guesses of one run: the most confident ones, as many as was decided before.
+/// The most confident guesses of one run; their number is fixed beforehand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guesses {
     canaries: u32,
@@ -35,13 +35,14 @@ impl Guesses {
         self.right
     }
 
-    /// How probable so many right guesses are at most, where the mechanism is (`epsilon`, `delta`)-differentially private, add or remove one.
+    /// Upper bound on the probability of so many right guesses under (`epsilon`, `delta`)-privacy.
     ///
-    /// Steinke, Nasr & Jagielski 2023, theorem 5.2: β₀ + 2mδ·maxᵢ P[v − i ≤ W < v]/i, where W is binomial of r trials and probability e^ε/(1 + e^ε), and β₀ = P[W ≥ v].
+    /// Steinke, Nasr & Jagielski 2023, theorem 5.2 (add or remove one): β₀ + 2mδ·maxᵢ P[v − i ≤ W <
+    /// v]/i, where W is binomial of r trials with probability e^ε/(1 + e^ε), and β₀ = P[W ≥ v].
     #[must_use]
     pub fn p_value(self, epsilon: f64, delta: f64) -> f64 {
         let Self { canaries, made, right } = self;
-        // ln e^ε/(1 + e^ε), and of the other side.
+        // e^ε/(1 + e^ε) and its complement.
         let odds = Odds { p: 1.0 / (1.0 + (-epsilon).exp()), q: 1.0 / (1.0 + epsilon.exp()) };
         let at_least = odds.from(made, right);
         let (mut between, mut most) = (0.0, 0.0_f64);
@@ -54,9 +55,10 @@ impl Guesses {
         (at_least + 2.0 * f64::from(canaries) * delta * most).min(1.0)
     }
 
-    /// The largest ε that these guesses refute at this significance; 0 where they refute none.
+    /// The largest ε refuted at this significance; 0 if none.
     ///
-    /// Whatever is (ε, δ)-private is (ε′, δ)-private for each ε′ above, and all p-values are of the one count: so the largest ε whose p-value is small is refuted, too.
+    /// (ε, δ)-privacy implies (ε′, δ)-privacy for ε′ > ε, and all p-values come from one count, so
+    /// the largest ε with a small p-value is refuted too.
     ///
     /// # Errors
     /// [`AuditError::Significance`] and [`AuditError::Delta`].
@@ -65,9 +67,9 @@ impl Guesses {
         Ok(largest(50.0, |epsilon| self.p_value(epsilon, delta) <= significance))
     }
 
-    /// Whether these guesses refute, at this significance, that the mechanism's trade-off function is f, by x ↦ f̄⁻¹(x), the inverse of 1 − f.
-    ///
-    /// Mahloujifar, Melis & Chaudhuri 2024, theorem 3.2 and algorithm 1, at their choice of what is shared between right and wrong guesses.
+    /// True if these guesses refute, at this significance, the trade-off function f, by x ↦
+    /// f̄⁻¹(x), the inverse of 1 − f (Mahloujifar, Melis & Chaudhuri 2024, theorem 3.2 and
+    /// algorithm 1, with their choice of what right and wrong guesses share).
     ///
     /// # Errors
     /// [`AuditError::Significance`].
@@ -86,7 +88,7 @@ impl Guesses {
         Ok(right + wrong > r / m)
     }
 
-    /// The largest μ of Gaussian differential privacy that these guesses refute, in [0, 50].
+    /// The largest refuted μ of Gaussian differential privacy, in [0, 50].
     ///
     /// # Errors
     /// [`AuditError::Significance`].

@@ -1,7 +1,8 @@
-//! What an attack has shown: lower bounds on ε from counts, each at a confidence of its own.
+//! Privacy audits: lower bounds on ε from an attack's counts, each with its own confidence.
 //!
-//! An audit includes each of m records, *canaries*, by a fair coin and guesses coins from what was released. What it guesses right bounds ε from below; a bound that
-//! exceeds the ε that was claimed refutes the claim. Every function here is of counts alone; who computes two bounds has two chances to be wrong.
+//! An audit includes each of m records, *canaries*, by a fair coin and guesses the coins from what
+//! was released. Right guesses bound ε from below; a bound above the claimed ε refutes the claim.
+//! Bounds use counts alone. Computing two bounds gives two chances of an error.
 //!
 //! | function | assumes | source |
 //! | --- | --- | --- |
@@ -10,7 +11,8 @@
 //! | [`Errors::epsilon`], [`Errors::mu`] | independent canaries, one threshold | Clopper & Pearson 1934; Kairouz, Oh & Viswanath 2015 |
 //! | [`step_level`] | sampler and composition | Nasr et al. 2023 |
 //!
-//! [`Evidence`] makes all of them of one run's scores. What guesses are made of is a [`Score`](scores::Score): the logarithm of how much more probable what came out is with the canary than without it.
+//! [`Evidence`] computes all of them from one run's [`Score`](scores::Score)s: log-likelihood
+//! ratios of what was released, with the canary against without it.
 
 mod binomial;
 mod evidence;
@@ -28,7 +30,7 @@ use super::{error::PrivacyError, risk::RiskError, sampling::Sampling};
 /// Why there is no bound.
 #[derive(Debug, thiserror::Error)]
 pub enum AuditError {
-    /// More right than made, or more made than there are canaries.
+    /// More right guesses than guesses, or more guesses than canaries.
     #[error(
         "{right} right of {made} guesses about {canaries} canaries; no more can be right than are made, and about none twice"
     )]
@@ -43,24 +45,24 @@ pub enum AuditError {
     /// More errors than trials, or no trial.
     #[error("{errors} errors in {trials} trials; trials must be at least 1, and errors no more")]
     Errors {
-        /// How often the attack was wrong.
+        /// Wrong answers of the attack.
         errors: u32,
-        /// Of how many.
+        /// Number of trials.
         trials: u32,
     },
-    /// Not a probability of error.
+    /// Not a probability strictly between 0 and 1.
     #[error("a significance of {0}; it must be above 0 and below 1")]
     Significance(f64),
     /// Not a δ.
     #[error("δ = {0}; it must be at least 0 and below 1")]
     Delta(f64),
-    /// Scores of these would need more than one number a step.
+    /// Scoring this sampling would need more than one number per step.
     #[error("no scores for {0}: noise that is correlated over several steps is not scored step by step")]
     Unscored(Sampling),
-    /// No curve to hold guesses against.
+    /// No privacy curve to compare guesses with.
     #[error(transparent)]
     Risk(#[from] RiskError),
-    /// The accountant refuses what is audited.
+    /// The accountant refuses the audited ledger.
     #[error(transparent)]
     Privacy(#[from] PrivacyError),
 }
@@ -75,10 +77,10 @@ fn checked(significance: f64, delta: f64) -> Result<(), AuditError> {
     Ok(())
 }
 
-/// What is left of the accountant's ε, which is from above by less than a 2,000th where it is proven: a lower bound must not have it.
+/// Factor from the accountant's ε, too large by less than 1/2000 where proven, to a lower bound.
 const FROM_BELOW: f64 = 1.0 - 5e-4;
 
-/// The largest x in [0, `most`] for which `holds`, of what holds below some x and not above it; 0 where it never does.
+/// The largest x in [0, `most`] where `holds`, which is true up to some x only; 0 if nowhere.
 fn largest(most: f64, holds: impl Fn(f64) -> bool) -> f64 {
     if !holds(0.0) {
         return 0.0;

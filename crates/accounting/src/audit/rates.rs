@@ -1,4 +1,4 @@
-//! Bounds from error rates of an attack.
+//! Bounds from an attack's error rates.
 
 use super::{AuditError, FROM_BELOW, binomial::Odds, checked, largest};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
     sampling::Sampling,
 };
 
-/// Errors of an attack at one threshold, which was decided before.
+/// Errors of an attack at one threshold, fixed beforehand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Errors {
     /// Guesses of "in" about canaries that were out.
@@ -20,23 +20,23 @@ pub struct Errors {
     positives: u32,
 }
 
-/// Rates of errors, each exceeded with the stated probability at most.
+/// Upper bounds on error rates, each exceeded with at most the stated probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ErrorRates {
-    /// Of false positives.
+    /// Bound on the false positive rate.
     pub false_positive: f64,
-    /// Of false negatives.
+    /// Bound on the false negative rate.
     pub false_negative: f64,
 }
 
 impl Errors {
-    /// How many guesses were wrong and of how many, about canaries that were out and about those that were in.
+    /// Wrong guesses and all guesses, about canaries that were out and about those that were in.
     #[must_use]
     pub const fn counts(self) -> [(u32, u32); 2] {
         [(self.false_positives, self.negatives), (self.false_negatives, self.positives)]
     }
 
-    /// What went wrong of how many, each way.
+    /// From errors and trials about canaries that were out, then about those that were in.
     ///
     /// # Errors
     /// [`AuditError::Errors`].
@@ -52,7 +52,7 @@ impl Errors {
         Ok(Self { false_positives, negatives, false_negatives, positives })
     }
 
-    /// Rates that the true ones exceed with probability `level` at most, each by itself.
+    /// Rates that the true ones exceed with probability at most `level` each.
     ///
     /// # Errors
     /// [`AuditError::Significance`].
@@ -63,7 +63,8 @@ impl Errors {
         })
     }
 
-    /// The largest ε that is refuted, with `level` for each rate, of (ε, δ)-differential privacy: P[in | in] ≤ e^ε·P[in | out] + δ, and the same of "out".
+    /// The largest refuted ε of (ε, δ)-privacy, with `level` for each rate, by P[in | in] ≤
+    /// e^ε·P[in | out] + δ and likewise for "out".
     ///
     /// # Errors
     /// [`AuditError::Significance`] and [`AuditError::Delta`].
@@ -76,7 +77,7 @@ impl Errors {
             .fold(0.0, f64::max))
     }
 
-    /// The largest μ of Gaussian differential privacy that is refuted, with `level` for each rate.
+    /// The largest refuted μ of Gaussian differential privacy, with `level` for each rate.
     ///
     /// # Errors
     /// [`AuditError::Significance`].
@@ -87,7 +88,7 @@ impl Errors {
 }
 
 impl ErrorRates {
-    /// Whether an attack with these rates or better is impossible under a mechanism that is (ε, δ)-private at each of `points`.
+    /// True if (ε, δ)-privacy at each of `points` makes rates as good as these impossible.
     #[must_use]
     pub fn refute(self, points: impl IntoIterator<Item = (f64, f64)>) -> bool {
         let Self { false_positive: a, false_negative: b } = self;
@@ -98,10 +99,11 @@ impl ErrorRates {
     }
 }
 
-/// ε from below of `steps` steps of Gaussian noise, from errors about single steps whose coins are known: the noise cannot have been larger than 1/μ of the step.
+/// ε from below of `steps` steps of Gaussian noise, from errors about single steps with known
+/// coins: the noise is at most 1/μ of a step's contribution. ∞ if no noise fits the errors.
 ///
-/// Nasr, Hayes, Steinke, Balle, Tramèr, Jagielski, Carlini & Terzis 2023, section 5: it tests clip and noise, and *assumes* sampler and composition. ∞ where no noise is
-/// compatible with the errors.
+/// Nasr, Hayes, Steinke, Balle, Tramèr, Jagielski, Carlini & Terzis 2023, section 5: tests clipping
+/// and noise, and *assumes* sampler and composition.
 ///
 /// # Errors
 /// [`AuditError::Significance`], and what the accountant refuses.
@@ -118,7 +120,8 @@ pub fn step_level(errors: Errors, level: f64, sampling: Sampling, steps: u64, de
     Ok(FROM_BELOW * Books::of(ledger)?.tight(delta)?.value)
 }
 
-/// The probability that is exceeded by the true one, of `errors` in `trials` independent trials, with probability `level` at most (Clopper & Pearson 1934).
+/// Upper confidence bound on the probability of an error, from `errors` in `trials` independent
+/// trials; too small with probability at most `level` (Clopper & Pearson 1934).
 ///
 /// # Errors
 /// [`AuditError::Significance`] and [`AuditError::Errors`].
@@ -141,7 +144,7 @@ pub fn clopper_pearson_upper(errors: u32, trials: u32, level: f64) -> Result<f64
     }
 }
 
-/// The probability that the true one is below with probability `level` at most.
+/// Lower confidence bound on the same; too large with probability at most `level`.
 ///
 /// # Errors
 /// As [`clopper_pearson_upper`].
@@ -150,6 +153,6 @@ pub fn clopper_pearson_lower(errors: u32, trials: u32, level: f64) -> Result<f64
     if errors > trials || trials == 0 {
         return Err(AuditError::Errors { errors, trials });
     }
-    // P[W ≥ errors] grows with p, and is all of it where there is none.
+    // P[W ≥ errors] grows with p, and is 1 without errors.
     Ok(largest(f64::from(errors) / f64::from(trials), |p| Odds::of(p).from(trials, errors) <= level))
 }

@@ -1,10 +1,10 @@
-//! How well scores tell who is in, at every threshold.
+//! The area under the ROC curve of scores.
 
 use super::Evidence;
 
 impl Evidence {
-    /// The probability that a canary that is in has a higher score than one that is out; equal scores count half (Mann & Whitney 1947). It is the area under the curve of true positives over
-    /// false ones: 0.5 is chance. 0.5 also where all are in, or none is.
+    /// The probability that a canary that is in outscores one that is out, ties counting half (Mann
+    /// & Whitney 1947): the area under the ROC curve. 0.5 is chance, and the value without pairs.
     #[must_use]
     pub fn auc(&self) -> f64 {
         let mut sorted = self.scores.clone();
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_the_share_of_pairs_in_order() {
+    fn auc_is_the_share_of_ordered_pairs() {
         let auc = |scores: &[(f64, bool)]| Evidence { scores: scores.to_vec(), ..Evidence::default() }.auc();
         assert_eq!(auc(&[]), 0.5);
         assert_eq!(auc(&[(1.0, true), (2.0, true)]), 0.5);

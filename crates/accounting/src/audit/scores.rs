@@ -1,30 +1,31 @@
-//! Evidence for the coin of a canary, from what each step released.
+//! Evidence about a canary's coin, from what each step released.
 
 use super::AuditError;
 use crate::{numeric::log_sum_exp, sampling::Sampling};
 
-/// Makes scores of what steps released along a canary's direction.
+/// Scores what steps released along a canary's direction.
 ///
-/// A canary is a record whose gradient is along one direction of its own, longer than the bound, so that it adds the bound or, left out, nothing. An auditor who knows
-/// all other examples subtracts their sum; what is left along the direction, over the bound, is x: noise, and 1 in the steps that drew a canary that is in. Against that no
-/// test is better than by the ratio of likelihoods (Neyman & Pearson 1933).
+/// A canary's gradient has a direction of its own and exceeds the clipping norm, so it adds the
+/// bound or, left out, nothing. An auditor who knows all other examples subtracts their sum; the
+/// rest along the direction, over the bound, is x: noise, plus 1 in steps that drew an included
+/// canary. No test of x beats the likelihood ratio (Neyman & Pearson 1933).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scorer {
     sampling: Sampling,
 }
 
-/// What is known of one canary's coin.
+/// The evidence about one canary's coin.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Score {
-    /// Of whole epochs, or of all steps where each draws by itself.
+    /// From complete epochs, or from all steps if they draw independently.
     closed: f64,
-    /// ln Σ of the open epoch's ratios, and how many there are.
+    /// ln Σ of the open epoch's ratios, and their number.
     open: f64,
     steps: u64,
 }
 
 impl Scorer {
-    /// For steps whose lots are drawn so.
+    /// A scorer for steps with this sampling.
     ///
     /// # Errors
     /// [`AuditError::Unscored`] for cyclic sampling, whose noise may be correlated.
@@ -35,11 +36,11 @@ impl Scorer {
         }
     }
 
-    /// Takes in what a step released: `ratio` is ln z(x − s)/z(x), how much more probable x is where the canary was drawn than where it was not, of the canary as it is
-    /// (s = 1) and of one that is turned round (s = −1). Of a canary along several coordinates it is the sum of theirs.
+    /// Adds a step's evidence: `ratio(s)` is ln z(x − s)/z(x), the log-likelihood ratio of drawn to
+    /// not drawn for the canary (s = 1) or its negative (s = −1), summed over coordinates.
     ///
-    /// *Poisson*: ln(1 − q + q·z(x − 1)/z(x)). *Fixed size*, where a canary that is not +C is −C: the same less that of z(x + 1)/z(x). *A partition*: ln of the mean of an
-    /// epoch's ratios, whichever batch has it.
+    /// *Poisson*: ln(1 − q + q·z(x − 1)/z(x)). *Fixed size*, where a canary that is not +C is −C:
+    /// that minus the same of z(x + 1)/z(x). *Partitions*: ln of the mean of an epoch's ratios.
     pub fn take(self, score: &mut Score, ratio: impl Fn(f64) -> f64) {
         match self.sampling {
             Sampling::Poisson { rate } | Sampling::CyclicPoisson { rate, .. } => {
@@ -61,9 +62,10 @@ impl Scorer {
         }
     }
 
-    /// As [`Scorer::take`] of many canaries at once, where noise is Gaussian and each is along one coordinate: `seen` is what is left there and `added` what the canary adds. Of
-    /// what each step tells, the factor alone is kept, in `factors`, which are 1 in the beginning: its logarithm, which is taken once it is far from 1, is a part of what is known of each
-    /// canary beside its score. For steps that draw by themselves; of others nothing is taken, and it answers `false`.
+    /// As [`Scorer::take`] for many canaries with Gaussian noise, one coordinate each: `seen` is
+    /// the rest there, `added` the canary's contribution. `factors`, initially 1, hold products of
+    /// ratios; ln of a factor, moved to the score once far from 1, adds to the canary's evidence.
+    /// Returns `false`, doing nothing, unless steps draw independently and σ⁻² is finite.
     #[inline(always)]
     pub fn take_gaussian(
         self,
@@ -102,7 +104,7 @@ impl Scorer {
                 }
                 continue;
             }
-            // One loop for each: a compiler makes vectors of both.
+            // Two loops, as the compiler vectorises each.
             let mixed = |d: f64| 1.0 - rate + rate * exp(d);
             let each = factors.iter_mut().zip(&along).zip(&half);
             if replaced {
@@ -118,11 +120,11 @@ impl Scorer {
         true
     }
 
-    /// ln of how much more probable all that came out is with the canary than without it.
+    /// ln of the likelihood ratio of everything released, with the canary against without it.
     #[must_use]
     pub fn value(self, score: &Score) -> f64 {
         match self.sampling {
-            // It may be in a batch that is still to come.
+            // The canary may be in a batch still to come.
             Sampling::Shuffled { batches } | Sampling::RandomAllocation { batches } if score.steps > 0 => {
                 let left = ((batches - score.steps) as f64).ln();
                 score.closed + log_sum_exp(&[score.open, left]) - (batches as f64).ln()
@@ -132,9 +134,9 @@ impl Scorer {
     }
 }
 
-/// Canaries that are scored together: what is kept of them stays near.
+/// Canaries scored together, so that their data stay in cache.
 const BLOCK: usize = 128;
-/// A step's ratios of likelihoods are numbers, and their products with what is kept, up to these exponents and factors.
+/// Largest |ln| of a step's ratio, and largest factor, whose products stay finite.
 const NEAR: f64 = 100.0;
 const FAR: f64 = 1e150;
 
@@ -146,10 +148,11 @@ fn settle(score: &mut Score, factor: &mut f64) {
     }
 }
 
-/// eˣ for |x| ≤ [`NEAR`], relative error below 1e-9: by the nearest power of two and a polynomial on what is left, without a branch, so that a compiler makes vectors of it.
+/// eˣ for |x| ≤ [`NEAR`] to a relative error below 1e-9: the nearest power of two times a
+/// polynomial of the rest, without branches, so that the compiler vectorises it.
 #[inline(always)]
 fn exp(x: f64) -> f64 {
-    // 1.5·2^52: a sum with it is a whole number, which stands in its last bits.
+    // 1.5·2^52: adding it leaves a rounded integer in the last bits.
     const WHOLE: f64 = 6_755_399_441_055_744.0;
     let shifted = x * core::f64::consts::LOG2_E + WHOLE;
     let rest = x - (shifted - WHOLE) * core::f64::consts::LN_2;
@@ -171,7 +174,7 @@ fn mixed(rate: f64, d: f64) -> f64 {
     if d < 30.0 {
         return (rate * d.exp_m1()).ln_1p();
     }
-    // Beyond, eᵈ may be no finite number.
+    // Beyond, eᵈ may overflow.
     d + (rate + (1.0 - rate) * (-d).exp()).ln()
 }
 
@@ -190,7 +193,7 @@ mod tests {
     };
 
     #[test]
-    fn mixtures_are_those_of_plain_numbers_and_none_overflows() {
+    fn mixtures_match_direct_evaluation_without_overflow() {
         for rate in [0.0, 1e-3, 0.5, 1.0] {
             for d in [-40.0, -1.0, 0.0, 1e-9, 3.0, 29.0, 31.0, 200.0_f64] {
                 let plain = (1.0 - rate + rate * d.exp()).ln();
@@ -202,16 +205,16 @@ mod tests {
     }
 
     #[test]
-    fn powers_are_those_of_plain_numbers() {
+    fn exp_matches_the_standard_library() {
         for k in -100_000..=100_000 {
             let x = f64::from(k) * 1e-3;
             assert!((exp(x) / x.exp() - 1.0).abs() < 1e-9, "{x}");
         }
     }
 
-    /// At once and one by one: also where noise is so little that no ratio is a finite number, and where nothing is left to be told.
+    /// Also where so little noise makes ratios infinite, and where no evidence is left.
     #[test]
-    fn many_canaries_at_once_are_scored_as_each_by_itself() {
+    fn batched_scores_equal_individual_scores() {
         let mut rng = ChaCha20Rng::seed_from_u64(3);
         const CANARIES: usize = 300;
         for sampling in [
@@ -251,9 +254,9 @@ mod tests {
         assert!(!poisson.take_gaussian((&mut [], &mut []), &[], &[], 1e-200), "a density that no number holds");
     }
 
-    /// An epoch that is left open: the canary may be in a batch that never came.
+    /// In an open epoch, the canary may be in a batch that never came.
     #[test]
-    fn an_epoch_is_the_mean_of_its_ratios_and_one_left_open_counts_what_is_missing_as_one() {
+    fn epoch_score_is_the_mean_ratio_with_missing_batches_as_one() {
         let noise = NoiseSpec::Gaussian { sigma: 0.8 }.build().unwrap();
         let scorer = Scorer::new(Sampling::RandomAllocation { batches: 4 }).unwrap();
         let (mut score, seen) = (Score::default(), [0.3, -1.0, 2.0, 0.1]);
@@ -274,7 +277,7 @@ mod tests {
         assert!(matches!(Scorer::new(cyclic), Err(AuditError::Unscored(_))));
     }
 
-    /// Lower bounds of a run of canaries whose noise is `share` of what is claimed: in, the most confident twentieth is guessed.
+    /// Guesses "in" for the most confident twentieth of canaries, at `share` of the claimed noise.
     fn audited(seed: u64, sampling: Sampling, noise: &NoiseSpec, share: f64, steps: u32) -> Guesses {
         const CANARIES: u32 = 4000;
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
@@ -315,9 +318,9 @@ mod tests {
         Books::of(ledger).unwrap().tight(delta).unwrap().value
     }
 
-    /// Honest runs are refuted in at most as many as is stated, and those with half the noise behind ε's back in nearly all.
+    /// Honest runs are refuted as rarely as stated, and nearly all runs with half the noise are.
     #[test]
-    fn half_the_noise_is_found_and_honest_noise_is_not() {
+    fn halved_noise_is_refuted_and_honest_noise_is_not() {
         const RUNS: u64 = 24;
         let delta = 1e-5;
         for (sampling, sigma, steps) in

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn nothing_is_claimed_of_chance_and_what_is_no_count_is_refused() {
+fn chance_gives_zero_and_invalid_counts_are_refused() {
     let half = Guesses::new(1000, 200, 110).unwrap();
     assert_eq!(half.epsilon(0.05, 1e-5).unwrap(), 0.0);
     assert_eq!(half.mu(0.05).unwrap(), 0.0);
@@ -18,16 +18,16 @@ fn nothing_is_claimed_of_chance_and_what_is_no_count_is_refused() {
     assert!(matches!(half.epsilon(0.05, 1.0), Err(AuditError::Delta(_))));
     assert!(matches!(Errors::new((3, 2), (0, 1)), Err(AuditError::Errors { errors: 3, trials: 2 })));
     assert!(matches!(Errors::new((0, 0), (0, 1)), Err(AuditError::Errors { .. })));
-    // An attack that is never right of anything, and one that never errs.
+    // An attack that is always wrong, and one that is never wrong.
     let blind = Errors::new((5, 5), (7, 7)).unwrap();
     assert_eq!((blind.epsilon(0.025, 1e-5).unwrap(), blind.mu(0.025).unwrap()), (0.0, 0.0));
     let sure = Errors::new((0, 100_000), (0, 100_000)).unwrap();
     assert!(sure.epsilon(0.025, 0.0).unwrap() > 10.0 && sure.mu(0.025).unwrap() > 7.0);
 }
 
-/// Against the true mechanism: randomised response about each canary is refuted in at most so many runs, and a smaller ε in nearly all.
+/// Randomised response about each canary: its ε is refuted as rarely as stated, 0.8 of it often.
 #[test]
-fn bounds_hold_as_often_as_they_say() {
+fn bounds_hold_with_the_stated_confidence() {
     let (m, r, epsilon) = (400, 400, 1.5_f64);
     let p = 1.0 / (1.0 + (-epsilon).exp());
     let mut state = 7_u64;

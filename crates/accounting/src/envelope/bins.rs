@@ -1,29 +1,30 @@
-//! One pass over a vector: its entries by bins of |ψ|, and from the bins the Chebyshev sums and the counts.
+//! One pass over a vector: bins of |ψ|, and from them the Chebyshev sums and the counts.
 //!
-//! Sixty-four bins an octave hold Σψ²·dᵐ, m = 0..=5, d the distance from the bin's middle. T_j is taken as its Taylor series there, which is T_j up to
-//! j = 5 and within 1.2e-5 at j = 12 (|T_j⁽⁶⁾|/6!·64⁻⁶); as G's coefficients fall faster than that grows, the sum over G is off by some 1e-13 of it.
-//! So an entry costs a few additions, whatever the number of terms. Entries that are equal, or alone in their bin, count exactly.
+//! Sixty-four bins per octave hold Σψ²·dᵐ, m = 0..=5, d the distance from the bin's middle. T_j is
+//! replaced by its Taylor series there: exact to j = 5 and within 1.2e-5 at j = 12
+//! (|T_j⁽⁶⁾|/6!·64⁻⁶). G's coefficients fall faster than that grows, so sums over G are off by some
+//! 1e-13. Each entry costs a few additions, however many terms; equal or lone ones are exact.
 
 use super::series::{Sums, TERMS};
 
-/// Bins an octave, by the leading bits of the mantissa.
+/// Bins per octave, by the leading bits of the mantissa.
 const AN_OCTAVE: usize = 64;
 const MANTISSA_BITS: u32 = 6;
 const SHIFT: u32 = 52 - MANTISSA_BITS;
-/// Powers of d a bin.
+/// Powers of d per bin.
 const POWERS: usize = 6;
-/// Octaves below the largest entry; smaller entries count as the smallest of these, which is upwards.
+/// Octaves below the largest entry; smaller entries are rounded up to the smallest of these.
 pub(super) const OCTAVES: usize = 40;
 pub(super) const SMALLEST: f64 = 1.0 / (1u64 << OCTAVES) as f64;
-/// Edges an octave at which entries are counted.
+/// Edges per octave at which entries are counted.
 pub(super) const COUNTED: usize = 16;
 
-/// Σψ²·dᵐ, then how many.
+/// Σψ²·dᵐ, then the count.
 type Bin = [f64; POWERS + 2];
-/// Mean square distance from their mean below which entries of a bin are one: second order, so 1e-15 of T_12.
+/// Variance below which a bin's entries count as equal: second order, so 1e-15 of T_12.
 const EQUAL: f64 = 1e-19;
 
-/// Bin 0 holds what is 1; 1.. the octaves from above.
+/// Bin 0 holds entries of 1; from bin 1 on, octaves from above.
 pub(super) struct Bins {
     bins: Vec<Bin>,
     /// Bins from here on are empty.
@@ -32,11 +33,11 @@ pub(super) struct Bins {
     derivatives: Vec<[Sums; POWERS]>,
 }
 
-/// What one pass finds out about a vector, entries relative to the largest of all.
+/// What one pass finds of a vector; entries are relative to the largest of all vectors.
 pub(super) struct Tally {
-    /// For each octave from above Σψ²T_j(y), to the last that is not empty.
+    /// Σψ²T_j(y) of each octave from above, to the last non-empty one.
     pub octaves: Vec<Sums>,
-    /// How many entries exceed (or equal) each of the edges 2^{−(i+1)/16}, i = 0.. .
+    /// The number of entries at or above each [`counting_edge`], about 2^{−(i+1)/16}, i = 0.. .
     pub counts: Vec<u32>,
 }
 
@@ -47,7 +48,7 @@ impl Bins {
         Self { bins: vec![[0.0; POWERS + 2]; OCTAVES * AN_OCTAVE + 1], used: 0, derivatives }
     }
 
-    /// Sorts the entries into bins, and adds them up.
+    /// Sorts the entries into bins and sums them.
     pub fn tally<T: Copy + Into<f64>>(&mut self, vector: &[T], largest: f64) -> Tally {
         const TOP: u64 = 1023 << MANTISSA_BITS;
         let scale = largest.recip();
@@ -57,7 +58,7 @@ impl Bins {
             if entry == 0.0 {
                 continue;
             }
-            // The largest entry times its own rounded inverse may exceed 1 by a rounding error.
+            // Rounding may put the largest entry times its inverse above 1.
             let x = (entry.abs() * scale).clamp(SMALLEST, 1.0);
             let key = x.to_bits() >> SHIFT;
             let index = ((TOP - key) as usize).min(last);
@@ -115,7 +116,7 @@ impl Bins {
     }
 
     fn counts(&self) -> Vec<u32> {
-        // Within an octave bins are equal steps of x; their edges that are next to 2^{−i/16} from below will do.
+        // Bins are equal steps of x within an octave; the edges nearest to 2^{−i/16} serve.
         let mut counts = Vec::new();
         let (mut index, mut count) = (0, 0.0);
         while index < self.used {
@@ -130,19 +131,19 @@ impl Bins {
     }
 }
 
-/// The middle of a bin of octave 0: bins are 1/128 wide below 1, and 1/64 above.
+/// The middle of a bin of octave 0; bins are 1/128 wide below 1, and 1/64 above.
 fn middle(bin: usize) -> f64 {
     1.0 - if bin == 0 { -1.0 } else { bin as f64 - 0.5 } / (2 * AN_OCTAVE) as f64
 }
 
-/// The last bin that is counted at edge `i`.
+/// The last bin counted at edge `i`.
 fn counting_bin(i: usize) -> usize {
     let (octave, part) = (i / COUNTED, i % COUNTED + 1);
-    // x from 1 down to ½ in the octave: bin b ends at 1 − b/128.
+    // x falls from 1 to ½ in the octave; bin b ends at 1 − b/128.
     octave * AN_OCTAVE + (2.0 * AN_OCTAVE as f64 * (1.0 - 2f64.powf(-(part as f64) / COUNTED as f64))).round() as usize
 }
 
-/// The entry at edge `i`, relative to the largest: what is counted there is at least as large.
+/// The entry at edge `i` relative to the largest; entries counted there are at least as large.
 pub(super) fn counting_edge(i: usize) -> f64 {
     let bin = counting_bin(i) - i / COUNTED * AN_OCTAVE;
     (1.0 - bin as f64 / (2 * AN_OCTAVE) as f64) * 2f64.powi(-((i / COUNTED) as i32))

@@ -1,26 +1,27 @@
-//! Few vectors of few distinct entries that dominate many: for tight accounting, which needs every entry.
+//! Few vectors of few distinct entries that dominate many: tight accounting needs every entry.
 //!
-//! The dominating vector of a group has at each rank an entry that no vector of the group exceeds at that rank. As every divergence grows with each
-//! |entry| (`pld::coordinates`), what holds for the dominating vector holds for all: proven, at the price of a norm that is a little larger.
+//! At each rank, a group's dominating vector has an entry that no vector of the group exceeds.
+//! Every divergence grows with each |entry| (`pld::coordinates`), so what holds for it holds for
+//! all: proven, at the price of a slightly larger norm.
 
 use super::bins::{SMALLEST, counting_edge};
 use crate::parallel;
 
-/// Distinct entries of a dominating vector, about; of several together.
+/// Approximate number of distinct entries of all dominating vectors together.
 const ENTRIES: usize = 256;
-/// Entries that one has at least, when there are several.
+/// Fewest entries of one of several.
 const FEWEST_ENTRIES: usize = 64;
-/// Most entries of one: bins end where the last is full, so there are a few more than [`ENTRIES`].
+/// Most entries of one: a bin ends once full, so there may be a few more than [`ENTRIES`].
 pub(super) const MOST_ENTRIES: usize = 2 * ENTRIES;
-/// Most dominating vectors: tight accounting takes the pointwise maximum of their curves.
+/// Most dominating vectors; tight accounting takes the pointwise maximum of their curves.
 pub(super) const MOST_VECTORS: usize = 8;
-/// Vectors that would enlarge each other's Σψ² by less than this share of it are not told apart.
+/// Vectors that would enlarge Σψ² by less than this share are not separated.
 const ALIKE: f64 = 0.03;
 
-/// (entry, how many), from the largest.
+/// (entry, count), from the largest entry.
 pub(super) type DominatingVector = Vec<(f64, u64)>;
 
-/// For each group of vectors that resemble each other one that dominates them. `counts`: what [`super::bins::Tally`] says of each.
+/// One dominating vector for each group of similar vectors. `counts`: [`super::bins::Tally`]'s.
 pub(super) fn of_groups<T: Copy + Into<f64> + Sync>(
     vectors: &[&[T]],
     mut counts: Vec<Vec<u32>>,
@@ -47,8 +48,8 @@ pub(super) fn of_groups<T: Copy + Into<f64> + Sync>(
         .collect()
 }
 
-/// At most [`MOST_VECTORS`] dominating vectors of given ones: of each two the one of which the other's entries enlarge Σψ² least takes them in. What is
-/// dominated already goes.
+/// Merges dominating vectors, those whose union enlarges Σψ² least first, until at most
+/// [`MOST_VECTORS`] are left and none dominates another.
 pub(super) fn reduced(mut dominating: Vec<DominatingVector>) -> Vec<DominatingVector> {
     dominating.retain(|vector| !vector.is_empty());
     loop {
@@ -76,7 +77,7 @@ pub(super) fn squares(vector: &DominatingVector) -> f64 {
     vector.iter().map(|(entry, count)| entry * entry * *count as f64).sum()
 }
 
-/// At each rank the larger of two.
+/// The larger of two at each rank.
 fn union(a: &DominatingVector, b: &DominatingVector) -> DominatingVector {
     let (mut a, mut b) = (a.iter().copied().peekable(), b.iter().copied().peekable());
     let (mut left_a, mut left_b) = (0, 0);
@@ -123,13 +124,13 @@ fn joined<'a>(a: &'a [u32], b: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
     a.iter().zip(b).map(|(a, b)| *a.max(b))
 }
 
-/// Joint counts of each group, and which vectors are in it: centres are taken from the farthest vector, again and again (Gonzalez 1985), then each
-/// vector joins the group that it enlarges least.
+/// Each group's joint counts and members. Centres are repeatedly the farthest vector (Gonzalez
+/// 1985); then each vector joins the group that it enlarges least.
 fn groups(counts: &[Vec<u32>]) -> Vec<(Vec<u32>, Vec<usize>)> {
     let sizes: Vec<f64> = counts.iter().map(|row| square_sum(row.iter().copied())).collect();
     let most = sizes.iter().copied().fold(0.0, f64::max);
     let apart = |a: usize, b: usize| square_sum(joined(&counts[a], &counts[b])) - sizes[a].max(sizes[b]);
-    // The largest vector first: what it dominates needs no group of its own.
+    // Starts with the largest vector: those that it dominates need no group of their own.
     let first = (0..counts.len()).max_by(|a, b| sizes[*a].total_cmp(&sizes[*b])).unwrap_or(0);
     let mut centres = vec![first];
     let mut nearest: Vec<f64> = (0..counts.len()).map(|v| apart(v, first)).collect();
@@ -159,8 +160,8 @@ fn groups(counts: &[Vec<u32>]) -> Vec<(Vec<u32>, Vec<usize>)> {
     groups
 }
 
-/// Ends of bins from above, about `entries` of them: rounding up within bins adds least to Σψ² if their widths go as one over the root of
-/// the mass there.
+/// About `entries` bin edges, from above. Widths that go as one over the root of the mass there
+/// make rounding up within bins add least to Σψ².
 fn edges(joint: &[u32], entries: usize, largest: f64) -> Vec<f64> {
     let (mut above, mut before) = (1.0, 0);
     let mut roots = Vec::with_capacity(joint.len());
@@ -207,7 +208,7 @@ fn dominating_one<T: Copy + Into<f64> + Sync>(members: &[&[T]], edges: &[f64]) -
     vector
 }
 
-/// For each bin how many entries are above its lower end, which for the last bin is 0.
+/// For each bin, the number of entries above its lower end (0 for the last bin).
 fn count(edges: &[f64], above: impl Fn(f64) -> usize) -> Vec<u64> {
     edges[1..].iter().copied().chain([0.0]).map(|edge| above(edge) as u64).collect()
 }
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn unions_are_the_larger_at_each_rank() {
+    fn unions_take_the_larger_entry_at_each_rank() {
         let (a, b) = (vec![(5.0, 1), (2.0, 4)], vec![(4.0, 2), (3.0, 1), (1.0, 6)]);
         assert_eq!(union(&a, &b), vec![(5.0, 1), (4.0, 1), (3.0, 1), (2.0, 2), (1.0, 4)]);
         assert_eq!(reduced(vec![a.clone(), vec![(2.0, 3)], vec![]]), vec![a]);
@@ -235,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_cover_exceeds_its_vectors_at_every_rank() {
-        // Wide and narrow ones, in no order, with signs and zeros.
+        // Wide and narrow vectors, unordered, with signs and zeros.
         let vectors: Vec<Vec<f64>> = (0..40)
             .map(|v| {
                 (0..600)

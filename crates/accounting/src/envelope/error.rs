@@ -1,7 +1,7 @@
-//! What can be wrong with the vectors of an envelope, or with a stored profile of them.
+//! Errors of an envelope's vectors, or of a stored profile of them.
 
-/// Why vectors are no envelope, or why a stored profile is one that no vectors have. Vectors and entries are counted from 0. Draw the envelope again, or
-/// take the profile as the program has written it.
+/// Why vectors are not an envelope, or a stored profile fits no vectors. Vectors and entries are
+/// counted from 0. Draw the envelope again, or use the profile as the program wrote it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum EnvelopeError {
     /// No vector was given.
@@ -13,7 +13,7 @@ pub enum EnvelopeError {
     /// Vectors of different lengths.
     #[error("vector {vector} has {coordinates} coordinates, vector 0 has {expected}")]
     Uneven {
-        /// Which vector.
+        /// The vector.
         vector: usize,
         /// Its length.
         coordinates: usize,
@@ -23,108 +23,108 @@ pub enum EnvelopeError {
     /// An entry that is infinite, not a number, or too large to be squared.
     #[error("entry {entry} of vector {vector} is not a finite number below 1e100")]
     NotFinite {
-        /// Which vector.
+        /// The vector.
         vector: usize,
-        /// Which of its entries.
+        /// The entry.
         entry: usize,
     },
-    /// An envelope that encodes every gradient to zero.
+    /// An envelope that encodes every gradient as zero.
     #[error("every entry is zero (or below 1e-100): nothing would ever be learned")]
     Zero,
-    /// More vectors than are accounted for.
+    /// Too many vectors.
     #[error("it has {vectors} vectors; {most} is the most")]
     TooManyVectors {
-        /// How many there are.
+        /// Their number.
         vectors: usize,
-        /// The most that are taken.
+        /// The limit.
         most: usize,
     },
-    /// A stored profile of nothing.
+    /// A stored profile without vectors or coordinates.
     #[error("it has no vector or no coordinate")]
     Empty,
-    /// A stored profile's largest entry that is none.
+    /// A stored profile whose largest entry is not a positive finite number.
     #[error("its largest entry is {0}; it must be finite and above 0")]
     Largest(f64),
-    /// A stored profile that lists more entries than the program does before it goes over to sums.
+    /// A stored profile that lists more entries than the program, which then stores sums.
     #[error("it lists {entries} entries; {most} is the most, of all its vectors together")]
     TooManyEntries {
-        /// How many it lists.
+        /// Their number.
         entries: usize,
-        /// The most that are taken.
+        /// The limit.
         most: usize,
     },
     /// A stored vector whose entries are out of range, out of order or too many.
     #[error("vector {vector} has entries that none of {dimension} coordinates up to {largest} has")]
     Entries {
-        /// Which vector.
+        /// The vector.
         vector: usize,
-        /// Coordinates that the profile says its vectors have.
+        /// The profile's dimension.
         dimension: u64,
-        /// The largest entry that the profile states.
+        /// The profile's largest entry.
         largest: f64,
     },
-    /// A stored profile whose squared norm does not follow from its entries.
+    /// A stored profile whose squared norm does not match its entries.
     #[error("its squared norm is {stated}, its entries give {found}")]
     SquaredNorm {
-        /// What it states.
+        /// The stated value.
         stated: f64,
-        /// What its entries come to.
+        /// The value from the entries.
         found: f64,
     },
-    /// A stored profile of more octaves than an f32 spans.
+    /// A stored profile of more octaves than f32 spans.
     #[error("it has {octaves} octaves; {most} is the most")]
     TooManyOctaves {
-        /// How many it has.
+        /// Their number.
         octaves: usize,
-        /// The most that are taken.
+        /// The limit.
         most: usize,
     },
     /// More dominating vectors than tight accounting takes.
     #[error("it has {vectors} covers; {most} is the most")]
     TooManyDominating {
-        /// How many it has.
+        /// Their number.
         vectors: usize,
-        /// The most that are taken.
+        /// The limit.
         most: usize,
     },
     /// A stored dominating vector whose entries are out of range, out of order or too many.
     #[error("its cover {vector} has entries that no vector has, or more than {most}")]
     Dominating {
-        /// Which dominating vector.
+        /// The dominating vector.
         vector: usize,
-        /// The most distinct entries that one has.
+        /// The limit of distinct entries.
         most: usize,
     },
     /// A stored vector with too many or too few sums.
     #[error("vector {vector} has {sums} sums; its panels need {expected}")]
     Sums {
-        /// Which vector.
+        /// The vector.
         vector: usize,
-        /// How many sums it has.
+        /// Their number.
         sums: usize,
-        /// How many it must have.
+        /// The required number.
         expected: usize,
     },
-    /// Sums that are those of no positive measure.
+    /// Sums that no positive measure has.
     #[error("vector {vector} has sums that no entries give")]
     Impossible {
-        /// Which vector.
+        /// The vector.
         vector: usize,
     },
-    /// Sums that only a longer vector has.
+    /// Sums that need more coordinates than there are.
     #[error("vector {vector} has sums that take {entries:.0} entries, more than its {dimension} coordinates")]
     TooLong {
-        /// Which vector.
+        /// The vector.
         vector: usize,
-        /// The fewest entries that have these sums.
+        /// The fewest entries with these sums.
         entries: f64,
-        /// Coordinates that the profile says its vectors have.
+        /// The profile's dimension.
         dimension: u64,
     },
-    /// A stored vector that none of the dominating vectors dominates.
+    /// A stored vector that no dominating vector dominates.
     #[error("vector {vector} has larger entries than each of its covers")]
     NotDominated {
-        /// Which vector.
+        /// The vector.
         vector: usize,
     },
 }

@@ -1,10 +1,12 @@
-//! Ψ as an accountant sees it: for each vector, enough to sum any smooth even function over its coordinates.
+//! Ψ for the accountant: per vector, enough to sum any smooth even function over its coordinates.
 //!
-//! Lemma 5 needs Σ_i F(|ψ_i|) with F = ln I_k, for every vector, order and family. F(τ) = τ²·G(τ) with G smooth in |τ| (a density with
-//! a kink has odd powers of |τ|, so the variable is |τ|, not τ²). On octaves of |τ| below the largest entry, G is a Chebyshev
-//! series to about 12 terms, and Σ_i ψ_i²·T_j(y_i), taken once, are the power sums of ψ in that basis: no digits are lost, as they
-//! are with bare powers. What the series leaves out is estimated from its last terms and added. Where the noise is wide against ψ, G is
-//! as smooth on all of [0, largest], or on a few octaves less; the sums there follow from those by octave. Few distinct entries are kept as they are.
+//! Lemma 5 needs Σ_i F(|ψ_i|), F = ln I_k, for every vector, order and family. F(τ) = τ²·G(τ) with
+//! G smooth in |τ| (not in τ²: a kink gives odd powers of |τ|). On octaves of |τ| below the largest
+//! entry, G is a Chebyshev series of about 12 terms, and Σ_i ψ_i²·T_j(y_i), taken once, are power
+//! sums of ψ in that basis, which lose no digits as bare powers do. The series' remainder is
+//! estimated from its last terms and added. Where the noise is wide relative to ψ, G is as smooth
+//! on all of [0, largest], or below a few octaves, where sums follow from those by octave. Few
+//! distinct entries are kept as such.
 
 mod ball;
 mod bins;
@@ -30,19 +32,19 @@ use self::{
 };
 use super::{error::PrivacyError, noise::Noise, parallel};
 
-/// Up to this many distinct magnitudes in all vectors together are kept exactly.
+/// Up to this many distinct magnitudes, over all vectors, are kept exactly.
 const EXACT_LIMIT: usize = 96;
 /// Most vectors.
 const MOST_VECTORS: usize = 1 << 14;
-/// Octaves end where what is below them holds less than this part of any vector's square sum.
+/// Octaves end where less than this part of any vector's square sum is left below.
 const BOTTOM_SHARE: f64 = 1e-3;
-/// Vectors that one thread takes at a time.
+/// Vectors per thread at a time.
 const CHUNK: usize = 16;
-/// Largest (k·√J·τ) at which a series on all of [0, τ] is tried: beyond, it would not settle.
+/// Largest k·√J·τ for which a series on all of [0, τ] is tried; beyond, it would not settle.
 const WIDEST: f64 = 12.0;
 
-/// What of Ψ the accountant needs: compact, serialisable, safe to publish (Ψ is public). A profile that is read is one that some vectors have, or
-/// is refused (`validation.rs`).
+/// The accountant's summary of Ψ: compact, serialisable, safe to publish (Ψ is public). Reading
+/// refuses a profile that no vectors have (`validation.rs`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", try_from = "Raw")]
 pub struct EnvelopeProfile {
@@ -55,7 +57,7 @@ pub struct EnvelopeProfile {
     form: Form,
 }
 
-/// A profile as it is written.
+/// A serialised profile.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct Raw {
@@ -79,18 +81,18 @@ impl TryFrom<Raw> for EnvelopeProfile {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 enum Form {
-    /// For each vector its distinct magnitudes with their counts.
+    /// Each vector's distinct magnitudes with their counts.
     Exact { vectors: Vec<DominatingVector> },
-    /// For each vector, panel by panel, Σψ²T_j(y), j = 0.. : `octaves` octaves from above, then what is below. And few vectors of which one
-    /// exceeds each of them rank by rank.
+    /// Per vector and panel, Σψ²T_j(y), j = 0.. : `octaves` octaves from above, then the rest.
+    /// `covers`: a few vectors, one of which exceeds each vector rank by rank.
     Moments { octaves: usize, vectors: Vec<Vec<f64>>, covers: Vec<DominatingVector> },
 }
 
 impl EnvelopeProfile {
-    /// From Ψ's vectors, each of P finite entries in any order. Signs do not matter.
+    /// From Ψ's vectors, each of P finite entries in any order; signs do not matter.
     ///
     /// # Errors
-    /// No vector or more than 16,384, no coordinate, vectors of different lengths, an entry that is not finite, or nothing but zeros.
+    /// No vector or over 16,384, no coordinate, unequal lengths, a non-finite entry, or only zeros.
     pub fn from_vectors<'a>(vectors: impl IntoIterator<Item = &'a [f32]>) -> Result<Self, PrivacyError> {
         Self::build(&vectors.into_iter().collect::<Vec<_>>())
     }
@@ -146,7 +148,7 @@ impl EnvelopeProfile {
                 (0..octaves).flat_map(octave).chain(lowest).collect()
             })
             .collect();
-        // Where an octave has few entries its sums may be those of none, by a rounding error: then they are taken upwards, as in reading.
+        // Rounding of few entries may leave sums that no entries have: rounded up, as on reading.
         for block in moments.iter_mut().flat_map(|sums| sums.as_chunks_mut::<TERMS>().0) {
             *block = validation::raised(block).unwrap_or(*block);
         }
@@ -160,7 +162,7 @@ impl EnvelopeProfile {
         })
     }
 
-    /// Coordinates P.
+    /// Number of coordinates P.
     #[must_use]
     pub fn dimension(&self) -> u64 {
         self.dimension
@@ -175,7 +177,7 @@ impl EnvelopeProfile {
         }
     }
 
-    /// Never: a profile has at least one vector.
+    /// Always `false`: a profile has at least one vector.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -193,7 +195,7 @@ impl EnvelopeProfile {
         self.largest
     }
 
-    /// At most eight vectors of few distinct entries, (entry, how many), of which one exceeds each vector of Ψ rank by rank.
+    /// At most eight vectors of (entry, count), one of which exceeds each vector of Ψ rank by rank.
     #[must_use]
     pub fn dominating_vectors(&self) -> Cow<'_, [DominatingVector]> {
         match &self.form {
@@ -202,8 +204,8 @@ impl EnvelopeProfile {
         }
     }
 
-    /// For each vector, Σ_i ln I_k(factor·ψ_i) for k = 2, …, orders + 1 (Lemma 5), from above: of few entries as exact as ln I_k, else with the series' error
-    /// added, which is an estimate.
+    /// For each vector, Σ_i ln I_k(factor·ψ_i), k = 2, …, orders + 1 (Lemma 5), from above: as
+    /// exact as ln I_k for few entries, else with the series' estimated error added.
     #[must_use]
     pub fn log_moment_sums(&self, noise: &dyn Noise, factor: f64, orders: usize) -> Vec<Vec<f64>> {
         match &self.form {
@@ -219,7 +221,7 @@ impl EnvelopeProfile {
         }
     }
 
-    /// Series on octaves of |τ| from above until one serves all that is below.
+    /// Series on octaves of |τ| from above, until one serves for the rest.
     fn ladder(&self, octaves: usize, noise: &dyn Noise, factor: f64, orders: usize) -> Ladder {
         let steepest = (orders + 1) as f64 * factor * noise.fisher_information().sqrt();
         let mut rows = Vec::new();
@@ -232,12 +234,12 @@ impl EnvelopeProfile {
             };
             let below = Panel::below(self.largest, panels);
             let last = panels == octaves;
-            // G has no series at 0 where ln z has none there on either side.
+            // G has no series at 0 where ln z has none on either side.
             let analytic = noise.smoothness(0.0, factor * below.high).is_some();
             let moderate = steepest * below.high < WIDEST;
             if moderate && (last || panels >= next_try && analytic) {
                 let series = Series::new(&below, noise, factor, orders);
-                // The last one's terms may fall slowly, as long as they fall: what they leave out is added.
+                // The last series' terms may fall slowly if they fall: the remainder is added.
                 let halvings = series.halvings();
                 if halvings == 0 || last && series.is_of_use() {
                     let terms = add(series.into_upper());
@@ -246,7 +248,7 @@ impl EnvelopeProfile {
                 next_try = panels + halvings;
             }
             if last {
-                // No few shifts tell of all below: each entry there is charged as where it is costliest.
+                // A few shifts cannot stand for the rest: all entries pay the costliest τ.
                 let terms = add(vec![l2_log_moments(noise, factor, factor * below.high, orders)]);
                 return Ladder { rows, panels, terms, merge: Merge::new() };
             }
@@ -255,7 +257,7 @@ impl EnvelopeProfile {
         }
     }
 
-    /// Checks what was read, and takes its sums upwards where their last digits leave room.
+    /// Checks a profile that was read, and rounds up its sums within their last digits.
     fn check(&mut self) -> Result<(), EnvelopeError> {
         let (dimension, largest) = (self.dimension, self.largest);
         if dimension == 0 || self.is_empty() {
@@ -300,7 +302,7 @@ fn square_sum(sums: &[f64]) -> f64 {
     sums.iter().step_by(TERMS).sum()
 }
 
-/// The largest |entry|, or where one is not finite (or 1e100 and more).
+/// The largest |entry|, or the index of one that is not finite or at least 1e100.
 fn top<T: Copy + Into<f64>>(vector: &[T]) -> Result<f64, usize> {
     let (mut finite, mut top) = (true, 0.0f64);
     for &entry in vector {
@@ -318,7 +320,7 @@ fn top<T: Copy + Into<f64>>(vector: &[T]) -> Result<f64, usize> {
     Err(vector.iter().position(bad).unwrap_or(0))
 }
 
-/// How many octaves are needed so that little is left below.
+/// The number of octaves needed for little to be left below.
 fn octaves_of(sums: &[Sums]) -> usize {
     let total: f64 = sums.iter().map(|s| s[0]).sum();
     let mut below = total;
@@ -332,18 +334,18 @@ fn octaves_of(sums: &[Sums]) -> usize {
     needed
 }
 
-/// Series on some octaves, and on all that is below them.
+/// Series on some octaves, and on the rest below.
 struct Ladder {
     rows: Vec<Row>,
-    /// Octaves.
+    /// Number of octaves.
     panels: usize,
-    /// Rows below them.
+    /// Rows below the octaves.
     terms: usize,
     merge: Merge,
 }
 
 impl Ladder {
-    /// For each row what a vector's stored sums come to.
+    /// For each row, the sum of a vector's stored sums.
     fn sums(&self, stored: &[f64]) -> Vec<f64> {
         let (upper, below) = stored.split_at(self.panels * TERMS);
         let (blocks, _) = below.as_chunks::<TERMS>();
@@ -358,7 +360,6 @@ impl Ladder {
     }
 }
 
-/// Entry by entry.
 fn exact_sums(vectors: &[DominatingVector], noise: &dyn Noise, factor: f64, orders: usize) -> Vec<Vec<f64>> {
     let mut entries: Vec<f64> = vectors.iter().flatten().map(|(tau, _)| *tau).collect();
     entries.sort_by(f64::total_cmp);
@@ -381,7 +382,7 @@ fn exact_sums(vectors: &[DominatingVector], noise: &dyn Noise, factor: f64, orde
     vectors.iter().map(sum).collect()
 }
 
-/// Each vector's distinct magnitudes with their counts, if they are few.
+/// Each vector's distinct magnitudes with counts, if there are few.
 fn exact<T: Copy + Into<f64>>(vectors: &[&[T]]) -> Option<Vec<DominatingVector>> {
     let mut left = EXACT_LIMIT;
     let mut all = Vec::with_capacity(vectors.len().min(EXACT_LIMIT));
@@ -389,7 +390,7 @@ fn exact<T: Copy + Into<f64>>(vectors: &[&[T]]) -> Option<Vec<DominatingVector>>
         let mut counts = std::collections::BTreeMap::<u64, u64>::new();
         for &entry in *vector {
             let magnitude: f64 = Into::<f64>::into(entry).abs();
-            // Smaller ones are rounded up, which is safe, so that their squares are normal numbers.
+            // Rounds smaller ones up, which is safe, so that their squares are normal numbers.
             if magnitude > 0.0 {
                 *counts.entry(magnitude.max(1e-100).to_bits()).or_default() += 1;
                 if counts.len() > left {
@@ -410,7 +411,7 @@ mod tests {
     use super::*;
     use crate::{noise::NoiseSpec, normal};
 
-    /// Vectors of many kinds: spread, sparse, of few sizes, with tails of every weight.
+    /// Vectors of many kinds: spread, sparse, of few magnitudes, with light and heavy tails.
     fn vectors() -> Vec<Vec<f64>> {
         let mut all = Vec::new();
         for kind in 0..12 {
@@ -438,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_built_is_read_to_the_last_bit() {
+    fn profiles_round_trip_exactly() {
         let all = vectors();
         let mut profiles = vec![profile(&all), profile(&[vec![0.6, 0.8, 0.0]])];
         profiles.extend(all.iter().map(|vector| profile(std::slice::from_ref(vector))));
@@ -448,13 +449,13 @@ mod tests {
         }
     }
 
-    /// Sums of Taylor series that no entries have, as profiles once held them, are read as a little more.
+    /// Sums by Taylor series that no entries have, as in older profiles, are read slightly larger.
     #[test]
-    fn what_rounding_explains_is_taken_upwards() {
+    fn rounding_errors_in_sums_are_rounded_up() {
         let whole = profile(&vectors());
         let mut json = serde_json::to_value(&whole).unwrap();
         let sums = &mut json["form"]["moments"]["vectors"][2];
-        // The largest entry's octave: one entry at its end, where all sums are equal.
+        // The largest entry's octave: one entry at its end, so that all sums are equal.
         let (first, last) = (sums[0].as_f64().unwrap(), sums[12].as_f64().unwrap());
         sums[12] = (last + 1e-5 * first).into();
         let read = read(&json).unwrap();
@@ -467,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_entries_have_is_refused() {
+    fn impossible_profiles_are_refused() {
         let whole = serde_json::to_value(profile(&vectors())).unwrap();
         let refuse = |what: &str, edit: &dyn Fn(&mut Value)| {
             let mut json = whole.clone();
@@ -485,7 +486,7 @@ mod tests {
                     sums[p * TERMS + j] = edit(first, j, number(&sums[p * TERMS + j])).into();
                 }
             };
-            // Each |S_j| ≤ S_0, which is not enough.
+            // |S_j| ≤ S_0 for each j, which is not enough.
             refuse("no entries give", &|json| block(json, 0, &|s, j, old| if j == 1 || j == 2 { -s } else { old }));
             refuse("no entries give", &|json| block(json, 1, &|s, j, old| if j == 4 { -s } else { old }));
             refuse("no entries give", &|json| block(json, 0, &|s, j, old| if j == 0 { 0.9 * s } else { old }));
@@ -501,7 +502,7 @@ mod tests {
             let cover = json["form"][form]["covers"][0].clone();
             json["form"][form]["covers"] = Value::Array(vec![cover; 9]);
         });
-        // As many squares in fewer, larger entries: no rank below is covered.
+        // The same squares in fewer, larger entries: no lower rank is covered.
         refuse("cover", &|json| {
             for cover in json["form"][form]["covers"].as_array_mut().unwrap() {
                 let squares: f64 =
@@ -519,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_entries_are_short_and_in_order() {
+    fn exact_entry_lists_are_validated() {
         let whole = serde_json::to_value(profile(&[vec![0.6, 0.8, 0.0], vec![0.7, 0.0, 0.0]])).unwrap();
         let refuse = |vectors: Value| {
             let mut json = whole.clone();
@@ -539,9 +540,9 @@ mod tests {
         assert!(refuse(serde_json::json!([[[0.8, 1]]])).contains("squared norm"));
     }
 
-    /// What is summed at a few orders is what is summed at all, or hardly more; where a polynomial does not do, all are summed.
+    /// Interpolated orders equal summed ones, or hardly exceed them; poor polynomials are refused.
     #[test]
-    fn sums_at_few_orders_give_all() {
+    fn interpolated_orders_match_direct_sums() {
         let many: Vec<Vec<f64>> = vectors().into_iter().filter(|vector| vector[900] > 0.0).collect();
         let profile = profile(&many);
         let Form::Moments { octaves, vectors, .. } = &profile.form else { panic!("{profile:?}") };
@@ -567,9 +568,9 @@ mod tests {
         assert!(refused > 0 && compared > 255, "{refused} {compared}");
     }
 
-    /// A density in steps makes ln I_k bend wherever τ is the distance of two of them: many entries by series are not cheaper than one by one.
+    /// Steps bend ln I_k where τ is the distance of two: series are not below sums entry by entry.
     #[test]
-    fn series_are_above_densities_in_steps() {
+    fn series_bound_stepped_densities_from_above() {
         let stairs: Vec<(f64, f64)> =
             (0..60).map(f64::from).flat_map(|x| [(x, (-0.3 * x).exp()), (x + 0.99, (-0.3 * x - 1e-6).exp())]).collect();
         let density = crate::noise::CustomDensity::from_points("stairs", &stairs).unwrap();
@@ -585,10 +586,10 @@ mod tests {
         }
     }
 
-    /// A formula's table bends at each of its knots, and yet few series serve: hardly above its entries one by one.
+    /// A formula's table bends at each knot, yet few series serve, hardly above single entries.
     #[test]
     fn series_of_formulas_are_tight() {
-        // Of the second, whose knots are 0.02 apart, the series are off by 5e-9; that its slopes kink is allowed for with 4e-8.
+        // The second's series, with knots 0.02 apart, is off by 5e-9; 4e-8 is added for its kinks.
         for (formula, most) in [("1/cosh(x)", 2e-8), ("exp(-abs(x)^1.5)", 5e-8), ("exp(-abs(x)^3)", 1e-3)] {
             let density = crate::noise::CustomDensity::from_formula(formula).unwrap();
             let noise = NoiseSpec::Custom { density, scale: 1.0 }.build().unwrap();

@@ -1,37 +1,37 @@
 //! A vector's sums at every order from those at a few.
 //!
-//! ln I_k/(k(k−1)) is smooth in k (½J·τ² where τ is small), so a polynomial through few orders gives the others. What it misses of each row is seen, as
-//! the rows are known at every order, and what that can come to in a sum is added.
+//! ln I_k/(k(k−1)) is smooth in k (½J·τ² for small τ), so a polynomial through a few orders gives
+//! the rest. Its error is known for each row at every order; its largest effect on a sum is added.
 
 use super::{
     rows::{Row, combine},
     series::TERMS,
 };
 
-/// Orders that are summed.
+/// Number of orders summed.
 const FEW: usize = 10;
-/// What interpolation may miss, relative.
+/// Accepted relative error of interpolation.
 const MISSED: f64 = 1e-11;
 
-/// How sums at all orders follow from a few.
+/// Interpolates sums at all orders from those at a few.
 pub(super) struct Interpolation {
     orders: usize,
-    /// The rows at few orders.
+    /// The rows at the few orders.
     few: Vec<Vec<f64>>,
-    /// What a sum at each of these adds to those at all orders.
+    /// Weights of the sums at the few orders in those at all orders.
     shares: Vec<Vec<f64>>,
-    /// What the rows' polynomials miss, for vectors of the largest norm.
+    /// Error of the rows' polynomials, for vectors of the largest norm.
     missed: Vec<f64>,
 }
 
 impl Interpolation {
-    /// `None` where it is no less work, or too far off. `squared_norm`: the largest Σψ².
+    /// `None` if not less work, or too inaccurate. `squared_norm` is the largest Σψ².
     pub fn new(rows: &[Row], orders: usize, squared_norm: f64) -> Option<Self> {
         if orders < 2 * FEW || rows.len() * orders <= FEW * (rows.len() + orders) {
             return None;
         }
         let last = (orders - 1) as f64;
-        // Chebyshev points of the second kind: both ends are among them.
+        // Chebyshev points of the second kind, which include both ends.
         let angle = |i: usize| std::f64::consts::PI * i as f64 / (FEW - 1) as f64;
         let places: [usize; FEW] = std::array::from_fn(|i| (0.5 * last * (1.0 - angle(i).cos())).round() as usize);
         // k(k−1), order j being k = j + 2.
@@ -44,7 +44,7 @@ impl Interpolation {
         let shares: Vec<Vec<f64>> = (0..FEW).map(|i| (0..orders).map(|order| share(i, order)).collect()).collect();
         let few: Vec<Vec<f64>> =
             rows.iter().map(|row| places.iter().map(|place| row.values[*place]).collect()).collect();
-        // |Σψ²T_j| ≤ Σψ², panel by panel, and those add up to the square sum.
+        // |Σψ²T_j| ≤ Σψ² on each panel, and these add up to the square sum.
         let mut missed = vec![0.0; orders];
         let panels = rows.chunk_by(|a, b| a.place / TERMS == b.place / TERMS);
         let mut few_rows = few.iter();
@@ -56,7 +56,7 @@ impl Interpolation {
                     *sum += (value - guess).abs();
                 }
             }
-            // What is not a number is too far off.
+            // NaN counts as too inaccurate.
             if !of_panel.iter().zip(&panel[0].values).all(|(sum, first)| *sum <= MISSED * first) {
                 return None;
             }
@@ -66,7 +66,7 @@ impl Interpolation {
         Some(Self { orders, few, shares, missed })
     }
 
-    /// As [`combine`] with all rows, or a little more.
+    /// As [`combine`] with all rows, or slightly more.
     pub fn combine(&self, sums: &[f64]) -> Vec<f64> {
         let mut all = combine(&combine(sums, &self.few, FEW), &self.shares, self.orders);
         all.iter_mut().zip(&self.missed).for_each(|(sum, missed)| *sum += missed);

@@ -1,8 +1,8 @@
 //! Rows of ln I_k by order, and their weighted sums.
 
-/// What Σψ²T_j(y) on one panel is multiplied by, order by order.
+/// Factors on Σψ²T_j(y) of one panel, by order.
 pub(super) struct Row {
-    /// Panel and j, as in a vector's sums of which all below the last panel are merged.
+    /// Panel and j, as an index into a vector's sums with all below the last panel merged.
     pub place: usize,
     pub values: Vec<f64>,
 }

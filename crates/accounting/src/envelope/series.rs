@@ -1,27 +1,27 @@
-//! Chebyshev series on intervals of |τ|: of G(τ) = ln I_k(τ)/τ², and the sums over ψ that go with them.
+//! Chebyshev series of G(τ) = ln I_k(τ)/τ² on intervals of |τ|, and the matching sums over ψ.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{noise::Noise, numeric::max_or_infinite, parallel};
 
-/// Chebyshev terms a panel.
+/// Chebyshev terms per panel.
 pub(super) const TERMS: usize = 13;
-/// Rounding of the stored sums and of their evaluation, relative.
+/// Relative rounding error of the stored sums and of their evaluation.
 pub(super) const ROUNDING: f64 = 4e-12;
-/// What a series may leave out, relative to its first term, before its panel is cut in two: it is added, so it costs as much of ε at most.
-const ACCEPTED: f64 = 1e-10;
-/// The same where kinks let terms fall slowly, and each cut takes little from them.
+/// Accepted error relative to a series' first term, else its panel is halved; ε grows by no more.
+const SERIES_TOLERANCE: f64 = 1e-10;
+/// The same where kinks slow the terms' fall, and halving gains little.
 const ACCEPTED_OF_KINKS: f64 = 1e-8;
-/// What steps too narrow for nodes may hide of G, relative, before a series is checked by a ceiling.
+/// Relative part of G that steps too narrow for nodes may hide before a ceiling is consulted.
 const HIDDEN: f64 = 1e-2;
-/// How near a node is to its panel's end, of the panel.
+/// Distance of the outermost node from its panel's end, relative to the panel.
 const NEAREST: f64 = 0.0036;
-/// What the last panel's series may leave out, relative to its first term.
-const OF_USE: f64 = 1e-2;
-/// What is left out falls by about so much when a panel is halved.
-const A_HALVING: f64 = 1e4;
-/// Terms that add up to less than this part of the first are counted as if every entry were where they are largest.
-const SPARED: f64 = 1e-12;
+/// Accepted error of the last panel's series, relative to its first term.
+const USABLE_ERROR: f64 = 1e-2;
+/// Approximate factor by which halving a panel reduces the error.
+const ERROR_DROP_PER_BISECTION: f64 = 1e4;
+/// Terms that add up to less than this part of the first are replaced by their maxima.
+const NEGLIGIBLE_TAIL: f64 = 1e-12;
 
 /// Σψ²·T_j(y) over the entries on one panel, j = 0.. .
 pub(super) type Sums = [f64; TERMS];
@@ -40,7 +40,7 @@ impl Panel {
         Self { low: largest * 2f64.powi(-(p as i32) - 1), high: largest * 2f64.powi(-(p as i32)) }
     }
 
-    /// [0, largest·2^−p].
+    /// The interval [0, largest·2^−p].
     pub(super) fn below(largest: f64, p: usize) -> Self {
         Self { low: 0.0, high: largest * 2f64.powi(-(p as i32)) }
     }
@@ -50,18 +50,18 @@ impl Panel {
         (0..octaves).map(|p| Self::octave(largest, p)).chain([Self::below(largest, octaves)]).collect()
     }
 
-    /// The Chebyshev points of the first kind: no end point, so never τ = 0.
+    /// Chebyshev points of the first kind, which exclude the ends, so τ is never 0.
     fn nodes(&self) -> impl Iterator<Item = f64> + use<> {
         let Self { low, high } = *self;
         (0..TERMS).map(move |m| {
-            // (1 + cos θ)/2 = cos²(θ/2): no cancellation next to 0.
+            // (1 + cos θ)/2 = cos²(θ/2) does not cancel near 0.
             let half_angle = std::f64::consts::PI * (m as f64 + 0.5) / (2 * TERMS) as f64;
             low + (high - low) * half_angle.cos().powi(2)
         })
     }
 }
 
-/// cos(jπ(m+½)/N)·(2 − δ_j0)/N: values at the nodes to coefficients.
+/// cos(jπ(m+½)/N)·(2 − δ_j0)/N, from values at the nodes to coefficients.
 fn transform() -> [[f64; TERMS]; TERMS] {
     std::array::from_fn(|j| {
         std::array::from_fn(|m| {
@@ -71,14 +71,14 @@ fn transform() -> [[f64; TERMS]; TERMS] {
     })
 }
 
-/// Chebyshev coefficients of G = ln I_k(factor·τ)/τ² on one panel for all orders, and the error to add.
+/// Chebyshev coefficients of G = ln I_k(factor·τ)/τ² on one panel for all orders, and their error.
 pub(crate) struct Series {
     /// `coefficients[j][order]`.
     pub(super) coefficients: Vec<Vec<f64>>,
-    /// Upper estimate of |G − series| on the panel, by order.
+    /// Estimated upper bound on |G − series| on the panel, by order.
     error: Vec<f64>,
     accepted: f64,
-    /// G at 0 over k(k − 1)/2, where kinks may bend G between 0 and the first node.
+    /// G at 0 over k(k − 1)/2, if kinks may bend G between 0 and the first node.
     information: Option<f64>,
 }
 
@@ -100,11 +100,13 @@ impl Series {
                 }
             }
         }
-        // On an octave the terms fall at least by 5.8 a degree where G is analytic (its nearest singularity is at 0 or beyond), and what is left
-        // out is then below a quarter of the last term; the last two in full also cover functions that are only a few times differentiable,
-        // and wider panels, which are kept only if they need no `halvings`.
-        // Kinks beyond 0 leave G, where τ is the distance of two, without a third derivative, or seemingly without a first where they lie close: terms may
-        // fall as j⁻² alone, and what is left out, and mixed into the terms that are kept, is twice their sum. So, too, where ln z has no series at 0.
+        // On an octave, terms fall by at least 5.8 per degree if G is analytic (its nearest
+        // singularity is at 0 or beyond), so the remainder is below a quarter of the last term. The
+        // last two in full also cover functions differentiable a few times only, and wider panels,
+        // which are kept only if they need no `halvings`.
+        // With kinks beyond 0, G has no third derivative where τ is the distance of two (seemingly
+        // no first where they are close): terms may fall as j⁻², and the remainder, and its share
+        // in kept terms, is twice their sum. So, too, where ln z has no series at 0.
         let kinked = noise.kinks().len() > 1;
         let slow = kinked || panel.low == 0.0 && noise.smoothness(0.0, factor * panel.high).is_none();
         let error = (0..orders)
@@ -119,14 +121,15 @@ impl Series {
                 rest + ROUNDING * (0..TERMS).map(at).sum::<f64>()
             })
             .collect();
-        let accepted = if kinked { ACCEPTED_OF_KINKS } else { ACCEPTED };
+        let accepted = if kinked { ACCEPTED_OF_KINKS } else { SERIES_TOLERANCE };
         let information = kinked.then(|| noise.fisher_information() * factor * factor);
         let mut series = Self { coefficients, error, accepted, information };
         series.raise(panel, noise, factor);
         series
     }
 
-    /// Where a table has steps too narrow for nodes to show them, at any distance of two: adds to the error what a proven ceiling of G is above the series.
+    /// Adds what a table's steps too narrow for nodes may hide: a small share of the first term, or
+    /// the excess of a proven ceiling of G over the series.
     fn raise(&mut self, panel: &Panel, noise: &dyn Noise, factor: f64) {
         let orders = self.error.len();
         if orders == 0 {
@@ -146,7 +149,7 @@ impl Series {
         self.error.iter_mut().zip(excess).for_each(|(error, excess)| *error += excess);
     }
 
-    /// Not above the series with its error on [a, b], by order.
+    /// Lower bound, by order, on the series plus its error on [a, b].
     fn floor(&self, panel: &Panel, a: f64, b: f64) -> Vec<f64> {
         let scale = 2.0 / (panel.high - panel.low);
         let values = |tau: f64| {
@@ -169,15 +172,15 @@ impl Series {
         (0..left.len()).map(|k| left[k].min(right[k]) - half_square * bend(k)).collect()
     }
 
-    /// Whether what is left out is little beside the series.
+    /// True if the error is small relative to the series.
     pub(super) fn is_of_use(&self) -> bool {
-        self.error.iter().zip(&self.coefficients[0]).all(|(error, first)| *error <= OF_USE * first)
+        self.error.iter().zip(&self.coefficients[0]).all(|(error, first)| *error <= USABLE_ERROR * first)
     }
 
-    /// How often a panel from 0 on must be halved, about, until its terms fall so fast at every order that nothing is gained by cutting it, and what they say
-    /// of 0 is so; 0 if it is so already.
+    /// About how often to halve a panel from 0 until terms fall fast at every order, so that
+    /// halving gains nothing, and their value at 0 is right; 0 if so already.
     pub(super) fn halvings(&self) -> usize {
-        // By how much what is left out is too much.
+        // The largest ratio of the error to the accepted one.
         let mut excess = 0.0f64;
         let settled = (0..self.error.len()).fold(true, |settled, k| {
             let at = |j: usize| self.coefficients[j][k].abs();
@@ -195,27 +198,27 @@ impl Series {
         });
         match excess {
             _ if settled => 0,
-            excess if excess.is_finite() => ((excess.ln() / A_HALVING.ln()).ceil() as usize).max(1),
+            excess if excess.is_finite() => ((excess.ln() / ERROR_DROP_PER_BISECTION.ln()).ceil() as usize).max(1),
             _ => 1,
         }
     }
 
-    /// An upper bound of G on the whole panel, by order.
+    /// An upper bound on G over the whole panel, for one order.
     pub(crate) fn supremum(&self, order: usize) -> f64 {
         let sum = self.coefficients[1..].iter().map(|c| c[order].abs()).sum::<f64>();
         self.coefficients[0][order] + sum + self.error[order]
     }
 
-    /// The coefficients, the error added to the first: with T_0 = 1, and weights ψ² ≥ 0, that makes every sum an upper bound. The last ones are left
-    /// out if they hardly matter: |T_j| ≤ 1, so they are added to the first, too.
+    /// The coefficients, with the error added to the first: as T_0 = 1 and weights ψ² ≥ 0, all sums
+    /// are then upper bounds. Negligible last ones move to the first, too, as |T_j| ≤ 1.
     pub(super) fn into_upper(mut self) -> Vec<Vec<f64>> {
         let orders = self.error.len();
         let mut spared = vec![0.0; orders];
         while self.coefficients.len() > 1 {
             let last = self.coefficients.len() - 1;
             let sum = |k: usize| spared[k] + self.coefficients[last][k].abs();
-            // What is not a number is not spared.
-            if !(0..orders).all(|k| sum(k) <= SPARED * self.coefficients[0][k]) {
+            // NaN is not dropped.
+            if !(0..orders).all(|k| sum(k) <= NEGLIGIBLE_TAIL * self.coefficients[0][k]) {
                 break;
             }
             spared = (0..orders).map(sum).collect();
@@ -228,7 +231,8 @@ impl Series {
     }
 }
 
-/// The matrix that makes sums over a panel in y those over a wider one in y′ = `slope`·y + `offset`: row j holds T_j(y′) in the T_i(y), i ≤ j.
+/// Sums over a panel in y to those over a wider one in y′ = `slope`·y + `offset`: row j of the
+/// matrix holds T_j(y′) in the T_i(y), i ≤ j.
 fn widened(slope: f64, offset: f64) -> [Sums; TERMS] {
     let mut rows = [[0.0; TERMS]; TERMS];
     rows[0][0] = 1.0;
@@ -248,7 +252,7 @@ fn widened(slope: f64, offset: f64) -> [Sums; TERMS] {
     rows
 }
 
-/// Sums over [0, h] from those over [h/2, h] and [0, h/2]: exact, as T_j of one is a polynomial of the same degree in the other.
+/// Sums over [0, h] from those over [h/2, h] and [0, h/2]: exact, as polynomials keep their degree.
 pub(super) struct Merge {
     upper: [Sums; TERMS],
     lower: [Sums; TERMS],
@@ -259,7 +263,7 @@ impl Merge {
         Self { upper: widened(0.5, 0.5), lower: widened(0.5, -0.5) }
     }
 
-    /// Σψ²T_j, j < `terms`; zeros from there on.
+    /// Σψ²T_j for j < `terms`, then zeros.
     pub fn sums(&self, upper: &Sums, lower: &Sums, terms: usize) -> Sums {
         let mut sums = [0.0; TERMS];
         for (j, sum) in sums[..terms].iter_mut().enumerate() {
@@ -286,7 +290,7 @@ mod tests {
         sums
     }
 
-    /// A step so narrow that no node of the panel sees it, only G at 0 does.
+    /// A step so narrow that no node of the panel sees it, only G at 0.
     #[test]
     fn steps_between_0_and_the_nodes_are_not_missed() {
         let settled = |step: f64| {

@@ -1,15 +1,18 @@
-//! A profile that is read: refused unless some vectors have it, and where its last digits leave room, taken upwards.
+//! Checks that some vectors have a profile that was read. Rounds its sums up in the last digits.
 //!
-//! *Sums.* With y = cos θ, Σψ²T_j(y) = Σψ²cos jθ. Thirteen numbers are such sums of a positive measure exactly if their Toeplitz matrix
-//! S_{|i−j|} is positive semi-definite (Carathéodory 1911, Toeplitz 1911; a measure on the circle may be made symmetric, which leaves cosines as they
-//! are). A Cholesky factorisation of S + load·S_0·1 that ends proves it of S with S_0 a little larger. What the smallest load exceeds
-//! [`COVERED`] by is added to S_0: for any noise the sum that is charged is then that of a positive measure, and none is smaller for an edit.
+//! *Sums.* With y = cos θ, Σψ²T_j(y) = Σψ²cos jθ. Thirteen numbers are such sums of a positive
+//! measure exactly if their Toeplitz matrix S_{|i−j|} is positive semi-definite (Carathéodory 1911,
+//! Toeplitz 1911; making a measure on the circle symmetric leaves cosines unchanged). A completed
+//! Cholesky factorisation of S + load·S_0·1 proves it for a slightly larger S_0. Twice the smallest
+//! such load, if above [`COVERED`], is added to S_0: the charged sum is then that of a positive
+//! measure for any noise, and no edit makes one smaller.
 //!
-//! *Counts.* A measure's entries are at least as many as its square sum over the square of its mean entry (Jensen: τ^−2 is convex).
+//! *Counts.* A measure has at least (square sum)/(mean entry)² entries (Jensen: τ^−2 is convex).
 //!
-//! *Dominating vectors.* What exceeds a vector at every rank has the larger Σf for every f that does not fall. Compared are the entries down to each octave's end, and
-//! Σψ²B_k, B_k = P(Binomial(12, t) ≥ k) with t from 0 to 1 on an octave, 0 below it, 1 above: steps as steep as thirteen sums can tell. Sums cannot tell ranks
-//! apart more finely, so this is less than a proof that one exceeds its vectors.
+//! *Dominating vectors.* A vector larger at every rank has the larger Σf for every non-decreasing
+//! f. Compares the entries down to each octave's end, and Σψ²B_k, B_k = P(Binomial(12, t) ≥ k),
+//! with t from 0 to 1 on an octave, 0 below and 1 above: the steepest steps that thirteen sums can
+//! resolve. Sums resolve ranks no further, so this is less than a proof of domination.
 
 use super::{
     bins,
@@ -18,15 +21,16 @@ use super::{
     series::{Panel, Sums, TERMS},
 };
 
-/// Part of S_0 that Σψ²B_k may be off by: the coefficients of B_k are below 1.3, the sums' own errors add up to 2e-5, and S_0 may have been raised by 8e-5.
+/// Error of Σψ²B_k over S_0: coefficients of B_k are below 1.3, the sums' own errors add up to
+/// 2e-5, and S_0 may have been raised by 8e-5.
 const STEP_ERROR: f64 = 1.1e-4;
-/// Part of S_0 that [`super::series::ROUNDING`] covers anyhow.
+/// Part of S_0 that [`super::series::ROUNDING`] already covers.
 const COVERED: f64 = 2e-12;
-/// Loads that are tried. Sums by Taylor series ([`bins`]) need at most 4e-5, where the entries of an octave are few.
+/// Loads tried. Sums by Taylor series ([`bins`]) need at most 4e-5, for octaves with few entries.
 const LOADS: [f64; 7] = [1e-12, 1e-10, 1e-8, 1e-7, 1e-6, 1e-5, 4e-5];
 
-/// Whether S_{|i−j|} + load·S_0·δ_ij is positive definite: Cholesky with S_0 = 1. The factorisation is exact for a matrix within 13·14·u·13 = 3e-13 of
-/// this one (Higham 2002, Theorem 10.3), which twice the load covers.
+/// True if S_{|i−j|} + load·S_0·δ_ij is positive definite, by Cholesky with S_0 = 1. It is exact
+/// for a matrix within 13·14·u·13 = 3e-13 (Higham 2002, Theorem 10.3), which twice the load covers.
 fn is_positive(sums: &Sums, load: f64) -> bool {
     let mut rows = [[0.0f64; TERMS]; TERMS];
     for i in 0..TERMS {
@@ -45,7 +49,7 @@ fn is_positive(sums: &Sums, load: f64) -> bool {
     true
 }
 
-/// Raises S_0 until the sums are those of a positive measure; `None` where that would take more than their rounding explains.
+/// Raises S_0 until some positive measure has the sums; `None` if by more than rounding explains.
 pub(super) fn raised(sums: &Sums) -> Option<Sums> {
     if sums.iter().all(|s| *s == 0.0) {
         return Some(*sums);
@@ -61,19 +65,19 @@ pub(super) fn raised(sums: &Sums) -> Option<Sums> {
     Some(raised)
 }
 
-/// At least so many entries have these sums on this panel.
+/// Lower bound on the number of entries with these sums on this panel.
 fn entries(panel: &Panel, sums: &Sums) -> f64 {
     if sums[0] == 0.0 {
         return 0.0;
     }
-    // The mean of y, a rounding error too large, which next to 0 is all there is.
+    // The mean of y, raised by a rounding error, which matters near 0.
     let mean = (sums[1] / sums[0] + 1e-11).clamp(-1.0, 1.0);
     let entry = panel.low + (panel.high - panel.low) * 0.5 * (1.0 + mean);
     sums[0] / entry / entry * (1.0 - 1e-9)
 }
 
-/// What grows, or stays, if entries do: from the largest octave down, the number of entries so far (for a vector: at least), their square sum, and
-/// twelve smoother steps within the octave.
+/// Quantities that never fall as entries grow, from the largest octave down: the entries so far
+/// (for a vector, a lower bound), their square sum, and twelve smoother steps within the octave.
 fn growing(panels: &[Panel], mut block: impl FnMut(usize) -> [f64; TERMS + 1]) -> Vec<f64> {
     let (mut count, mut squares) = (0.0, 0.0);
     let mut all = Vec::with_capacity(panels.len() * (TERMS + 1));
@@ -101,7 +105,7 @@ fn steps(t: f64) -> Sums {
     steps
 }
 
-/// Row k: B_k as a series in T_j.
+/// Row k expands B_k in T_j.
 fn step_series() -> [Sums; TERMS] {
     let mut rows = [[0.0; TERMS]; TERMS];
     for m in 0..TERMS {
@@ -116,18 +120,18 @@ fn step_series() -> [Sums; TERMS] {
     rows
 }
 
-/// Whether (entry, how many) can be a vector's, from the largest.
+/// True if (entry, count) pairs, from the largest, can belong to a vector.
 pub(super) fn is_possible(cover: &DominatingVector, largest: f64, dimension: u64) -> bool {
     let used = cover.iter().fold(0u64, |sum, (_, count)| sum.saturating_add(*count));
-    // Ends of bins may come twice, and in the last digit out of order, which changes nothing for a sum over entries.
+    // Bin ends may repeat, or be out of order in the last digit; sums over entries are the same.
     let in_order = cover.windows(2).all(|w| w[1].0 <= w[0].0 * (1.0 + 1e-12));
     used <= dimension && in_order && cover.iter().all(|&(entry, count)| entry > 0.0 && entry <= largest && count > 0)
 }
 
-/// Checks sums and dominating vectors, and raises the sums where they need it.
+/// Checks sums and dominating vectors, and raises the sums where necessary.
 ///
 /// # Errors
-/// What no set of vectors can have.
+/// If no set of vectors can have them.
 pub(super) fn check_moments(
     dimension: u64,
     largest: f64,
@@ -177,7 +181,7 @@ pub(super) fn check_moments(
     Ok(())
 }
 
-/// What [`growing`] is for a dominating vector. An entry at an octave's end counts for the octave above.
+/// [`growing`] for a dominating vector. An entry at an octave's end belongs to the octave above.
 fn of_vector(panels: &[Panel], cover: &DominatingVector) -> Vec<f64> {
     let mut rest = cover.iter().peekable();
     growing(panels, |p| {
@@ -222,17 +226,17 @@ mod tests {
         series
     }
 
-    /// What sums say of ∫p²: T_i·T_j = (T_{i+j} + T_{|i−j|})/2.
+    /// ∫p² from the sums, by T_i·T_j = (T_{i+j} + T_{|i−j|})/2.
     fn integral_of_square(p: &[f64; 7], sums: &Sums) -> f64 {
         let pair = |i: usize, j: usize| 0.5 * p[i] * p[j] * (sums[i + j] + sums[i.abs_diff(j)]);
         (0..7).flat_map(|i| (0..7).map(move |j| (i, j))).map(|(i, j)| pair(i, j)).sum()
     }
 
     proptest! {
-        /// Entries' sums are read as they are. Others are refused, or raised until no square has a negative integral: not even the one that vanishes at
-        /// all entries, of which any change of the sums can make a negative one.
+        /// Sums of entries are read unchanged. Others are refused, or raised until no square has a
+        /// negative integral, not even one that vanishes at all entries, the most easily broken.
         #[test]
-        fn sums_are_those_of_a_measure(
+        fn sums_of_no_measure_are_refused_or_raised(
             atoms in prop::collection::vec((0.0..std::f64::consts::PI, 0.01f64..1.0), 1..7), j in 0..TERMS, log_change in -14.0f64..0.0, sign in any::<bool>(),
         ) {
             let whole = sums(&atoms);

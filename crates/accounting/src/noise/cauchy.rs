@@ -1,4 +1,4 @@
-//! Cauchy noise: neither mean absolute value nor variance, yet accountable.
+//! Cauchy noise: infinite mean absolute value and variance, yet accountable.
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
@@ -24,10 +24,10 @@ pub struct Cauchy {
 }
 
 impl Cauchy {
-    /// Scale γ.
+    /// Noise of scale γ.
     ///
     /// # Errors
-    /// Unless 0 < γ < ∞.
+    /// Unless 1e-100 ≤ γ ≤ 1e100.
     pub fn new(scale: f64) -> Result<Self, NoiseError> {
         check_scale("Cauchy", "scale", scale)?;
         Ok(Self { scale })
@@ -43,7 +43,7 @@ impl Noise for Cauchy {
     }
 
     fn survival(&self, x: f64) -> f64 {
-        // arctan(γ/x) keeps its digits in the tail; at 0 it is π/2.
+        // arctan(γ/x) keeps its digits in the tail and is π/2 at 0.
         (self.scale / x.abs()).atan() / PI
     }
 
@@ -55,7 +55,8 @@ impl Noise for Cauchy {
         signed(self.scale / (FRAC_PI_2 * unit_from_words(w0, w1)).tan(), w2)
     }
 
-    /// With u = ε/2: the angle a is off by 5u of it, which moves γ·cot a by γ·a/sin²a ≤ (π/2)(γ + |z|) times that; tangent and quotient by 5u.
+    /// With u = ε/2: the angle a has relative error 5u, which moves γ·cot a by up to γ·a/sin²a ≤
+    /// (π/2)(γ + |z|) times that; tangent and quotient add 5u.
     fn sampler_accuracy(&self) -> Option<SamplerAccuracy> {
         Some(SamplerAccuracy { error: 8.0 * f64::EPSILON, uniform_bits: 64, intervals: 1 })
     }
@@ -85,7 +86,7 @@ impl Noise for Cauchy {
         -(t * (t - 2.0 * y) / (1.0 + y * y)).ln_1p()
     }
 
-    /// I_k = P_{k−1}(1 + τ²/(2γ²)), P: Legendre.
+    /// I_k = P_{k−1}(1 + τ²/(2γ²)), P a Legendre polynomial.
     fn log_moments(&self, tau: f64, out: &mut [f64]) {
         let t = tau / self.scale;
         log_legendre(0.5 * t * t, out);

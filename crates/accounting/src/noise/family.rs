@@ -1,32 +1,32 @@
-//! What every noise family is: [`Noise`], and the checks that families share.
+//! The [`Noise`] trait, and the checks that families share.
 
 use std::fmt::Debug;
 
 use rand::rand_core::Rng;
 
-/// A noise that cannot be used, and why.
+/// Why a noise cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NoiseError {
-    /// A parameter outside its range. Correct the field that is named.
+    /// A parameter outside its range. Correct the named field.
     #[error("{family} noise: {field} is {}; it must be {range}", crate::decimal::quoted(*.value))]
     Parameter {
-        /// Which family.
+        /// The noise family.
         family: &'static str,
-        /// Which parameter.
+        /// The parameter.
         field: &'static str,
-        /// What it was.
+        /// Its value.
         value: f64,
-        /// What it must be, in words.
+        /// Its range, in words.
         range: &'static str,
     },
 }
 
-/// How far ln z is from a straight line: what bounds the error of a quadrature.
+/// Derivatives of ln z, which bound the error of a quadrature.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Smoothness {
     /// |(ln z)′(x)|.
     pub slope: f64,
-    /// At least |(ln z)″| everywhere on a complex disc around x.
+    /// Upper bound on |(ln z)″| on a complex disc around x.
     pub curvature: f64,
 }
 
@@ -53,7 +53,7 @@ pub trait Noise: Debug + Send + Sync {
         crate::numeric::invert_survival(q, self.scale(), |x| self.survival(x))
     }
 
-    /// x with P(X ≤ x) = p; ∓∞ at 0 and 1, NaN outside [0, 1].
+    /// x with P(X ≤ x) = p: ∓∞ at 0 and 1, NaN outside [0, 1].
     fn quantile(&self, p: f64) -> f64 {
         match p {
             p if !(0.0..=1.0).contains(&p) => f64::NAN,
@@ -65,10 +65,11 @@ pub trait Noise: Debug + Send + Sync {
         }
     }
 
-    /// One draw from four uniform 32-bit words (a contract: whoever draws elsewhere, in f32 say, makes the same noise of the same words).
+    /// One draw from four uniform 32-bit words. The mapping is a contract: an implementation
+    /// elsewhere (in f32, say) makes the same noise from the same words.
     fn draw(&self, words: [u32; 4]) -> f64;
 
-    /// How far [`Noise::draw`] may be off, where a bound is known.
+    /// Error bounds of [`Noise::draw`], where known.
     fn sampler_accuracy(&self) -> Option<SamplerAccuracy> {
         None
     }
@@ -84,46 +85,47 @@ pub trait Noise: Debug + Send + Sync {
     /// √Var X; infinite where the variance is.
     fn standard_deviation(&self) -> f64;
 
-    /// E[(ln z)′²]: what a small shift shows. 1/√ of it is the Gaussian σ of equal small-shift privacy.
+    /// Fisher information J = E[(ln z)′²]. For small shifts, Gaussian σ = 1/√J is equally private.
     fn fisher_information(&self) -> f64;
 
-    /// The length by which the family scales: z is a function of x/scale alone.
+    /// The family's scale: z depends on x/scale alone.
     fn scale(&self) -> f64;
 
-    /// x ≥ 0 where the density is not smooth, in order.
+    /// The x ≥ 0 where the density is not smooth, ascending.
     fn kinks(&self) -> &[f64] {
         &[]
     }
 
-    /// Slope and curvature of ln z on the disc of `radius` around x, on which the formula that holds at x goes on, over kinks too. `None` where it is
-    /// not analytic there.
+    /// Slope and curvature of ln z on the complex disc of `radius` around x, continuing the formula
+    /// valid at x past kinks. `None` if not analytic there.
     fn smoothness(&self, x: f64, radius: f64) -> Option<Smoothness>;
 
-    /// ln z(x − τ) − ln z(x), without cancellation for small τ: the privacy loss of a shift by τ where x comes out
+    /// ln z(x − τ) − ln z(x), the privacy loss of a shift by τ, without cancellation for small τ.
     fn log_ratio(&self, x: f64, tau: f64) -> f64;
 
-    /// ln I_k(τ) = ln E_{x∼Z}[(z(x−τ)/z(x))^k] for k = 2, 3, …, `out.len() + 1`: `out[j]` is order j + 2.
-    /// From above: closed forms, or quadrature with its error added, which for Student-t, variance gamma and generalised Gaussian noise is an estimate
-    /// (see the crate's assumptions). +∞ where the moment exceeds what logarithms hold.
+    /// Fills `out[j]` with order k = j + 2 of ln I_k(τ) = ln E_{x∼Z}[(z(x−τ)/z(x))^k]. An upper
+    /// bound: a closed form, or quadrature with its error added, which is an estimate for
+    /// Student-t, variance gamma and generalised Gaussian noise (see the crate's assumptions). +∞
+    /// where the moment exceeds what logarithms hold. Nasr, Shokri & Houmansadr 2020, eq. 5.
     ///
-    /// Even and increasing in |τ| for symmetric unimodal densities, so a bound on |gradient| bounds it.
-    /// Nasr, Shokri & Houmansadr 2020, eq. 5.
+    /// Even and increasing in |τ|, so a bound on |gradient| bounds it.
     fn log_moments(&self, tau: f64, out: &mut [f64]);
 
-    /// For each k = 2, …, `orders` + 1, a proven upper bound on `norm`²·ln I_k(τ)/τ² over all 0 < τ ≤ `reach`. `None` for smooth densities, of
-    /// which a few shifts τ show the supremum; a table's narrow steps may lie between any few.
+    /// For k = 2, …, `orders` + 1, a proven upper bound on `norm`²·ln I_k(τ)/τ² over 0 < τ ≤
+    /// `reach`. `None` for smooth densities: a few shifts show their supremum, but not a table's.
     fn l2_ceiling(&self, _norm: f64, _reach: f64, _orders: usize) -> Option<Vec<f64>> {
         None
     }
 
-    /// A bound on how far ln I_k(τ)/τ² exceeds its limit at τ → 0, relative to it, for shifts τ below `_shift` and k up to `orders` + 1. It is 0
-    /// for smooth densities; a table's steps that are narrower than `_shift` do not show at larger shifts.
+    /// A bound on the relative excess of ln I_k(τ)/τ² over its limit at τ → 0, for τ below `_shift`
+    /// and k up to `orders` + 1: 0 for smooth densities, not for tables with narrower steps.
     fn hidden_below(&self, _shift: f64, _orders: usize) -> f64 {
         0.0
     }
 
-    /// For each k = 2, …, `orders` + 1, a proven bound on how far `unit`²·ln I_k(τ)/τ² exceeds a given function of τ on `range`. `floor` gives, for
-    /// any part of the range, a lower bound on that function for each k. Asked where [`Noise::hidden_below`] is not negligible.
+    /// For k = 2, …, `orders` + 1, a proven bound on the excess of `unit`²·ln I_k(τ)/τ² over a
+    /// function of τ on `range`, of which `floor` returns lower bounds on parts of the range.
+    /// Needed where [`Noise::hidden_below`] is not negligible.
     fn excess_over(
         &self,
         _range: (f64, f64),
@@ -134,7 +136,7 @@ pub trait Noise: Debug + Send + Sync {
         vec![0.0; orders]
     }
 
-    /// ln I_k(τ) at one k (0 and 1 give 0), as [`Noise::log_moments`].
+    /// ln I_k(τ) at a single k (0 for k of 0 and 1), as [`Noise::log_moments`].
     fn log_moment(&self, k: u32, tau: f64) -> f64 {
         if k < 2 {
             return 0.0;
@@ -144,24 +146,24 @@ pub trait Noise: Debug + Send + Sync {
         out[k as usize - 2]
     }
 
-    /// `Some(σ)` if this is the normal distribution: then everything has a closed form, also at fractional orders.
+    /// `Some(σ)` for the normal distribution, which has closed forms at fractional orders too.
     fn gaussian_sigma(&self) -> Option<f64> {
         None
     }
 }
 
-/// How far a sampler may be from its distribution: the error of its arithmetic, and the bits of its uniform numbers.
+/// Error bounds of a sampler: of its arithmetic, and from the finite bits of its uniform numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SamplerAccuracy {
-    /// |ẑ − z| over the noise's scale plus the largest length on the way: |z|, or the radius of which z is a cosine.
+    /// Bound on |ẑ − z| over the scale plus |z| (or plus the radius, where z is a radius·cosine).
     pub error: f64,
     /// Bits of each uniform number.
     pub uniform_bits: u32,
-    /// How many intervals of uniform numbers give one grid cell, at most, summed over the numbers of a draw.
+    /// Most intervals of uniform numbers per grid cell, summed over the numbers of a draw.
     pub intervals: u32,
 }
 
-/// A length that must be positive, finite and far enough from the ends of f64 that its square is, too.
+/// Checks that a length is positive, finite and far enough from the ends of f64 to be squared.
 pub(crate) fn check_scale(family: &'static str, field: &'static str, value: f64) -> Result<(), NoiseError> {
     if value.is_finite() && (1e-100..=1e100).contains(&value) {
         Ok(())
@@ -170,7 +172,7 @@ pub(crate) fn check_scale(family: &'static str, field: &'static str, value: f64)
     }
 }
 
-/// `magnitude`, negative where the top bit of `bits` is set.
+/// `magnitude`, negated if the top bit of `bits` is set.
 pub(crate) fn signed(magnitude: f64, bits: u32) -> f64 {
     if bits >> 31 == 1 { -magnitude } else { magnitude }
 }

@@ -1,8 +1,8 @@
-//! Formulas in one variable x: numbers, + − * / ^, parentheses, and the functions that densities are written with; parsed by winnow, whose expressions
-//! are a Pratt parser.
+//! Formulas in one variable x (numbers, + − * / ^, parentheses, functions), parsed by winnow.
 //!
-//! Ready-made evaluators were no choice where wasm is downloaded: exmex 0.21, which is kept, brings the regex crate and its tables, 220 kB of
-//! wasm after Brotli where all of this file is about 4; fasteval and meval have had no release for years; evalexpr's licence is the AGPL.
+//! Existing evaluators do not suit a wasm download: exmex 0.21, which is maintained, brings the
+//! regex crate and its tables, 220 kB of wasm after Brotli against about 4 for this file; fasteval
+//! and meval have had no release for years; evalexpr is under the AGPL.
 
 use winnow::{
     Parser,
@@ -16,10 +16,9 @@ use super::DensityError;
 
 /// Longest formula, in characters.
 const LONGEST: usize = 1000;
-/// Deepest nesting.
 const DEEPEST: usize = 60;
 
-/// A formula in one variable x, parsed.
+/// A parsed formula in one variable x.
 #[derive(Clone, Debug)]
 pub struct Formula(Node);
 
@@ -75,7 +74,7 @@ static NAMES: [(&str, Named); 19] = [
 ];
 
 impl Formula {
-    /// Reads `exp(-abs(x)^1.5)` and its like; `−x^2` is −(x²), and `^` binds from the right.
+    /// Parses formulas such as `exp(-abs(x)^1.5)`; `−x^2` is −(x²), and `^` is right-associative.
     ///
     /// # Errors
     /// What is wrong, and at which character.
@@ -96,7 +95,7 @@ impl Formula {
         whole.or_else(|error| wrong(error.0.unwrap_or_default()))
     }
 
-    /// Its value.
+    /// The value at `x`.
     #[must_use]
     pub fn at(&self, x: f64) -> f64 {
         self.0.at(x)
@@ -108,12 +107,12 @@ type Read<T> = Result<T, Wrong>;
 
 #[derive(Clone, Debug)]
 struct State {
-    /// Of the whole text.
+    /// Length of the whole text.
     length: usize,
     depth: usize,
 }
 
-/// What is wrong and where; nothing where one way to go on does not fit, and another may.
+/// An error with its position; `None` where the parser may backtrack.
 #[derive(Debug)]
 struct Wrong(Option<String>);
 
@@ -144,7 +143,7 @@ fn unexpected(input: &Input<'_>, found: u8) -> Wrong {
     wrong(input, &format!("“{}” is not expected here", found as char))
 }
 
-/// The next character that is no space, which is left where it is.
+/// Skips spaces and peeks at the next character.
 #[inline(never)]
 fn ahead(input: &mut Input<'_>) -> Option<u8> {
     let spaces: Read<&[u8]> = take_while(0.., |c: u8| c.is_ascii_whitespace()).parse_next(input);
@@ -164,7 +163,7 @@ fn skip(input: &mut Input<'_>) -> Read<()> {
     any.void().parse_next(input)
 }
 
-/// Parentheses, arguments and powers go a level down.
+/// Enters a nesting level, for parentheses, arguments and powers.
 #[inline(never)]
 fn descend(input: &mut Input<'_>) -> Read<()> {
     input.state.depth += 1;
@@ -187,7 +186,7 @@ fn two(f: Two, a: Node, b: Node) -> Read<Node> {
     Ok(Node::Two(f, a.into(), b.into()))
 }
 
-/// What stands between two operands, with how tightly it binds.
+/// Parses an infix operator, with its binding power.
 #[inline(never)]
 fn operator<'a>(input: &mut Input<'a>) -> Read<Infix<Input<'a>, Node, Wrong>> {
     let found = ahead(input);
@@ -198,7 +197,7 @@ fn operator<'a>(input: &mut Input<'a>) -> Read<Infix<Input<'a>, Node, Wrong>> {
         Some(b'*') => Infix::Left(3, |_, a, b| two(|a, b| a * b, a, b)),
         Some(b'/') => Infix::Left(3, |_, a, b| two(|a, b| a / b, a, b)),
         Some(b'^') => {
-            // Nothing binds more tightly, so it is never put back, and its power follows.
+            // Nothing binds more tightly: it is never put back, and its exponent follows.
             descend(input)?;
             Infix::Right(7, |input: &mut Input<'a>, a, b| {
                 input.state.depth -= 1;
@@ -209,7 +208,7 @@ fn operator<'a>(input: &mut Input<'a>) -> Read<Infix<Input<'a>, Node, Wrong>> {
     })
 }
 
-/// Signs, all together, so that many of them are no deeper than one.
+/// Parses a run of signs as one, so that many signs are not nested deeply.
 #[inline(never)]
 fn signs<'a>(input: &mut Input<'a>) -> Read<Prefix<Input<'a>, Node, Wrong>> {
     let (mut negative, mut some) = (false, false);
@@ -235,7 +234,7 @@ fn operand(input: &mut Input<'_>) -> Read<Node> {
     }
 }
 
-/// What stands in parentheses: as many formulas as `ends`, one or two, each followed by its end.
+/// Parses one or two parenthesised formulas, each followed by its delimiter in `ends`.
 #[inline(never)]
 fn arguments(input: &mut Input<'_>, ends: &[u8]) -> Read<[Node; 2]> {
     let mut found = [Node::X, Node::X];
@@ -289,7 +288,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn formulas_mean_what_they_say() {
+    fn formulas_evaluate_with_usual_precedence() {
         for (text, value) in [
             ("2+3*4^2", 50.0),
             ("-x^2", -4.0),
@@ -346,9 +345,9 @@ mod tests {
         assert!(says("sin x").contains("at character 5, a “(” is missing"));
     }
 
-    /// The longest texts there may be: neither the stack nor the time runs out.
+    /// The longest possible texts exhaust neither the stack nor the time.
     #[test]
-    fn depth_is_limited_and_signs_are_not_deep() {
+    fn nesting_is_limited_and_signs_do_not_nest() {
         let says = |text: &str| Formula::read(text).unwrap_err().to_string();
         assert!(says(&"(".repeat(LONGEST)).contains(&format!("at character {}, it is nested", DEEPEST + 1)));
         assert!(says(&"-(".repeat(LONGEST / 2)).contains("nested more than 60 deep"));
@@ -358,7 +357,7 @@ mod tests {
         assert!(Formula::read(&deepest(DEEPEST - 1)).is_ok() && Formula::read(&deepest(DEEPEST)).is_err());
         let powers = |count: usize| format!("x{}", "^1".repeat(count));
         assert!(Formula::read(&powers(DEEPEST - 1)).is_ok() && Formula::read(&powers(DEEPEST)).is_err());
-        // What was left again counts no more.
+        // A level that was left no longer counts.
         assert!(Formula::read(&format!("{0}+{0}", deepest(DEEPEST - 1))).is_ok());
         assert!(Formula::read(&["x^2"; 200].join("+")).is_ok());
         let signs = Formula::read(&format!("{}x", "-".repeat(LONGEST - 1))).unwrap();
@@ -367,7 +366,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic(text in "[-+*/^()x.,0-9a-z ]{0,60}") {
+        fn arbitrary_text_does_not_panic(text in "[-+*/^()x.,0-9a-z ]{0,60}") {
             if let Ok(formula) = Formula::read(&text) {
                 let _ = formula.at(0.5);
             }

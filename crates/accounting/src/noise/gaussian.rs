@@ -1,4 +1,4 @@
-//! Normal noise: the only family with everything in closed form.
+//! Normal noise: the only family with a closed form for everything.
 
 use std::f64::consts::{PI, TAU};
 
@@ -25,10 +25,10 @@ pub struct Gaussian {
 }
 
 impl Gaussian {
-    /// Standard deviation `sigma`.
+    /// Noise of standard deviation `sigma`.
     ///
     /// # Errors
-    /// Unless 0 < sigma < ∞.
+    /// Unless 1e-100 ≤ sigma ≤ 1e100.
     pub fn new(sigma: f64) -> Result<Self, NoiseError> {
         check_scale("Gaussian", "sigma", sigma)?;
         Ok(Self { sigma })
@@ -49,13 +49,14 @@ impl Noise for Gaussian {
         self.sigma * normal::survival_quantile(q)
     }
 
-    /// Box–Muller, first coordinate.
+    /// The first coordinate of Box–Muller.
     fn draw(&self, [w0, w1, w2, w3]: [u32; 4]) -> f64 {
         self.sigma * (2.0 * negative_log_of_unit(w0, w1)).sqrt() * (TAU * unit_from_words(w2, w3)).cos()
     }
 
-    /// With u = ε/2: the logarithm is off by 7u, the radius by 6.5u of it, the angle by 6πu (u2's rounding, 2π's and the product's), the cosine by 4u: 29.4u of
-    /// the radius. A cell is one interval of the radius, or two of the angle.
+    /// With u = ε/2: the logarithm is off by 7u, the radius by 6.5u of itself, the angle by 6πu
+    /// (rounding of u2, 2π and the product), the cosine by 4u: 29.4u of the radius. A grid cell is
+    /// one interval of the radius or two of the angle.
     fn sampler_accuracy(&self) -> Option<SamplerAccuracy> {
         Some(SamplerAccuracy { error: 16.0 * f64::EPSILON, uniform_bits: 64, intervals: 3 })
     }

@@ -1,4 +1,4 @@
-//! Generalised Gaussian (exponential power) noise: Laplace at exponent 1, normal at 2, flatter above.
+//! Generalised Gaussian (exponential power) noise: exponent 1 is Laplace, 2 normal, higher flatter.
 
 use super::{
     Noise, NoiseError, Smoothness, check_scale,
@@ -9,19 +9,20 @@ use crate::numeric::{ln_gamma, unit_from_words};
 
 /// |x/scale|^exponent below which one Taylor term of the distribution function is exact.
 const SMALLEST: f64 = 1e-290;
-/// First step of the quadrature, times the exponent: with half of it small shifts mostly settle.
+/// First step of the quadrature, times the exponent; half of it mostly settles small shifts.
 const COARSEST: f64 = 0.26;
 
-/// y^p/p up to which there are nodes: what reaches further has a ln I_k of more than 1e5.
+/// Largest y^p/p with nodes: orders that reach further have ln I_k above 1e5.
 const FURTHEST: f64 = 8e5;
 
-/// Where z·r^k = 1, t over the distance from t.
+/// t over the distance from t at which z·r^k, relative to z(0), is 1.
 fn balance(exponent: f64, k: f64) -> f64 {
     ((k - 1.0).recip().ln_1p() / exponent).exp_m1()
 }
 
-/// |ln r| ≤ pt·(y+t)^{p−1}, between 0 and t, too, with y = 0. Where that is below 1e-9·pt, at most 1e-18·(pt)²·k(k−1)/2 of I_k − 1 is left out, of about
-/// p·t²·k(k−1)/2 or more.
+/// Distance from 0 and t within which I_k − 1 is negligible: |ln r| ≤ pt·(y+t)^{p−1} (y = 0 between
+/// them) is below 1e-9·pt, so I_k − 1, about p·t²·k(k−1)/2 or more, lacks at most
+/// 1e-18·(pt)²·k(k−1)/2.
 fn flat(exponent: f64, t: f64) -> f64 {
     (1e-9f64.powf((exponent - 1.0).recip()) - t).max(0.0)
 }
@@ -45,11 +46,11 @@ pub struct GeneralizedGaussian {
 }
 
 impl GeneralizedGaussian {
-    /// Exponent p and scale.
+    /// Noise of exponent p and the given scale.
     ///
     /// # Errors
-    /// Unless 1 ≤ p ≤ 100 (below, the density has a pole in its slope and is not log-concave; above, it is a box, which shifts
-    /// give away) and 0 < scale < ∞.
+    /// Unless 1 ≤ p ≤ 100 (below, the density has a pole in its slope and is not log-concave;
+    /// above, it is a box, which reveals shifts) and 1e-100 ≤ scale ≤ 1e100.
     pub fn new(exponent: f64, scale: f64) -> Result<Self, NoiseError> {
         check_scale("generalised Gaussian", "scale", scale)?;
         if !(1.0..=100.0).contains(&exponent) {
@@ -58,14 +59,15 @@ impl GeneralizedGaussian {
         }
         let log_peak = exponent.ln() - (2.0 * scale).ln() - ln_gamma(exponent.recip());
         let reach = (FURTHEST * exponent).powf(exponent.recip());
-        // Order 2 reaches further for a larger shift.
+        // Order 2 reaches further at larger shifts.
         let largest = reach * balance(exponent, 2.0);
         let nodes = Nodes::new(flat(exponent, largest), reach, COARSEST / exponent);
         Ok(Self { exponent, scale, log_peak, nodes })
     }
 
-    /// |x|/scale that is exceeded with probability u: |x/scale|^p is Gamma(1/p, 1), whose upper tail Q is log-convex (1/p ≤ 1), so Newton's
-    /// method on ln Q − ln u rises to the root from any lower bound. One is P(y) ≤ y^a/Γ(a+1).
+    /// The |x|/scale exceeded with probability u: |x/scale|^p is Gamma(1/p, 1), whose upper tail Q
+    /// is log-convex (1/p ≤ 1), so Newton's method on ln Q − ln u rises to the root from any lower
+    /// bound, such as that by P(y) ≤ y^a/Γ(a+1).
     fn magnitude(&self, u: f64) -> f64 {
         let a = self.exponent.recip();
         let log_power = ln_gamma(a + 1.0) + (-u).ln_1p();
@@ -96,9 +98,9 @@ impl Noise for GeneralizedGaussian {
         let y = (x / self.scale).powf(self.exponent);
         match y {
             y if y.is_nan() => f64::NAN,
-            // P(a, y) = y^a/Γ(a+1) there, without y, which for large exponents is below the smallest number.
+            // P(a, y) = y^a/Γ(a+1) there; y itself underflows for large exponents.
             y if y < SMALLEST => 0.5 * (1.0 - x / self.scale * (-ln_gamma(self.exponent.recip() + 1.0)).exp()),
-            // Γ(a, y) ≤ y^{a−1}e^{−y} for a ≤ 1: below the smallest number.
+            // Γ(a, y) ≤ y^{a−1}e^{−y} for a ≤ 1, which underflows.
             y if y > 740.0 => 0.0,
             y => 0.5 * statrs::function::gamma::gamma_ur(self.exponent.recip(), y),
         }
@@ -137,14 +139,14 @@ impl Noise for GeneralizedGaussian {
         &[0.0]
     }
 
-    /// (ln z)″ = −p(p−1)|x|^{p−2}/scale^p on either side: entire for whole p, else with a singularity at 0.
+    /// (ln z)″ = −p(p−1)|x|^{p−2}/scale^p on either side: entire for integer p, else singular at 0.
     fn smoothness(&self, x: f64, radius: f64) -> Option<Smoothness> {
         let p = self.exponent;
         let (x, r) = (x.abs() / self.scale, radius / self.scale);
         let slope = p * x.powf(p - 1.0) / self.scale;
         let extreme = if p >= 2.0 { x + r } else { x - r };
         let analytic = p.fract() == 0.0 || r < x;
-        // p(p−1) = 0 at p = 1, whatever the power is.
+        // p(p−1) = 0 at p = 1, whatever the power.
         let second = if p == 1.0 { 0.0 } else { p * (p - 1.0) * extreme.powf(p - 2.0) };
         analytic.then(|| Smoothness { slope, curvature: second / (self.scale * self.scale) })
     }
@@ -154,7 +156,7 @@ impl Noise for GeneralizedGaussian {
     }
 
     fn log_moments(&self, tau: f64, out: &mut [f64]) {
-        // The two exponents with a closed form, at a scale that is always one.
+        // Two exponents have a closed form, used at a scale that is always valid.
         let t = tau / self.scale;
         if self.exponent == 1.0 {
             super::Laplace::new(1.0).expect("1 is a scale").log_moments(t, out);
@@ -184,7 +186,7 @@ impl KinkedDensity for GeneralizedGaussian {
         if t < 0.5 * y {
             return fall * (p * (t / y).ln_1p()).exp_m1();
         }
-        // (y + t)^p: a power takes far longer than its two halves. The large exponents' would lose digits.
+        // (y + t)^p by `ln_1p` and `exp`, which is far faster; a large p would lose digits.
         let far = match fold {
             Some(fold) if p <= 10.0 => fold * (p * (y / t).ln_1p()).exp(),
             _ => (y + t).powf(p),
@@ -196,8 +198,8 @@ impl KinkedDensity for GeneralizedGaussian {
         flat(self.exponent, t)
     }
 
-    /// ln(z·r^k) = −φ·y^p at a distance y, where φ = 1 − (k−1)·((1+t/y)^p − 1) rises from 0 to 1. Where φ·y^p ≥ 120, e_k ≤ k²/2·(ln r)²·max(1, r^k) is gone
-    /// to the last digit of I_k − 1.
+    /// ln(z·r^k) = −φ·y^p at a distance y, where φ = 1 − (k−1)·((1+t/y)^p − 1) rises from 0 to 1.
+    /// Where φ·y^p ≥ 120, e_k ≤ k²/2·(ln r)²·max(1, r^k) is below the last digit of I_k − 1.
     fn reach(&self, k: f64, t: f64) -> f64 {
         let p = self.exponent;
         let gone = |y: &f64| y.powf(p) * (1.0 - (k - 1.0) * (p * (t / y).ln_1p()).exp_m1()) >= 120.0;
@@ -220,7 +222,7 @@ impl KinkedDensity for GeneralizedGaussian {
         }
         // −(ln z r^k)″ = p(p−1)(k·y^{p−2} − (k−1)·x^{p−2}).
         let curvature = p * (p - 1.0) * (k * y.powf(p - 2.0) - (k - 1.0) * (y + t).powf(p - 2.0));
-        // No number where that is too large for one: no steps see such a peak.
+        // Not a number if the curvature overflows: no step resolves such a peak.
         Some((y, curvature.sqrt().recip()))
     }
 }

@@ -5,7 +5,6 @@ use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 use super::{Noise, NoiseError, SamplerAccuracy, Smoothness, check_scale, legendre::log_legendre, signed};
 use crate::numeric::unit_from_words;
 
-/// Catalan's constant.
 const CATALAN: f64 = 0.915_965_594_177_219;
 
 /// Density sech(πx/2s)/(2s), standard deviation s.
@@ -24,10 +23,10 @@ pub struct HyperbolicSecant {
 }
 
 impl HyperbolicSecant {
-    /// Scale s.
+    /// Noise of scale s.
     ///
     /// # Errors
-    /// Unless 0 < s < ∞.
+    /// Unless 1e-100 ≤ s ≤ 1e100.
     pub fn new(scale: f64) -> Result<Self, NoiseError> {
         check_scale("hyperbolic secant", "scale", scale)?;
         Ok(Self { scale })
@@ -64,8 +63,8 @@ impl Noise for HyperbolicSecant {
         signed(-2.0 * self.scale / PI * (FRAC_PI_4 * unit_from_words(w0, w1)).tan().ln(), w2)
     }
 
-    /// With u = ε/2: the angle a is off by 5u of it, which moves ln tan a by 2a/sin 2a ≤ π/2 times that; the tangent by 4u, the logarithm by
-    /// 4u of it, the factors by 4u.
+    /// With u = ε/2: the angle a has relative error 5u, which changes ln tan a by up to 2a/sin 2a ≤
+    /// π/2 times that; the tangent adds 4u, the logarithm 4u of itself, the factors 4u.
     fn sampler_accuracy(&self) -> Option<SamplerAccuracy> {
         Some(SamplerAccuracy { error: 5.0 * f64::EPSILON, uniform_bits: 64, intervals: 1 })
     }
@@ -100,11 +99,11 @@ impl Noise for HyperbolicSecant {
         -log_cosh_ratio(y, -t)
     }
 
-    /// I_k = P_{k−1}(cosh(πτ/2s)), P: Legendre.
+    /// I_k = P_{k−1}(cosh(πτ/2s)), P a Legendre polynomial.
     fn log_moments(&self, tau: f64, out: &mut [f64]) {
         let quarter = 0.5 * FRAC_PI_2 * tau.abs() / self.scale;
         if quarter > 150.0 {
-            // P_n(cosh y) is the mean of (cosh y + sinh y·cos φ)^n over φ (Laplace's integral), so at most e^{ny}.
+            // P_n(cosh y) averages (cosh y + sinh y·cos φ)^n (Laplace's integral): at most e^{ny}.
             for (j, value) in out.iter_mut().enumerate() {
                 *value = (j as f64 + 1.0) * (2.0 * quarter + 1e-15);
             }

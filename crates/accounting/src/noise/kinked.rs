@@ -1,7 +1,8 @@
-//! ln I_k of a density with a kink at 0, by quadrature on the three pieces between 0 and τ; all lengths in scales.
+//! ln I_k of a density with a kink at 0, by quadrature on three pieces cut at 0 and τ (in scales).
 //!
-//! Outside of [0, τ] nodes lie where they lie for every shift, so that powers of them, and z there, are computed once for a density. A node and its
-//! mirror image about τ/2, where z and its shift change places, share their logarithms: r there is 1/r here, and z is z·r.
+//! Nodes outside [0, τ] are the same for all shifts, so their powers, and z there, are computed
+//! once per density. A node and its mirror image about τ/2, where z and its shift change places,
+//! share their logarithms: the image has 1/r for r, and z·r for z.
 
 use std::{f64::consts::FRAC_PI_2, sync::OnceLock};
 
@@ -10,25 +11,25 @@ use super::{
     moments::{Node, Rule, is_hopeless, trapezoid},
 };
 
-/// A density that is analytic on either side of a kink at 0, so that quadrature of each piece converges geometrically.
+/// A density analytic on either side of a kink at 0: piecewise quadrature converges geometrically.
 pub(super) trait KinkedDensity: Noise {
-    /// Its nodes. An order that reaches further is of no use to anyone, and counts as infinite.
+    /// The quadrature nodes. Orders that reach further are useless, and count as infinite.
     fn nodes(&self) -> &Nodes;
     /// ln(z(0)/z(y)), y ≥ 0.
     fn fall(&self, y: f64) -> f64;
-    /// What falls grow by where every length is t-fold, if that is one number.
+    /// The factor on every fall when all lengths are scaled by t, if it is a single number.
     fn fold(&self, _t: f64) -> Option<f64> {
         None
     }
     /// fall(y + t) − fall(y) without cancellation, where `fall` = fall(y) and `fold` = fold(t).
     fn rise(&self, y: f64, fall: f64, t: f64, fold: Option<f64>) -> f64;
-    /// Distance up to which, from 0 and from t, ln r is so little beside what it is further out that nothing of I_k lies there, whatever k is.
+    /// Distance from 0 and from t within which ln r contributes nothing to I_k, whatever k.
     fn flat(&self, _t: f64) -> f64 {
         0.0
     }
-    /// Distance from 0 and t beyond which nothing of I_2..I_k is left.
+    /// Distance from 0 and t beyond which the contribution to I_2..I_k is negligible.
     fn reach(&self, k: f64, t: f64) -> f64;
-    /// Where z·r^k peaks beyond t, as (distance from t, width of the peak), if that is [`FAR`] enough to be narrow for its distance.
+    /// The peak of z·r^k beyond t as (distance from t, width), if [`FAR`] enough to be narrow.
     fn peak(&self, _k: f64, _t: f64) -> Option<(f64, f64)> {
         None
     }
@@ -36,7 +37,7 @@ pub(super) trait KinkedDensity: Noise {
     /// ln r at x for a shift by τ.
     fn kinked_log_ratio(&self, x: f64, tau: f64) -> f64 {
         let (a, b) = (x.abs() / self.scale(), (x - tau).abs() / self.scale());
-        // Not from a and b: where they are large and alike, their difference has lost its digits.
+        // Not as a − b, which loses digits where both are large and close.
         let difference = (x.abs() - (x - tau).abs()) / self.scale();
         if difference > 0.0 {
             self.rise(b, self.fall(b), difference, None)
@@ -46,23 +47,23 @@ pub(super) trait KinkedDensity: Noise {
     }
 }
 
-/// A peak nearer than this is as wide as it is far.
+/// A peak nearer than this is as wide as its distance.
 pub(super) const FAR: f64 = 0.3;
-/// Where the nodes left of 0 and right of τ begin: e^−3.7−e^3.7 = 2e-18 scales from them.
+/// Where the nodes left of 0 and right of τ begin: at a distance of e^−3.7−e^3.7 = 2e-18.
 const NEAR: f64 = 3.7;
-/// Where those between end: 1e-20 of τ from 0.
+/// Where the nodes between 0 and τ end: 1e-20·τ from 0.
 const BETWEEN: f64 = 3.4;
-/// Steps are halved so many times if need be, …
+/// Minimum number of halvings available, …
 const HALVED: usize = 2;
-/// … to this at least, further where a peak is narrow, …
+/// … down to this step at least, further for a narrow peak, …
 const FINE: f64 = 0.0075;
-/// … so many times.
+/// … by at most this many more halvings.
 const FINER: usize = 4;
-/// Levels from the coarsest step that a density begins with to the finest there are.
+/// Number of levels, from a density's coarsest step to the finest.
 const LEVELS: usize = 11;
 
-/// Nodes of all levels, each made when it is first needed, and used as far as a shift needs them. Double-exponential rules (Takahasi & Mori 1974) between
-/// 0 and τ, and with a single exponential towards infinity on either side.
+/// Nodes of all levels, each computed on first use. Between 0 and τ the rules are
+/// double-exponential (Takahasi & Mori 1974), towards infinity single-exponential.
 #[derive(Clone, Debug)]
 pub(super) struct Nodes {
     flat: f64,
@@ -71,33 +72,33 @@ pub(super) struct Nodes {
     levels: Vec<Level>,
 }
 
-/// What a level adds to those before it.
+/// The nodes that a level adds to the coarser ones.
 #[derive(Clone, Debug, Default)]
 struct Level {
     outside: OnceLock<Vec<Outside>>,
     between: OnceLock<Vec<Between>>,
 }
 
-/// At −y, and mirrored at τ + y.
+/// A node at −y and its mirror image at τ + y.
 #[derive(Clone, Copy, Debug)]
 struct Outside {
     y: f64,
     fall: f64,
-    /// Of the step times z/z(0).
+    /// ln of step·z/z(0).
     log_weight: f64,
     weight: f64,
 }
 
-/// At share·τ, below the middle, and mirrored.
+/// A node at share·τ, below the middle, and its mirror image.
 #[derive(Clone, Copy, Debug)]
 struct Between {
     share: f64,
     /// 1 − 2·share.
     gap: f64,
-    /// Of τ = 1, for densities of which that tells all.
+    /// For τ = 1, for densities where [`KinkedDensity::fold`] gives the rest.
     fall: f64,
     rise: f64,
-    /// Of the step, over τ.
+    /// ln of the step, over τ.
     log_step: f64,
 }
 
@@ -148,7 +149,7 @@ impl Between {
     }
 }
 
-/// Where nodes of distances from `flat` on begin: u − e^−u ≤ ln(flat), by Newton's method, which comes from below, as the left side is concave.
+/// The first node's u at distances from `flat`: u − e^−u = ln(flat), by Newton's method from below.
 fn first_place(flat: f64) -> f64 {
     (0..20).fold(-NEAR, |u: f64, _| {
         let back = (-u).exp();
@@ -156,12 +157,12 @@ fn first_place(flat: f64) -> f64 {
     })
 }
 
-/// The points that a level adds to a grid from `low` to `high`, and the distance of the first level's, which is about `step`.
+/// The points that a level adds to a grid on [low, high], and the first level's spacing (≈ `step`).
 #[inline(never)]
 fn places(low: f64, high: f64, step: f64, level: usize) -> (Vec<f64>, f64) {
     let first = ((high - low) / step).ceil();
     let count = (first as usize) << level;
-    // On the first level both ends, too; then the odd ones.
+    // Both ends belong to the first level; later levels add the odd points.
     let new = (0..=count).filter(|j| level == 0 || j % 2 == 1);
     (new.map(|j| low + j as f64 * ((high - low) / count as f64)).collect(), (high - low) / first)
 }
@@ -177,15 +178,15 @@ pub(super) fn kinked_log_moments(density: &dyn KinkedDensity, tau: f64, out: &mu
         return out.fill(0.0);
     }
     let nodes = density.nodes();
-    // A peak of width w at distance y is seen by steps up to about w/y in ln y, and to ten digits by twice the last step, so that the halving's change is
-    // small; one that is not makes its order infinite, which is safe.
+    // Steps in ln y up to about w/y see a peak of width w at distance y. Twice the last step must
+    // see it to ten digits, so that halving changes little; else the order is infinite.
     let resolved = |k: f64, step: f64| density.peak(k, t).is_none_or(|(y, w)| w > 2.2 * step * y);
     let step = |level: usize| nodes.step * 0.5f64.powi(level as i32);
-    // Narrow peaks (exponents above 2) get finer steps, up to order 32; what is not resolved even then is of no use to anyone.
+    // Narrow peaks (exponents above 2) get finer steps, up to order 32; the rest is useless.
     let typical = (out.len() + 1).min(32) as f64;
     let fine = (HALVED..LEVELS - 1 - FINER).find(|level| step(*level) <= FINE).unwrap_or(LEVELS - 1 - FINER);
     let finest = (fine..=fine + FINER).find(|level| resolved(typical, step(*level))).unwrap_or(fine);
-    // Peaks get further away and, for their distance, narrower as k grows.
+    // As k grows, peaks move away and narrow relative to their distance.
     let every: Vec<f64> = (2..out.len() + 2).map(|k| k as f64).collect();
     let orders = every.partition_point(|k| resolved(*k, step(finest)) && density.reach(*k, t) <= nodes.reach);
     let (out, unresolved) = out.split_at_mut(orders);
@@ -220,9 +221,9 @@ pub(super) fn kinked_log_moments(density: &dyn KinkedDensity, tau: f64, out: &mu
             log_peak + y.ln() - fall + (k - 1.0) * density.rise(y, fall, t, None)
         })
     };
-    // Up to `flat` on either side, and between; as much again for a rule that ends there.
+    // Up to `flat` on either side, and between; doubled for the error of a rule that ends there.
     let left_out = if flat > 0.0 { 2.0 * (2.0 * flat + t) * peak } else { 0.0 };
-    // The steps are in the weights, but for their halving.
+    // The weights include the first level's step; only the halvings are left.
     let step = |level| 0.5f64.powi(level as i32);
     trapezoid(&Rule { finest, step: &step, fill: &fill, height: &height, left_out }, out);
 }
@@ -232,7 +233,7 @@ mod tests {
     use super::*;
     use crate::noise::{GeneralizedGaussian, VarianceGamma};
 
-    /// Orders that reach beyond the nodes have peaks that no ε can use.
+    /// Orders that reach beyond the nodes have peaks too high for any useful ε.
     #[test]
     fn orders_beyond_the_nodes_are_of_no_use() {
         let mut beyond = 0;
@@ -253,9 +254,9 @@ mod tests {
         assert!(beyond > 1000, "{beyond}");
     }
 
-    /// Left of 0 and right of t, e_k ≤ k²/2·(ln r)²·max(1, r^k) is nothing beside I_k − 1, which is about p·t²·k²/2 or more.
+    /// Left of 0 and right of t, e_k ≤ k²/2·(ln r)²·max(1, r^k) is negligible against p·t²·k²/2.
     #[test]
-    fn nothing_is_left_beyond_the_reach() {
+    fn integrand_is_negligible_beyond_the_reach() {
         for exponent in [1.000_1, 1.1, 1.5, 1.9, 2.5, 4.0, 20.0, 100.0] {
             let noise = GeneralizedGaussian::new(exponent, 1.0).unwrap();
             for t in (0..90).map(|i| 1e-9 * 1.3f64.powi(i)).filter(|t| !is_hopeless(&noise, *t)) {
@@ -275,9 +276,9 @@ mod tests {
         }
     }
 
-    /// The first node lies at the distance that it is asked for, if that is not below the nearest there is.
+    /// The first node is at the requested distance, or at the smallest.
     #[test]
-    fn nodes_begin_where_they_are_said_to() {
+    fn nodes_begin_at_the_requested_distance() {
         for flat in [0.0, 1e-300, 1e-17, 1e-3, 0.3, 0.8, 0.99] {
             let first = first_place(flat);
             let y = (first - (-first).exp()).exp();
@@ -285,7 +286,7 @@ mod tests {
         }
     }
 
-    /// The losses of x and of its mirror image about τ/2 are each other's opposites, wherever x is.
+    /// The losses at x and at its mirror image about τ/2 have opposite signs and equal size.
     #[test]
     fn losses_are_odd_about_the_middle() {
         let noises: [Box<dyn Noise>; 3] = [

@@ -19,10 +19,10 @@ pub struct Laplace {
 }
 
 impl Laplace {
-    /// Scale b.
+    /// Noise of scale b.
     ///
     /// # Errors
-    /// Unless 0 < b < ∞.
+    /// Unless 1e-100 ≤ b ≤ 1e100.
     pub fn new(scale: f64) -> Result<Self, NoiseError> {
         check_scale("Laplace", "scale", scale)?;
         Ok(Self { scale })
@@ -46,7 +46,7 @@ impl Noise for Laplace {
         signed(self.scale * negative_log_of_unit(w0, w1), w2)
     }
 
-    /// With u = ε/2: the logarithm is off by 7u of it, the product by u.
+    /// With u = ε/2: the logarithm is off by 7u of itself, the product by u.
     fn sampler_accuracy(&self) -> Option<SamplerAccuracy> {
         Some(SamplerAccuracy { error: 5.0 * f64::EPSILON, uniform_bits: 64, intervals: 1 })
     }
@@ -76,7 +76,7 @@ impl Noise for Laplace {
     }
 
     fn log_ratio(&self, x: f64, tau: f64) -> f64 {
-        // |x| − |x−τ|, exactly τ, −τ or 2x − τ by where x is.
+        // |x| − |x−τ| is exactly τ, −τ or 2x − τ, depending on x.
         let (y, t) = (x / self.scale, tau / self.scale);
         (2.0 * y - t).clamp(-t.abs(), t.abs()) * if t < 0.0 { -1.0 } else { 1.0 }
     }
@@ -87,7 +87,7 @@ impl Noise for Laplace {
         }
     }
 
-    /// I_k = [k·e^{(k−1)t} + (k−1)·e^{−kt}]/(2k−1), t = |τ|/b; written so that 1 and the linear terms are gone before they cancel.
+    /// I_k = [k·e^{(k−1)t} + (k−1)·e^{−kt}]/(2k−1), t = |τ|/b, without terms that cancel.
     fn log_moment(&self, k: u32, tau: f64) -> f64 {
         if k < 2 {
             return 0.0;

@@ -1,12 +1,13 @@
-//! Legendre polynomials: ln P_n(1 + w) for all n at once, since I_k of the Cauchy and the hyperbolic secant noise is P_{k−1};
-//! and the quadrature at their zeros.
+//! ln P_n(1 + w) of the Legendre polynomials for all n at once (I_k of Cauchy and hyperbolic secant
+//! noise is P_{k−1}), and Gauss–Legendre quadrature.
 
 use std::sync::LazyLock;
 
-/// `out[j]` = ln P_{j+1}(1 + w), w ≥ 0.
+/// Fills `out[j]` = ln P_{j+1}(1 + w), w ≥ 0.
 ///
-/// (n+1)P_{n+1} = (2n+1)x·P_n − n·P_{n−1} with x = 1 + w, for the differences d_n = P_n − P_{n−1}:
-/// (n+1)·d_{n+1} = n·d_n + (2n+1)·w·P_n. Every term is positive, so P_n − 1 = Σ d keeps its digits however small w is.
+/// Takes (n+1)P_{n+1} = (2n+1)x·P_n − n·P_{n−1}, x = 1 + w, for the differences d_n = P_n −
+/// P_{n−1}, (n+1)·d_{n+1} = n·d_n + (2n+1)·w·P_n: all terms are positive, so P_n − 1 = Σ d keeps
+/// its digits.
 pub(super) fn log_legendre(w: f64, out: &mut [f64]) {
     if !w.is_finite() {
         out.fill(f64::INFINITY);
@@ -21,13 +22,13 @@ pub(super) fn log_legendre(w: f64, out: &mut [f64]) {
         excess += difference;
         *value = if shift == 0.0 { excess.ln_1p() } else { shift + (excess + one).ln() };
         if excess > FOLD {
-            // w itself may be as large as 1e300: two steps of growth would overflow without this.
+            // Without this, two steps of growth would overflow for a w as large as 1e300.
             let scale = excess;
             (excess, difference, one) = (1.0, difference / scale, one / scale);
             shift += scale.ln();
         }
     }
-    // For w near the end of f64 one product can overflow: there P_n ≤ (2x)^n.
+    // A product can overflow for w near the end of f64; P_n ≤ (2x)^n then serves.
     let bound = (2.0 * (1.0 + w)).min(f64::MAX).ln();
     for (n, value) in out.iter_mut().enumerate() {
         if !value.is_finite() {
@@ -50,7 +51,7 @@ pub(super) fn gauss_legendre(points: usize) -> &'static [Point] {
         COUNTS.map(|n| {
             (0..n)
                 .map(|i| {
-                    // Newton on P_n from the usual cosine.
+                    // Newton's method on P_n, from the usual cosine.
                     let mut x = (std::f64::consts::PI * (i as f64 + 0.75) / (n as f64 + 0.5)).cos();
                     let mut slope = 1.0;
                     for _ in 0..50 {

@@ -1,4 +1,4 @@
-//! Noise families: one a file. What a run uses is named by [`NoiseSpec`]; [`NoiseSpec::build`] checks it and gives a [`Noise`].
+//! Noise families, one per file. [`NoiseSpec`] names one, and its `build` returns a [`Noise`].
 
 mod cauchy;
 mod custom;
@@ -19,6 +19,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
+pub use super::numeric::negative_log_of_unit;
 pub use cauchy::Cauchy;
 pub use custom::{Custom, CustomDensity, DensityError};
 pub use family::{Noise, NoiseError, SamplerAccuracy, Smoothness};
@@ -31,8 +32,9 @@ pub use laplace::Laplace;
 pub use student_t::StudentT;
 pub use variance_gamma::VarianceGamma;
 
-/// A noise distribution, i.i.d. per coordinate, symmetric about 0 and unimodal. Scales are in the units of the
-/// sum of encoded gradients (sensitivity included: with an envelope or clip of norm 1, `sigma` is the noise multiplier), 1e-100 to 1e100.
+/// A noise distribution, i.i.d. per coordinate, symmetric about 0 and unimodal. Scales, 1e-100 to
+/// 1e100, are in the units of the sum of encoded gradients, sensitivity included: with an envelope
+/// or clipping norm of 1, `sigma` is the noise multiplier.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum NoiseSpec {
@@ -43,7 +45,7 @@ pub enum NoiseSpec {
     },
     /// `scale`·T_ν (not standardised): variance scale²·ν/(ν−2).
     StudentT {
-        /// ν, degrees of freedom: above 2, at most 1e9.
+        /// ν, the degrees of freedom: above 2, at most 1e9.
         nu: f64,
         /// s.
         scale: f64,
@@ -55,7 +57,7 @@ pub enum NoiseSpec {
     },
     /// Density 1/(πγ(1+x²/γ²)).
     Cauchy {
-        /// γ, half the width at half the height.
+        /// γ, the half width at half maximum.
         scale: f64,
     },
     /// Variance gamma with λ = 2: (1+|x|/c)·exp(−|x|/c)/(4c).
@@ -70,25 +72,25 @@ pub enum NoiseSpec {
     },
     /// Density ∝ exp(−|x/scale|^exponent), exponent ≥ 1.
     GeneralizedGaussian {
-        /// p, 1 (Laplace) to 100; 2 is Gaussian.
+        /// p, from 1 (Laplace) to 100; 2 is Gaussian.
         exponent: f64,
-        /// The length of which |x| is a multiple.
+        /// The length that |x| is divided by.
         scale: f64,
     },
-    /// `scale`·X, X from a density of the user's own.
+    /// `scale`·X, where X has a user-supplied density.
     Custom {
         /// The density of X.
         density: CustomDensity,
-        /// What X is multiplied by.
+        /// The factor on X.
         scale: f64,
     },
 }
 
 impl NoiseSpec {
-    /// Checks the parameters and makes the distribution.
+    /// Checks the parameters and builds the distribution.
     ///
     /// # Errors
-    /// When a scale is not positive and finite, ν ≤ 2, or an exponent is below 1: the field, its value and its range.
+    /// A scale outside 1e-100 to 1e100, ν outside (2, 1e9] or an exponent outside [1, 100].
     pub fn build(&self) -> Result<Box<dyn Noise>, NoiseError> {
         Ok(match self.clone() {
             Self::Gaussian { sigma } => Box::new(Gaussian::new(sigma)?),
@@ -102,7 +104,7 @@ impl NoiseSpec {
         })
     }
 
-    /// The family's name in words: "Gaussian", "Student-t".
+    /// The family's name in words, such as "Gaussian" or "Student-t".
     #[must_use]
     pub fn family(&self) -> &'static str {
         match self {

@@ -1,15 +1,15 @@
-//! ln I_k by quadrature, for all orders at once, with the quadrature's error added: the rule, its sums, and smooth densities. (`kinked.rs`: those with a
-//! kink.)
+//! ln I_k by quadrature for all orders at once, with the quadrature's error added: the rule, its
+//! sums, and smooth densities (`kinked.rs`: those with a kink).
 //!
-//! With r = z(x−τ)/z(x) the integrand of I_k − 1 is e_k = r^k − 1 − k(r−1) ≥ 0 (∫ z·(r−1) = 0, so subtracting it is free), and
-//! e_{k+1} = r·e_k + k·(r−1)², e_1 = 0: every term is positive, nothing cancels, and one logarithm a node serves every k.
-//! Where z·r^k would overflow, ln I_k is a log-sum-exp over the same nodes.
+//! With r = z(x−τ)/z(x), the integrand of I_k − 1 is e_k = r^k − 1 − k(r−1) ≥ 0 (as ∫ z·(r−1) = 0),
+//! and e_{k+1} = r·e_k + k·(r−1)², e_1 = 0: all terms are positive, nothing cancels, and one
+//! logarithm per node serves every k. Where z·r^k would overflow, ln I_k is a log-sum-exp.
 
 use super::legendre::Point;
 use crate::numeric::max_or_infinite;
 
-/// A density that is analytic on the whole line: the trapezoidal rule under x = τ + width·sinh(u) converges geometrically
-/// (Trefethen & Weideman 2014).
+/// A density that is analytic on the whole line: the trapezoidal rule under x = τ + width·sinh(u)
+/// converges geometrically (Trefethen & Weideman 2014).
 pub(super) trait SmoothDensity: super::Noise {
     /// Distance to the nearest complex singularity, or the natural length if there is none.
     fn width(&self) -> f64;
@@ -17,7 +17,7 @@ pub(super) trait SmoothDensity: super::Noise {
     fn reach(&self, k: f64, tau: f64) -> f64;
 }
 
-/// One quadrature node: ln r, ln(weight·z), and these two as numbers.
+/// A quadrature node: ln r, ln(weight·z), and both exponentiated.
 #[derive(Clone, Copy)]
 pub(super) struct Node {
     log_ratio: f64,
@@ -37,7 +37,7 @@ impl Node {
     pub fn pair(rise: f64, log_weight: f64, weight: f64) -> [Self; 2] {
         let growth = rise.exp_m1();
         let ratio = (1.0 + growth).recip();
-        // Beyond the largest number r is 0 to the last digit.
+        // Beyond the largest number, r rounds to 0.
         let less = if growth.is_finite() { -growth * ratio } else { -1.0 };
         [
             Self { log_ratio: -rise, log_weight, weight, difference: less },
@@ -45,7 +45,7 @@ impl Node {
         ]
     }
 
-    /// A point of a rule, where ln r and ln z are larger by so much.
+    /// This node moved to a point of a rule, where ln r and ln z are larger by the given amounts.
     pub fn moved(&self, log_ratio: f64, log_density: f64, point: &Point) -> Self {
         Self {
             log_ratio: self.log_ratio + log_ratio,
@@ -70,7 +70,7 @@ impl Node {
     }
 }
 
-/// e^x − 1, next to 0 by its series.
+/// e^x − 1, by its series near 0.
 fn exp_m1(x: f64) -> f64 {
     /// 1/10!, …, 1/1!.
     const TERMS: [f64; 10] = {
@@ -84,8 +84,8 @@ fn exp_m1(x: f64) -> f64 {
     if x.abs() < 0.1 { TERMS.iter().fold(0.0, |sum, term| (sum + term) * x) } else { x.exp_m1() }
 }
 
-/// Whether a shift tells all, so that no quadrature is worth its time: what z and its shift have in common is 2·P(Z > τ/2), and D_α ≥ D_{1/2} ≥ −ln(4·P(Z > τ/2))
-/// for every α ≥ 1/2 (by Cauchy and Schwarz, ∫√(z·z′) ≤ √(∫min·∫max)).
+/// True if a shift is so recognisable that quadrature is pointless: z and its shift overlap by
+/// 2·P(Z > τ/2), and D_α ≥ D_{1/2} ≥ −ln(4·P(Z > τ/2)) for α ≥ 1/2 (∫√(z·z′) ≤ √(∫min·∫max)).
 pub(super) fn is_hopeless(density: &dyn super::Noise, tau: f64) -> bool {
     tau > 100.0 * density.scale() && density.survival(0.5 * tau) < 1e-300
 }
@@ -116,32 +116,31 @@ pub(super) fn smooth_log_moments(density: &dyn SmoothDensity, tau: f64, out: &mu
     );
 }
 
-/// Steps of the coarsest rule for smooth densities, and how often they are halved.
+/// Steps of the coarsest rule for smooth densities, and the number of halvings.
 const COARSEST: usize = 32;
 const SMOOTH_LEVELS: usize = 8;
 
 /// A trapezoidal rule whose steps are halved level by level.
 pub(super) struct Rule<'a> {
-    /// The last level.
     pub finest: usize,
-    /// The step of a level.
     pub step: &'a dyn Fn(usize) -> f64,
-    /// Pushes the nodes that a level adds to those before.
+    /// Pushes the nodes that a level adds to the coarser ones.
     pub fill: &'a dyn Fn(usize, &mut Vec<Node>),
-    /// About ln of the highest point of the integrand of I_k, as far as the first level may miss it by much. It does not fall as k grows.
+    /// Rough ln of I_k's largest integrand where the first level may miss it, non-decreasing in k.
     pub height: &'a dyn Fn(f64) -> f64,
-    /// At most what the nodes leave out of ∫z and of ∫z·r.
+    /// Upper bound on what the nodes leave out of ∫z and of ∫z·r.
     pub left_out: f64,
 }
 
-/// What the nodes may miss of ∫z = ∫z·r = 1 beyond what is left out, over I_k: they settle ln I_k to 1e-6 at worst.
+/// Accepted error of ∫z = ∫z·r = 1 beyond `left_out`, over I_k: settles ln I_k to 1e-6 at worst.
 const MISSED: f64 = 1e-7;
-/// What ln I_k may be from convex in k, relative, beyond what the last halving changed.
+/// Accepted relative deviation of ln I_k from convexity in k, beyond the last halving's change.
 const UNEVEN: f64 = 1e-9;
 
-/// The step is halved until every order agrees to 1e-11 (and I_k itself to 1e-10); what the last halving changed is added to the result. An order
-/// that does not settle is infinite. Two halvings may agree on what both miss, so the same nodes must also give ∫z = ∫z·r = 1, and ln I_k that is convex
-/// in k from I_1 = 1 on, as it is by Hölder's inequality: orders that are not are infinite, too.
+/// Halves the step until every order agrees to 1e-11 (and I_k itself to 1e-10), and adds the last
+/// halving's change. An order that does not settle is infinite. Two levels may agree because both
+/// miss something, so the nodes must also give ∫z = ∫z·r = 1, and ln I_k must be convex in k from
+/// I_1 = 1 on (Hölder's inequality); orders that fail are infinite too.
 pub(super) fn trapezoid(rule: &Rule<'_>, out: &mut [f64]) {
     if out.is_empty() {
         return;
@@ -168,7 +167,7 @@ pub(super) fn trapezoid(rule: &Rule<'_>, out: &mut [f64]) {
         let masses = add(&nodes, &mut sums);
         sums.log_moments(step(level), out);
         let missed = masses.iter().fold(0.0f64, |most, mass| max_or_infinite(most, (step(level) * mass - 1.0).abs()));
-        // Where I_k is large, what of z lies elsewhere is nothing beside it.
+        // Where I_k is large, the mass of z elsewhere is negligible.
         let whole = |moment: f64| missed <= (MISSED + left_out) * moment.clamp(0.0, 100.0).exp();
         let agree = out.iter().zip(&before).all(|(new, old)| (new - old).abs() <= (1e-11 * new.abs()).min(1e-10))
             && whole(out[0]);
@@ -177,9 +176,9 @@ pub(super) fn trapezoid(rule: &Rule<'_>, out: &mut [f64]) {
             let uneven = uneven(out, &before);
             for (j, (new, old)) in out.iter_mut().zip(&before).enumerate() {
                 let change = (*new - *old).abs();
-                // A narrow peak that is not yet resolved moves ln I_k by about 1, whatever its size.
+                // An unresolved narrow peak changes ln I_k by about 1, whatever its size.
                 let settled = whole(*new) && !uneven[j] && change <= (1e-6 * new.abs()).min(1e-3);
-                // Rounding of the sums, and of logarithms of numbers next to 1.
+                // Rounding of the sums, and of logarithms of numbers near 1.
                 let (relative, absolute) = if j < linear { (5e-14, 0.0) } else { (1e-12, 1e-14) };
                 *new = if settled { *new * (1.0 + relative) + absolute + change } else { f64::INFINITY };
             }
@@ -189,7 +188,7 @@ pub(super) fn trapezoid(rule: &Rule<'_>, out: &mut [f64]) {
     }
 }
 
-/// For each order whether it, or one beside it, breaks ln I_k's convexity in k by more than the last halving explains.
+/// Whether each order or a neighbour breaks convexity in k by more than the last halving explains.
 fn uneven(moments: &[f64], before: &[f64]) -> Vec<bool> {
     let mut uneven = vec![false; moments.len()];
     // ln I_1 = 0.
@@ -206,43 +205,43 @@ fn uneven(moments: &[f64], before: &[f64]) -> Vec<bool> {
 
 /// Running sums for all orders: linear where r^k cannot overflow, logarithmic above.
 pub(super) struct Sums {
-    /// Of the nodes where k·|r−1| is small at every linear order.
+    /// For nodes where k·|r−1| is small at every linear order.
     small: [Powers; 2],
-    /// Σ weight·e_k for k = 2.. of the other nodes, in two parts.
+    /// Σ weight·e_k, k = 2.., over the other nodes, in two parts.
     linear: Vec<[f64; 2]>,
     /// ln Σ weight·r^k for the orders above the linear ones.
     logarithmic: Vec<f64>,
 }
 
-/// Eight partial sums, so that no inner loop has a horizontal sum.
+/// Eight partial sums, so that inner loops need no horizontal sum.
 type Lanes = [f64; 8];
 
-/// Σ weight·(r−1)^j, j = 2.., of some nodes: e_k = Σ_j C(k, j)·(r−1)^j.
+/// Σ weight·(r−1)^j, j = 2.., over some nodes: e_k = Σ_j C(k, j)·(r−1)^j.
 struct Powers {
-    /// The largest k·(1−r) and k·(r−1) that are small.
+    /// The largest k·(1−r) and k·(r−1) that count as small.
     limits: [f64; 2],
     sums: Vec<Lanes>,
 }
 
 impl Powers {
-    /// Few powers, of which the rest is below the last digit of e_k: 2²⁵/25! = 2e-18. Terms of either sign add up to at most four times e_k.
+    /// Remainder below e_k's last digit (2²⁵/25! = 2e-18); magnitudes sum to at most 4·e_k.
     fn few() -> Self {
         Self { limits: [2.0; 2], sums: vec![[0.0; 8]; 23] }
     }
 
-    /// 8⁴⁹/49! = 3e-19; terms of either sign add up to at most 17 times e_k, and where r ≥ 1 all are of one.
+    /// 8⁴⁹/49! = 3e-19; magnitudes sum to at most 17·e_k, and all terms are positive for r ≥ 1.
     fn many() -> Self {
         Self { limits: [4.0, 8.0], sums: vec![[0.0; 8]; 47] }
     }
 
-    /// Whether a node is small at every order, where so many are summed that it saves something.
+    /// True if a node is small at every order and the orders are enough for powers to save work.
     fn takes(&self, node: &Node, orders: usize) -> bool {
         let [below, above] = self.limits;
         let size = node.difference * (orders + 1) as f64;
         -below < size && size < above && orders > self.sums.len()
     }
 
-    /// At most eight nodes.
+    /// Takes at most eight nodes.
     fn add(&mut self, nodes: &[&Node]) {
         let (mut difference, mut power) = ([0.0; 8], [0.0; 8]);
         for (lane, node) in nodes.iter().enumerate() {
@@ -257,7 +256,8 @@ impl Powers {
         }
     }
 
-    /// What Horner's rule in falling factorials needs: m_j/j!, Σ C(k, j)·m_j = k(k−1)·(m_2/2! + (k−2)·(m_3/3! + (k−3)·…)). Nothing if there was no node.
+    /// Coefficients m_j/j! of Horner's rule in falling factorials, as Σ C(k, j)·m_j =
+    /// k(k−1)·(m_2/2! + (k−2)·(m_3/3! + (k−3)·…)). Empty without nodes.
     fn terms(&self) -> Vec<f64> {
         if self.sums[0] == [0.0; 8] {
             return Vec::new();
@@ -273,20 +273,20 @@ impl Powers {
     }
 }
 
-/// ln of the largest z·r^k that is summed as it is.
+/// ln of the largest z·r^k that is summed linearly.
 const HIGHEST: f64 = 400.0;
-/// ln of the weight up to which a node counts where z·r^k is above that of [`SEEN`] alone: r^k is above e^400 there.
+/// A node of ln(weight·z) up to this counts once ln(z·r^k) reaches [`SEEN`], where r^k > e^400.
 const LATE: f64 = -600.0;
 const SEEN: f64 = -200.0;
 
 impl Sums {
-    /// All orders linear: the caller knows that r^k stays below e^400.
+    /// All orders linear: the caller ensures that r^k stays below e^400.
     pub(super) fn linear(orders: usize) -> Self {
         Self { small: [Powers::few(), Powers::many()], linear: vec![[0.0; 2]; orders], logarithmic: Vec::new() }
     }
 
     fn new(orders: usize, nodes: &[Node], height: &dyn Fn(f64) -> f64) -> Self {
-        // The nodes of finer levels lie between these, so a generous margin (e^400 of e^709) covers them.
+        // Nodes of finer levels lie between these; the margin (e^400 of e^709) covers them.
         let mut limit = orders as f64 + 1.0;
         for node in nodes.iter().filter(|node| node.log_ratio > 0.0) {
             limit = limit.min((HIGHEST - node.log_weight) / node.log_ratio);
@@ -303,7 +303,7 @@ impl Sums {
             let (mut rest, late): (Vec<&Node>, Vec<&Node>) = nodes.iter().partition(|node| node.log_weight > LATE);
             for powers in &mut self.small {
                 let (small, large): (Vec<&Node>, Vec<&Node>) = rest.iter().partition(|node| powers.takes(node, orders));
-                // What is made of powers in the end costs as much as so many nodes, about.
+                // Evaluating the powers costs about as much as this many nodes.
                 if small.len() >= powers.sums.len() {
                     small.chunks(8).for_each(|chunk| powers.add(chunk));
                     rest = large;
@@ -317,14 +317,14 @@ impl Sums {
             let k = (first + j) as f64;
             let top = nodes.iter().map(|n| n.log_term(k)).fold(*sum, f64::max);
             if top > f64::NEG_INFINITY {
-                // Below e^−50 of the largest, all nodes together are beyond the last digit.
+                // All nodes below e^−50 of the largest are together beyond the last digit.
                 let rest: f64 = nodes.iter().map(|n| n.log_term(k) - top).filter(|e| *e > -50.0).map(f64::exp).sum();
                 *sum = top + ((*sum - top).exp() + rest).ln();
             }
         }
     }
 
-    /// At most eight nodes.
+    /// Takes at most eight nodes.
     fn add_orders(&mut self, nodes: &[&Node]) {
         let (mut ratio, mut square, mut excess) = ([0.0; 8], [0.0; 8], [0.0; 8]);
         for (lane, node) in nodes.iter().enumerate() {
@@ -344,12 +344,12 @@ impl Sums {
         }
     }
 
-    /// A node that counts from some order on, where e_k is r^k to the last digit.
+    /// Adds a node from the order on at which it matters, where e_k rounds to r^k.
     fn add_late(&mut self, node: &Node) {
         if node.log_ratio <= 0.0 {
             return;
         }
-        // At every order, if already at the first.
+        // At every order, if it matters at the first.
         let first = ((SEEN - node.log_weight) / node.log_ratio).ceil().max(2.0);
         if first < (self.linear.len() + 2) as f64 {
             let ratio = node.log_ratio.exp();
@@ -394,13 +394,13 @@ mod tests {
     use crate::numeric::ratio_excess;
 
     #[test]
-    fn points_of_a_rule_are_nodes() {
+    fn moved_nodes_equal_computed_nodes() {
         let point = Point { at: 0.5, weight: 0.3, log_weight: 0.3f64.ln() };
         for log_ratio in [-30.0, -0.2, -1e-9, 0.0, 1e-5, 0.4, 50.0] {
             for (ratio, density) in [(0.0, 0.0), (1e-12, -1e-9), (-0.0999, 0.0999), (0.1001, -0.1001), (2.9, -3.0)] {
                 let moved = Node::new(log_ratio, -2.0).moved(ratio, density, &point);
                 let node = Node::new(log_ratio + ratio, -2.0 + density + point.log_weight);
-                // To the last digits of what was moved.
+                // To the last digits of the moved quantities.
                 let difference = (moved.difference - node.difference).abs();
                 let largest = node.difference.abs().max(log_ratio.exp_m1().abs()).max(ratio.exp_m1().abs());
                 assert!(difference <= 2e-14 * largest, "{log_ratio} {ratio}: {difference}");
@@ -410,9 +410,9 @@ mod tests {
         }
     }
 
-    /// Nodes of every size, with either sign of ln r, against e_k as it is defined.
+    /// Nodes of every size, with ln r of either sign, against the definition of e_k.
     #[test]
-    fn sums_are_those_of_their_nodes() {
+    fn sums_match_the_definition_over_their_nodes() {
         let mut by_powers = [0; 2];
         for largest in [1e-9, 1e-5, 1e-3, 0.015, 0.03, 0.06, 0.1, 0.3] {
             for (orders, fall) in [3, 23, 24, 47, 48, 63, 255].into_iter().flat_map(|n| [(n, 0.1), (n, 0.005)]) {
@@ -444,10 +444,10 @@ mod tests {
         assert!(by_powers.iter().all(|count| *count > 5), "{by_powers:?}");
     }
 
-    /// Weights far below the smallest number, and ratios that lift them again: first late ones, at last logarithms.
+    /// Weights that underflow, lifted by their ratios: by late nodes first, by logarithms at last.
     #[test]
-    fn weights_that_are_nothing_are_lifted() {
-        // So many orders are summed as they are.
+    fn underflowing_weights_are_lifted_by_their_ratios() {
+        // The number of orders summed linearly.
         for (steep, linear) in [(2.0, 255), (9.0, 190), (40.0, 67)] {
             let nodes: Vec<Node> = (0..200u32)
                 .map(|i| f64::from(i) / 200.0)

@@ -26,10 +26,10 @@ pub struct StudentT {
 }
 
 impl StudentT {
-    /// `scale`·T_ν.
+    /// The distribution of `scale`·T_ν.
     ///
     /// # Errors
-    /// Unless ν > 2 (below, the variance is infinite and the paper's family ends) and 0 < scale < ∞.
+    /// Unless 2 < ν ≤ 1e9 (the paper's family needs a variance) and 1e-100 ≤ scale ≤ 1e100.
     pub fn new(nu: f64, scale: f64) -> Result<Self, NoiseError> {
         check_scale("Student-t", "scale", scale)?;
         if !(nu > 2.0 && nu <= 1e9) {
@@ -41,7 +41,7 @@ impl StudentT {
     }
 }
 
-/// Of −(power/2)·ln(x² + a²): its second derivative is ½·power·(1/(x − ia)² + 1/(x + ia)²).
+/// For −(power/2)·ln(x² + a²), with second derivative ½·power·(1/(x − ia)² + 1/(x + ia)²).
 pub(super) fn pole_pair(power: f64, a: f64, x: f64, radius: f64) -> Option<Smoothness> {
     let distance = x.hypot(a);
     let clear = distance - radius;
@@ -63,21 +63,22 @@ impl Noise for StudentT {
             return f64::NAN;
         }
         if y2 * 1e9 < self.nu.min(1.0) * 1e-9 {
-            // Too close to the middle for the incomplete beta's argument to tell: one Taylor term is exact.
+            // Too near 0 to show in the incomplete beta's argument; one Taylor term is exact.
             return 0.5 - x * self.log_peak.exp();
         }
         0.5 * statrs::function::beta::beta_reg(0.5 * self.nu, 0.5, self.nu / (self.nu + y2))
     }
 
-    /// Bailey 1994, eq. 3: the polar method, exact for every ν.
+    /// The polar method, exact for every ν (Bailey 1994, eq. 3).
     fn draw(&self, [w0, w1, w2, w3]: [u32; 4]) -> f64 {
         // u^{−2/ν} − 1 by expm1: no cancellation for large ν.
         let square = (2.0 / self.nu * negative_log_of_unit(w0, w1)).exp_m1();
         self.scale * (self.nu * square).sqrt() * (TAU * unit_from_words(w2, w3)).cos()
     }
 
-    /// With u = ε/2: y = (2/ν)·ln(1/u1) ≤ 91/ν is off by 9u of it, e^y − 1 by 9u(1 + y) + 4u of it, the radius by (10 + 410/ν)u of it, the angle
-    /// and its cosine by (6π + 4)u. A cell is one interval of the radius, or two of the angle.
+    /// With u = ε/2: y = (2/ν)·ln(1/u1) ≤ 91/ν is off by 9u of itself, e^y − 1 by 9u(1 + y) + 4u,
+    /// the radius by (10 + 410/ν)u, each of itself, the angle and its cosine by (6π + 4)u. A grid
+    /// cell is one interval of the radius or two of the angle.
     fn sampler_accuracy(&self) -> Option<SamplerAccuracy> {
         let error = (18.0 + 210.0 / self.nu) * f64::EPSILON;
         Some(SamplerAccuracy { error, uniform_bits: 64, intervals: 3 })
@@ -115,13 +116,14 @@ impl Noise for StudentT {
 }
 
 impl SmoothDensity for StudentT {
-    /// Poles at ±i√ν: a map of this width keeps them at the strip's edge ±iπ/2.
+    /// The poles are at ±i√ν; this width maps them to the strip's edge ±iπ/2.
     fn width(&self) -> f64 {
         self.scale * self.nu.sqrt().min(3.0)
     }
 
-    /// In scales, with t = τ/s: z·r^k rises at most to the lesser of kt and t + √ν (the derivative's sign is that of a cubic, which is positive beyond either);
-    /// the integrand of I_k − 1 decays as x^{−(ν+3)}, once |x| is beyond k(ν+1)τ.
+    /// In units of the scale, with t = τ/s: the mode of z·r^k is at most the lesser of kt and t +
+    /// √ν (the sign of the derivative is that of a cubic, positive beyond either); the integrand of
+    /// I_k − 1 decays as x^{−(ν+3)} once |x| is beyond k(ν+1)τ.
     fn reach(&self, k: f64, tau: f64) -> f64 {
         let t = tau / self.scale;
         let decay = self.nu + 2.0;

@@ -1,4 +1,4 @@
-//! What every family owes: a density that integrates to its distribution function, quantiles, samplers and moments that fit it.
+//! Every family's density agrees with its distribution function, quantiles, sampler and moments.
 
 use super::*;
 use rand::rand_core::SeedableRng;
@@ -21,7 +21,7 @@ fn all() -> Vec<NoiseSpec> {
     ]
 }
 
-/// ∫ f over [a, b] by Simpson on a fine grid.
+/// ∫ f over [a, b] by Simpson's rule on a fine grid.
 fn simpson(a: f64, b: f64, panels: usize, f: impl Fn(f64) -> f64) -> f64 {
     let h = (b - a) / panels as f64;
     let inner = |j: usize| a + j as f64 * h;
@@ -55,13 +55,13 @@ fn quantiles_invert_distribution_functions() {
     }
 }
 
-/// A flat density's middle: (x/scale)^p is below the smallest number long before x is small.
+/// In a flat density's middle, (x/scale)^p underflows long before x is small.
 #[test]
-fn flat_densities_keep_their_middle() {
+fn flat_densities_are_accurate_near_zero() {
     for exponent in [20.0, 60.0, 100.0] {
         let noise = NoiseSpec::GeneralizedGaussian { exponent, scale: 1.3 }.build().unwrap();
         for x in [1e-12, 1e-6, 1e-3, 0.01, 0.2] {
-            // z falls by less than a rounding error up to there.
+            // z falls by less than a rounding error up to x.
             let (want, got) = (x * noise.density(0.0), 0.5 - noise.survival(x));
             assert!((got - want).abs() < 1e-14 + 1e-10 * want, "p = {exponent}, x = {x}: {got} {want}");
             let back = noise.survival_quantile(0.5 - want);
@@ -71,7 +71,7 @@ fn flat_densities_keep_their_middle() {
 }
 
 #[test]
-fn descriptions_agree_with_the_density() {
+fn summary_statistics_agree_with_the_density() {
     for spec in all() {
         let noise = spec.build().unwrap();
         // Fisher information by central differences of ln z, away from the kink.
@@ -87,7 +87,7 @@ fn descriptions_agree_with_the_density() {
     }
 }
 
-/// The Kolmogorov–Smirnov distance of 20,000 draws, against its quantile at a false-alarm rate of 1e-7 for each family.
+/// The Kolmogorov–Smirnov distance of 20,000 draws, at a false-alarm rate of 1e-7 per family.
 #[test]
 fn samplers_follow_their_distributions() {
     for (seed, spec) in all().into_iter().enumerate() {
@@ -106,7 +106,7 @@ fn samplers_follow_their_distributions() {
     }
 }
 
-/// Quadrature of the definition on a brute grid: never above ln I_k, and below it only by what the grid errs.
+/// Never below a brute-force quadrature of the definition, and above it only by the grid's error.
 #[test]
 fn log_moments_bound_the_definition() {
     for spec in all() {
@@ -143,7 +143,7 @@ fn log_moments_bound_the_definition() {
     }
 }
 
-/// What Lemma 5 rests on: I_k grows with |τ| and ln I_k is convex in k.
+/// The premises of Lemma 5: I_k grows with |τ|, and ln I_k is convex in k.
 #[test]
 fn log_moments_grow_with_the_shift_and_are_convex_in_the_order() {
     for spec in all() {
@@ -184,7 +184,7 @@ fn bad_parameters_are_named() {
     assert!(NoiseSpec::GeneralizedGaussian { exponent: 0.99, scale: 1.0 }.build().is_err());
 }
 
-/// Student's t of many degrees of freedom under a shift far beyond its scale: z·r^k peaks at k·τ, as the Gaussian's does.
+/// Student-t of many degrees of freedom, shifted far: z·r^k peaks at k·τ, as for a Gaussian.
 #[test]
 fn far_peaks_are_not_missed() {
     for (nu, tau, order) in [(1e6, 10.0, 40u32), (1e6, 10.0, 64), (1e9, 3.0, 64), (1e9, 30.0, 20), (100.0, 30.0, 256)] {
@@ -202,9 +202,9 @@ fn far_peaks_are_not_missed() {
     }
 }
 
-/// Exponents above 2 against the definition, over small shifts and such as make z·r^k peak far out, or overflow. Nothing of use is infinite.
+/// Exponents above 2 against the definition, also where z·r^k peaks far out or overflows.
 #[test]
-fn flat_densities_have_their_moments() {
+fn flat_density_moments_match_the_definition() {
     for exponent in [2.5, 3.0, 3.3, 5.0, 8.0, 15.0, 30.0, 60.0, 100.0] {
         let noise = NoiseSpec::GeneralizedGaussian { exponent, scale: 1.0 }.build().unwrap();
         for tau in [1e-4, 1e-3, 0.01, 0.05, 0.2, 0.7, 2.0, 6.0] {
@@ -213,7 +213,7 @@ fn flat_densities_have_their_moments() {
             for order in [2u32, 3, 5, 9, 20, 64, 256] {
                 let bound = bounds[order as usize - 2];
                 let k = f64::from(order);
-                // Where z·r^k has fallen: below 0 it does so with z, above 0 beyond its peak.
+                // Where z·r^k has decayed: with z below 0, beyond its peak above 0.
                 let fold = (((k - 1.0).recip()).ln_1p() / (exponent - 1.0)).exp_m1();
                 let (low, high) = (-(800f64.powf(exponent.recip())), 1.5 * tau / fold + 3.0);
                 let step = (high - low) / 200_000.0;
@@ -229,7 +229,7 @@ fn flat_densities_have_their_moments() {
     }
 }
 
-/// ln I_k by a fine trapezoidal rule in x around where z·r^k is, in logarithms: for densities so near the normal that it has one peak, near kτ.
+/// ln I_k by a fine trapezoidal rule in x, for nearly normal densities, with one peak near kτ.
 fn by_fine_steps(noise: &dyn Noise, k: f64, tau: f64, (low, high): (f64, f64)) -> f64 {
     let step = (high - low) / 30_000.0;
     let at = |j: i32| low + step * f64::from(j);
@@ -237,9 +237,9 @@ fn by_fine_steps(noise: &dyn Noise, k: f64, tau: f64, (low, high): (f64, f64)) -
     crate::numeric::log_sum_exp(&terms) + step.ln()
 }
 
-/// Where z is below all numbers, z·r^k is not: nodes there count at every order, the first too.
+/// z·r^k can matter where z underflows: nodes there count at every order, even the first.
 #[test]
-fn peaks_where_the_density_is_nothing_are_seen() {
+fn peaks_where_the_density_underflows_are_counted() {
     let scale = 1.3;
     let near_normal = [1e3, 1e4, 1e5, 1e6, 1e9].map(|nu| NoiseSpec::StudentT { nu, scale });
     let flatter = [2.05, 2.1, 2.2, 2.3, 2.4, 2.5].map(|exponent| NoiseSpec::GeneralizedGaussian { exponent, scale });
@@ -251,7 +251,7 @@ fn peaks_where_the_density_is_nothing_are_seen() {
             let mut moments = [0.0; 3];
             noise.log_moments(t * scale, &mut moments);
             for (k, found) in (2..).map(f64::from).zip(moments).filter(|(_, found)| found.is_finite()) {
-                // Peaks of flatter and of heavier tails lie on either side of kτ.
+                // Peaks of flatter and of heavier tails lie on opposite sides of kτ.
                 let wanted = by_fine_steps(&*noise, k, t * scale, (-20.0 * scale, scale * (20.0 + 1.5 * k * t)));
                 assert!(found >= wanted * (1.0 - 1e-10), "{spec:?}, order {k}, shift {t}: {found} below {wanted}");
                 assert!(found <= wanted * (1.0 + 1e-6), "{spec:?}, order {k}, shift {t}: {found} above {wanted}");
@@ -259,13 +259,13 @@ fn peaks_where_the_density_is_nothing_are_seen() {
             }
         }
     }
-    // Most are answered.
+    // Most moments are finite.
     assert!(finite > 1000, "{finite}");
 }
 
-/// Nodes that do not give ∫z = 1, or moments that are not convex in k, are no answer: no family has such at shifts that anyone asks for.
+/// Quadrature refuses ∫z ≠ 1 and moments not convex in k; no family does so at ordinary shifts.
 #[test]
-fn quadrature_answers_at_ordinary_shifts() {
+fn quadrature_is_finite_at_ordinary_shifts() {
     for spec in all() {
         let noise = spec.build().unwrap();
         let flat = matches!(spec, NoiseSpec::GeneralizedGaussian { exponent, .. } if exponent > 2.0);
@@ -273,7 +273,7 @@ fn quadrature_answers_at_ordinary_shifts() {
             let mut moments = [0.0; 15];
             noise.log_moments(t * noise.scale(), &mut moments);
             let answered = moments.partition_point(|moment| moment.is_finite());
-            // Flat densities' peaks soon are too narrow, and of no use.
+            // Peaks of flat densities soon become too narrow, and useless.
             assert!(answered == 15 || flat && moments[answered - 1] > 300.0, "{spec:?}, shift {t}: {moments:?}");
         }
     }

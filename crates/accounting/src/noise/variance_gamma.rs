@@ -9,7 +9,7 @@ use crate::numeric::{ln_1p_minus, negative_log_of_unit};
 
 /// e·E₁(1) = ∫₀^∞ e^{−y}/(1+y) dy.
 const E_E1: f64 = 0.596_347_362_323_194_1;
-/// Both z and z·r^k fall as e^{−y}: nothing is left beyond.
+/// z and z·r^k fall as e^{−y}, so the rest is negligible.
 const REACH: f64 = 100.0;
 
 /// Density (1+|x|/c)·exp(−|x|/c)/(4c).
@@ -29,10 +29,10 @@ pub struct VarianceGamma {
 }
 
 impl VarianceGamma {
-    /// Scale c; variance 4c².
+    /// Noise of scale c and variance 4c².
     ///
     /// # Errors
-    /// Unless 0 < c < ∞.
+    /// Unless 1e-100 ≤ c ≤ 1e100.
     pub fn new(scale: f64) -> Result<Self, NoiseError> {
         check_scale("variance gamma", "scale", scale)?;
         Ok(Self { scale, nodes: Nodes::new(0.0, REACH, 0.25) })
@@ -77,7 +77,7 @@ impl Noise for VarianceGamma {
         &[0.0]
     }
 
-    /// On either side ln(1 + |x|/c) − |x|/c: second derivative −1/(c + |x|)².
+    /// ln z is ln(1 + |x|/c) − |x|/c on either side, with second derivative −1/(c + |x|)².
     fn smoothness(&self, x: f64, radius: f64) -> Option<Smoothness> {
         let distance = self.scale + x.abs();
         let clear = distance - radius;
@@ -103,7 +103,7 @@ impl KinkedDensity for VarianceGamma {
         y - y.ln_1p()
     }
 
-    /// t − ln(1 + share), of which t − share is taken together: next to 0 both are far larger than their difference.
+    /// t − ln(1 + share), as y·share plus share − ln(1 + share), which does not cancel near 0.
     fn rise(&self, y: f64, _fall: f64, t: f64, _fold: Option<f64>) -> f64 {
         let share = t / (1.0 + y);
         y * share - ln_1p_minus(share)

@@ -1,16 +1,21 @@
-//! Random allocation: an epoch of t releases of which each example meets one, chosen by a uniform draw of its own.
+//! Random allocation: epochs of t releases; each example joins one by its own uniform draw.
 //!
-//! Let (P, Q) dominate every release of the epoch, X = dP/dQ. *The epoch's pair* is M = (1/t)·Σᵢ Q×…×P×…×Q against Qᵗ: given the draw and all that came before,
-//! each release is a kernel of its coordinate (Blackwell), the same kernel with and without the example, so that everything that is seen is a function of the
-//! epoch's coordinates, and of draws that have nothing to do with them. That holds for adaptive releases, for what other policies release meanwhile, and for an
-//! epoch that is broken off. Under Qᵗ the ratio is R = dM/dQᵗ = (X₁ + … + X_t)/t with independent Xᵢ of mean 1 (Feldman & Shenfeld 2026, arXiv 2602.17284).
+//! Let (P, Q) dominate every release of the epoch, X = dP/dQ. *The epoch's pair* is M = (1/t)·Σᵢ
+//! Q×…×P×…×Q against Qᵗ: given the draw and everything before, each release is a kernel of its
+//! coordinate (Blackwell), the same with and without the example, so all that is seen is a function
+//! of the epoch's coordinates and of independent draws. This covers adaptive releases, other
+//! policies' releases in between, and unfinished epochs. Under Qᵗ the ratio is
+//! R = dM/dQᵗ = (X₁ + … + X_t)/t with independent Xᵢ of mean 1 (Feldman & Shenfeld 2026, arXiv
+//! 2602.17284).
 //!
-//! *From above.* δ(ε) = E[(R − e^ε)₊] where the neighbour lacks the example, E[(1 − e^ε·R)₊] where it has one more; every question to the pair, also
-//! after composition, is the mean of a convex function of R that is at least 0. Such a mean only grows where mass of an Xᵢ, or of a sum of some, is split between two
-//! values so that its mean stays what it was, and where mass is added; and means of sums of independent variables grow with those of each (the convex order). So
-//! sums are kept on a grid, mass between two points goes to both. Sums of sums, by doubling, are plain double sums of positive terms: what rounding may take is
-//! relative, and is added. No transform, no tilt: the grid is fine about the mean, where the sums of many are, and geometric away from it, as single large
-//! terms are.
+//! *Upper bound.* δ(ε) = E[(R − e^ε)₊] if the neighbour lacks the example, E[(1 − e^ε·R)₊] if it
+//! has one more; every quantity of the pair, also composed, is the mean of a convex function ≥ 0 of
+//! R. Splitting mass of an Xᵢ, or of a partial sum, between two values at the same mean, or adding
+//! mass, never lowers such a mean; and means of sums of independent variables grow with those of
+//! each (convex order). So sums are kept on a grid, and mass between two points goes to both. Sums,
+//! by doubling, are plain double sums of positive terms, whose relative rounding is added. There is
+//! no transform or tilt: the grid is fine about the mean, where sums of many terms are, and
+//! geometric further out, for single large terms.
 
 use super::{
     coordinates::Unsampled,
@@ -23,46 +28,46 @@ use super::{
 
 /// Mass at either end that is moved to 0, or to infinite loss.
 const TAIL: f64 = 1e-28;
-/// Losses beyond are as good as infinite, or as none.
+/// Losses beyond ± this count as infinite.
 const MOST_LOSS: f64 = 300.0;
-/// Losses of one release up to this are kept as deviations of the ratio from 1.
+/// Up to this loss of one release, ratios are kept as deviations from 1.
 const NARROW: f64 = 3.0;
 /// The least μ of Gaussian noise at which ratios keep their digits.
 const LEAST_MU: f64 = 1e-7;
-/// The grid of one Gaussian release, over μ.
+/// Grid step of one Gaussian release, over μ.
 const FIRST: f64 = 0.01;
-/// The grid's step over the width of the law about its mean …
+/// Grid step over the width of the distribution, near its mean …
 const NEAR: f64 = 0.02;
-/// … and over the distance from it, further away.
+/// … and over the distance from the mean, further away.
 const FAR: f64 = 0.02;
 /// The least width, over the mean.
 const LEAST_WIDTH: f64 = 1e-10;
-/// Grid points, at most.
 const MOST_POINTS: usize = 2048;
-/// Rounding of a mapped mass.
+/// Relative rounding of a mapped mass.
 const MARGIN: f64 = 1e-14;
 
-/// An upper bound in convex order of S = X₁ + … + X_k under Q.
+/// An upper bound, in convex order, on S = X₁ + … + X_k under Q.
 #[derive(Clone, Debug)]
 pub(super) struct Ratio {
     /// k.
     terms: f64,
-    /// Ascending; the first stands for S = 0, the others are above it as S is. It is −k where X is near 1, so that small deviations keep their digits.
+    /// Ascending. The first stands for S = 0; the others are offset from it as S is from 0. It is
+    /// −k if X is near 1, so that small deviations keep their digits.
     points: Vec<f64>,
     mass: Vec<f64>,
-    /// P-mass at infinite loss: what is lacking in the mean of S/k.
+    /// Mass at infinite loss, 1 − E[S/k].
     escaped: f64,
 }
 
 impl Ratio {
-    /// Whether losses are in range. Where they are not, a release tells nearly all, and so does an epoch; or nearly nothing.
+    /// True if μ is in range; outside, a release and an epoch reveal nearly everything or nothing.
     pub fn is_known(unsampled: &Unsampled) -> bool {
         unsampled.mu().is_none_or(|mu| (LEAST_MU..=LARGEST_MU).contains(&mu))
     }
 
-    /// The mean of `batches` independent ratios; none where this is more work than is left.
+    /// The mean of `batches` independent ratios; `None` if that exceeds the work left.
     pub fn of(unsampled: &Unsampled, batches: u64, work: &Work) -> Option<Self> {
-        // The mean of fewer is larger in convex order: eleven binary digits of their number are enough.
+        // The mean of fewer is larger in convex order: eleven binary digits of the number suffice.
         let dropped = batches.max(1).ilog2().saturating_sub(10);
         let batches = batches >> dropped << dropped;
         let atoms = if let Unsampled::Atoms(pair) = unsampled { pair.atoms().len() } else { 0 };
@@ -105,7 +110,7 @@ impl Ratio {
         shares.finish(grid, 1.0, whole.escaped, whole.points.len())
     }
 
-    /// The sum of this and `other`, which are independent; of two like this where there is none.
+    /// The sum of this and an independent `other`; without one, of two independent copies of this.
     fn plus(&self, other: Option<&Self>, work: &Work) -> Option<Self> {
         let second = other.unwrap_or(self);
         let pairs = self.points.len() as f64 * second.points.len() as f64 * if other.is_some() { 1.0 } else { 0.5 };
@@ -121,12 +126,12 @@ impl Ratio {
             if other.is_some() {
                 start = shares.add(&grid, start, *point, *mass, &second.points, &second.mass);
             } else {
-                // Of two alike each pair counts twice, but for that of equals.
+                // Of two copies each pair counts twice, except equal ones.
                 start = shares.add(&grid, start, *point, *mass, &second.points[i..=i], &second.mass[i..=i]);
                 shares.add(&grid, start, *point, 2.0 * mass, &second.points[i + 1..], &second.mass[i + 1..]);
             }
         }
-        // What is infinite in one comes with all there is of the other.
+        // Infinite mass of one is multiplied by the whole mass of the other.
         let whole = |ratio: &Self| ratio.mass.iter().sum::<f64>() * (1.0 + 1e-12);
         let escaped = self.terms * self.escaped * whole(second) + second.terms * second.escaped * whole(self);
         Some(shares.finish(grid, terms, escaped / terms, self.points.len() + second.points.len()))
@@ -136,15 +141,15 @@ impl Ratio {
         self.points[self.points.len() - 1]
     }
 
-    /// About the standard deviation of what is near the mean: from the mean deviation, which single large terms do not enter as much.
+    /// About the standard deviation near the mean, from the mean deviation (robust to large terms).
     fn width(&self) -> f64 {
         let mean = self.terms + self.points[0];
         let deviation: f64 = self.points.iter().zip(&self.mass).map(|(point, mass)| mass * (point - mean).abs()).sum();
         1.25 * deviation.max(LEAST_WIDTH * self.terms)
     }
 
-    /// Without the ends, where there is next to nothing: it moves to S = 0 and to infinity, and to the first and the last point that are left, so that both of its means
-    /// stay or grow.
+    /// Removes negligible ends: their mass moves to S = 0 or infinity, and also to the first or
+    /// last point left, so that both means stay or grow.
     fn trimmed(mut self) -> Self {
         let Self { terms, points, mass, escaped } = &mut self;
         let zero = points[0];
@@ -172,18 +177,18 @@ impl Ratio {
         mass.truncate(last + 1);
         points.drain(1..first);
         mass.drain(1..first);
-        // Products below all numbers.
+        // Products that underflow.
         mass[0] += 1e-300;
         *escaped += 1e-150;
         self
     }
 
-    /// (loss, P-mass) from the least loss on, and the P-mass at infinite loss.
+    /// (loss, P-mass), ascending, and the P-mass at infinite loss.
     fn losses(&self, direction: Direction) -> (Vec<(f64, f64)>, f64) {
         let zero = self.points[0];
         let atoms = self.points.iter().zip(&self.mass).skip(1).filter(|(_, mass)| **mass > 0.0).map(|(point, mass)| {
             let loss = if zero == 0.0 { (point / self.terms).ln() } else { (point / self.terms).ln_1p() };
-            // Of the quotient, and of the places of X.
+            // Rounding of the quotient, and of the points of X.
             (loss, 16.0 * UNIT, (point - zero) / self.terms, *mass)
         });
         match direction {
@@ -224,7 +229,7 @@ impl Ratio {
     }
 }
 
-/// The first loss up to which there is more mass than `most`, of which `beyond` comes before all.
+/// The first loss at which the mass so far, with `beyond` before all, exceeds `most`.
 fn end(atoms: &mut dyn Iterator<Item = (f64, f64)>, mut beyond: f64, most: f64) -> f64 {
     let mut at = 0.0;
     for (loss, mass) in atoms {
@@ -240,12 +245,13 @@ fn end(atoms: &mut dyn Iterator<Item = (f64, f64)>, mut beyond: f64, most: f64) 
 /// Points of a sum, the first of which is S = 0.
 struct Grid {
     points: Vec<f64>,
-    /// 1 over the width of the cell above each point but the last.
+    /// Inverse width of the cell above each point except the last.
     inverse: Vec<f64>,
 }
 
 impl Grid {
-    /// For the sum of `terms` ratios of about this `width`, between two positions; zero is where `like` has it for one of its terms.
+    /// A grid for the sum of `terms` ratios of this `width`, from `low` to `high`; zero as in
+    /// `like`.
     fn new(like: &Ratio, terms: f64, low: f64, high: f64, width: f64) -> Self {
         let zero = like.points[0] / like.terms * terms;
         let mean = terms + zero;
@@ -268,7 +274,7 @@ impl Grid {
     }
 }
 
-/// Mass in each cell of a grid, and how much of it goes to the upper end.
+/// Mass in each cell of a grid, and the part of it for the upper end.
 struct Shares {
     mass: Vec<f64>,
     upper: Vec<f64>,
@@ -279,13 +285,14 @@ impl Shares {
         Self { mass: vec![0.0; grid.inverse.len()], upper: vec![0.0; grid.inverse.len()] }
     }
 
-    /// Mass at `point` + each of `points`, ascending, `mass` times theirs, from the cell `cell` on, or above. Returns the first one's cell.
-    // Once in the program: it would be four times.
+    /// Adds mass at `point` + each of `points` (ascending), `mass` times theirs, from `cell` on.
+    /// Returns the first one's cell.
+    // Not inlined: there would be four copies.
     #[inline(never)]
     fn add(&mut self, grid: &Grid, mut cell: usize, point: f64, mass: f64, points: &[f64], masses: &[f64]) -> usize {
         let mut first = None;
         let (mut low, mut high, mut inverse) = (grid.points[cell], grid.points[cell + 1], grid.inverse[cell]);
-        // What is in one cell is added up before it goes there, so that no sum is long.
+        // Mass within one cell is summed before it is added, so that no sum is long.
         let (mut whole, mut upper) = (0.0, 0.0);
         for (more, own) in points.iter().zip(masses) {
             let place = point + more;
@@ -308,11 +315,12 @@ impl Shares {
         first.unwrap_or(cell)
     }
 
-    /// Where no sum had more terms than `added`.
+    /// The ratio; no sum had more than `added` terms.
     fn finish(self, grid: Grid, terms: f64, escaped: f64, added: usize) -> Ratio {
         let mut mass = vec![0.0; grid.points.len()];
         for (cell, (whole, upper)) in self.mass.iter().zip(&self.upper).enumerate() {
-            // Places are off by units in their last place, widths by two, sums by one a term: so much more goes to either end.
+            // Points are off by units in the last place, widths by two, sums by one per term: added
+            // at both ends.
             let reach = grid.points[cell].abs().max(grid.points[cell + 1].abs());
             let more = whole * UNIT * (4.0 * reach * grid.inverse[cell] + 2.0 * added as f64 + 16.0);
             mass[cell] += (whole - upper).max(0.0) + more;
@@ -342,9 +350,9 @@ mod tests {
         [Direction::Remove, Direction::Add].map(|direction| ratio.lattice(direction, 1e-4, 1e-30).delta(epsilon))
     }
 
-    /// Each direction by itself, where the reference knows it: above δ, and by little.
+    /// Each direction is above the reference's δ, by little.
     #[test]
-    fn either_direction_is_the_reference_s() {
+    fn either_direction_matches_the_reference() {
         let file: serde_json::Value =
             serde_json::from_str(include_str!("../../tests/golden/random-allocation.json")).unwrap();
         let mut seen = 0;
@@ -358,7 +366,7 @@ mod tests {
             let delta = number("inputs", "delta").unwrap();
             for (at, field) in ["eps_remove", "eps_add"].into_iter().enumerate() {
                 let epsilon = number("expected", field).unwrap();
-                // As near as the reference is itself: some of it are to 1e-7.
+                // As close as the reference, some of which is to 1e-7.
                 let (low, high) = (deltas(&ratio, epsilon * (1.0 - 1e-6))[at], deltas(&ratio, epsilon * 1.005)[at]);
                 assert!(low >= delta && high <= delta, "{} {field}: {low:e} {high:e}", case["id"]);
                 seen += 1;
@@ -367,7 +375,7 @@ mod tests {
         assert!(seen >= 20, "{seen}");
     }
 
-    /// Two batches, Gaussian noise, another way: the second ratio in closed form (as an option's price is), the first by the trapezoidal rule.
+    /// Two Gaussian batches: the second ratio in closed form, the first by the trapezoidal rule.
     #[test]
     fn two_batches_by_quadrature() {
         for mu in [0.05, 0.5, 1.0, 2.5, 6.0] {
@@ -404,7 +412,8 @@ mod tests {
         }
     }
 
-    /// Sums by squaring are those one by one, and the mean is kept: 1, with what is infinite, which is nearly all where a release tells nearly all.
+    /// Squaring agrees with adding one by one, and the mean stays 1, including infinite mass, which
+    /// is nearly all where a release reveals nearly everything.
     #[test]
     fn sums_keep_their_mean() {
         for unsampled in [0.1, 1.0, 5.0, 20.0, 100.0].map(Unsampled::gaussian).into_iter().chain([laplace(0.3)]) {
@@ -421,7 +430,7 @@ mod tests {
         }
     }
 
-    /// More batches hide more, in either direction, at any ε, and never as much as nothing.
+    /// More batches hide more, in both directions and at any ε, but never everything.
     #[test]
     fn more_batches_tell_less() {
         for unsampled in [Unsampled::gaussian(0.3), Unsampled::gaussian(2.0), laplace(0.5)] {
@@ -437,7 +446,7 @@ mod tests {
         }
     }
 
-    /// The most that an epoch may cost to prepare: any noise, any number of batches.
+    /// Bounds the work to prepare an epoch, for any noise and number of batches.
     #[test]
     fn no_epoch_takes_more_than_its_share_of_work() {
         for mu in [LEAST_MU, 1e-3, 0.3, 1.0, 3.0, 12.0, 60.0, LARGEST_MU] {

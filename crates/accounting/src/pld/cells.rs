@@ -1,49 +1,55 @@
 //! One coordinate's loss on a grid, with a bound on every mass.
 //!
-//! P is Z + τ, Q is Z. With u the distance from the middle, u = x − τ/2, the loss is l(u) = ln z(u − τ/2) − ln z(u + τ/2); it is at least 0 for u ≥ 0, and the other
-//! half is that one's mirror image, P and Q exchanged. The half is cut into cells. From a cell the grid gets P-mass at two of its points below and above
-//! all of the cell's losses: `up` above, the rest below, where (1 − e^{−width})·`up` is the cell's excess ∫(1 − e^{low − l})dP. That is the safe split
-//! (`lattice.rs`). It stays safe where both masses are larger than that: a pair of atoms more, at l and at −l, raises δ(ε) for every ε. So an error e of the
-//! mass is added below, and an error e of the excess is added to it and, as it makes less of what is below, twice to the mass.
+//! P is Z + τ, Q is Z. With u = x − τ/2, the loss is l(u) = ln z(u − τ/2) − ln z(u + τ/2), at least
+//! 0 for u ≥ 0; the other half is its mirror image, with P and Q exchanged. The half is cut into
+//! cells. A cell gives P-mass to two grid points, below and above all its losses: `up` above, the
+//! rest below, where (1 − e^{−width})·`up` is the cell's excess ∫(1 − e^{low − l})dP. This is the
+//! safe split (`lattice.rs`). It stays safe with larger masses, since a further pair of atoms at l
+//! and −l raises δ(ε) for every ε. So an error e of the mass is added below; an error e of the
+//! excess is added to it and, as it reduces the part below, twice to the mass.
 //!
-//! *Errors.* Four points of Gauss–Legendre are exact up to degree 7. For f analytic on the disc of radius r around a cell's centre with |f| ≤ M there, the
-//! coefficients of its Taylor series are at most M·r^−m, so the rule errs by at most 2h·M·q⁸/(1 − q²), q = h/r, h half the cell's width. For the mass M is
-//! |z(ζ) − z(c)| ≤ z(c)·(e^v − 1), v = S·r + K·r²/2 with the slope S and curvature K of ln z ([`Smoothness`]; a constant is integrated exactly); for the excess, with
-//! |l′| ≤ Λ on the disc, M is z(c)·e^v·(e^{|start − l|} − 1). Λ is τ·K where one formula holds from u − τ/2 to u + τ/2, else the two slopes.
-//! Cells are narrowed until that is small against their mass, and what it is is added. Cells next to a singularity that stay too wide count whole, at both
-//! ends. Of l within a cell between the points that were looked at Λ/(r − h) ≥ |l″| tells. Positions and losses are computed, so their rounding is added, too.
-//! What no cell holds (far tails, losses beyond the grid, more cells than there may be) is infinite loss.
+//! *Errors.* Four-point Gauss–Legendre is exact up to degree 7. If f is analytic on the disc of
+//! radius r around a cell's centre, with |f| ≤ M, its Taylor coefficients are at most M·r^−m, so
+//! the rule errs by at most 2h·M·q⁸/(1 − q²), q = h/r, h the cell's half-width. For the mass, M is
+//! |z(ζ) − z(c)| ≤ z(c)·(e^v − 1), v = S·r + K·r²/2 with slope S and curvature K of ln z
+//! ([`Smoothness`]; a constant is integrated exactly); for the excess, with |l′| ≤ Λ on the disc, M
+//! is z(c)·e^v·(e^{|start − l|} − 1). Λ is τ·K if one formula holds from u − τ/2 to u + τ/2, else
+//! the sum of both slopes. Cells are narrowed until the error is small against their mass, and it
+//! is added. Cells next to a singularity that stay too wide count whole, at both ends. Between
+//! sampled points l is bounded by Λ/(r − h) ≥ |l″|. Rounding of positions and losses is added. Mass
+//! in no cell (far tails, losses beyond the grid, too many cells) is infinite loss.
 //!
 //! [`Smoothness`]: crate::noise::Smoothness
 
 use super::lattice::{Builder, Lattice};
 use crate::noise::Noise;
 
-/// P-mass of one coordinate's loss that is called infinite.
+/// P-mass of one coordinate's loss that may be called infinite.
 const TAIL: f64 = 1e-30;
-/// Share of the grid's step by which the loss may change within a cell …
+/// Largest change of the loss within a cell, over the grid's step …
 const CELL: f64 = 0.25;
-/// … or of the loss, where that is more: steep losses would run out of cells. Safe at any width w, which adds about w²/8 of the mass there to δ.
+/// … or over the loss, if that is more, to limit the cells of steep losses. Safe at any width w,
+/// which adds about w²/8 of the mass there to δ.
 const CELL_OF_LOSS: f64 = 5e-5;
-/// Grid points at most, and cells.
 const MOST_POINTS: i64 = 2_000_000;
 const MOST_CELLS: usize = 400_000;
-/// What the rule may err by in a cell of the bulk: of its mass, and of its mass over the step. Both are looser where there is less mass.
+/// The rule's allowed error in a bulk cell: of its mass, and of its mass over the step. Looser
+/// where there is less mass.
 const MASS_ERROR: f64 = 1e-13;
 const EXCESS_ERROR: f64 = 1e-9;
-/// v and Λ·r at most: beyond, their exponentials cost more than the larger disc gains.
+/// Limits of v and Λ·r; beyond, the exponentials cost more than the larger disc gains.
 const MOST_VARIATION: f64 = 12.0;
 const MOST_CHANGE: f64 = 4.0;
-/// Losses above this are as good as infinite: 1 − e^{ε−l} is 1 for every ε of interest.
+/// Larger losses are as good as infinite: 1 − e^{ε−l} is 1 for every ε of interest.
 const MOST_LOSS: f64 = 2000.0;
-/// Rounding of a density, a loss, an exponential: relative.
+/// Relative rounding of a density, a loss, an exponential.
 const ROUNDING: f64 = 1e-12;
 
-/// Cells between two questions whether there may be more.
+/// Cells between two calls of `more`.
 const CELLS_AT_ONCE: usize = 1024;
 
-/// The loss of one coordinate shifted by `tau`, on `step`, from above. Cells that are tried are asked for, `more` by the thousand; none where there
-/// are no more.
+/// Upper bound on the loss of one coordinate shifted by `tau`, on a grid of `step`. Calls `more`
+/// for every thousand cells tried; `None` if it refuses.
 pub(super) fn coordinate(noise: &dyn Noise, tau: f64, step: f64, more: impl Fn(usize) -> bool) -> Option<Lattice> {
     let pair = Pair::new(noise, tau, step);
     let (cells, reached) = pair.cells(more)?;
@@ -57,14 +63,14 @@ pub(super) fn coordinate(noise: &dyn Noise, tau: f64, step: f64, more: impl Fn(u
             builder.at(high as usize, up);
         }
     }
-    // What leaves the grid takes its mirror image along, whose P-mass is this half's Q-mass. A millionth more, for the accuracy of distribution
-    // functions far out.
+    // Mass beyond the grid counts with its mirror image, whose P-mass is this half's Q-mass, plus a
+    // millionth for the accuracy of distribution functions far out.
     let above = |x: f64| if x < 0.0 { 1.0 - noise.survival(-x) } else { noise.survival(x) * (1.0 + 1e-6) };
     builder.at_infinity(above(reached - 0.5 * tau) + above(reached + 0.5 * tau));
     Some(mirrored(builder.finish(ROUNDING)))
 }
 
-/// The symmetric lattice of a half: P-mass at k > 0 with its image at −k; the mass at 0 is met from both sides.
+/// The symmetric lattice of a half: P-mass at k > 0 has an image at −k; 0 gets both halves' mass.
 fn mirrored(half: Lattice) -> Lattice {
     let step = half.step;
     let last = half.first + half.weight.len() as i64 - 1;
@@ -80,7 +86,7 @@ fn mirrored(half: Lattice) -> Lattice {
     lattice
 }
 
-/// P-mass `up` at grid point `high`, the rest of `mass` at `low`.
+/// P-mass `up` at grid point `high`, and the rest of `mass` at `low`.
 struct Cell {
     low: i64,
     high: i64,
@@ -96,17 +102,17 @@ struct Pair<'a> {
     scale: f64,
     /// z(0)·scale.
     peak: f64,
-    /// u > 0 that must be edges: τ/2, and where either density has a kink.
+    /// Required edges u > 0: τ/2, and the kinks of either density.
     stops: Vec<f64>,
 }
 
-/// Errors of the rule on one cell, over 2h·z(c), and how the loss behaves there.
+/// Errors of the rule on one cell, over 2h·z(c), and bounds on the loss there.
 struct Errors {
     mass: f64,
     excess: f64,
-    /// By how much losses may exceed those at nodes and ends.
+    /// Excess of the cell's losses over those at nodes and ends.
     pad: f64,
-    /// Of computed densities and losses.
+    /// Rounding of computed densities and losses.
     rounding: (f64, f64),
 }
 
@@ -131,7 +137,7 @@ impl<'a> Pair<'a> {
         if loss.is_nan() { f64::INFINITY } else { loss.max(0.0) }
     }
 
-    /// Cells from u = 0 on, and where they end.
+    /// Cells from u = 0 on, and their end.
     fn cells(&self, more: impl Fn(usize) -> bool) -> Option<(Vec<Cell>, f64)> {
         let end = self.noise.survival_quantile(TAIL).min(self.scale * 1e40) + 0.5 * self.tau;
         let beyond = (MOST_POINTS as f64 * self.step).min(MOST_LOSS);
@@ -177,7 +183,7 @@ impl<'a> Pair<'a> {
         more(tried).then_some((cells, u))
     }
 
-    /// The rule's errors over what they may be.
+    /// The rule's errors relative to the allowed ones.
     fn excess_of_tolerance(&self, from: f64, to: f64, errors: &Errors) -> f64 {
         let x = (0.5 * (from + to) - 0.5 * self.tau).abs();
         let weight = self.noise.density(x) * (self.scale + x) / self.peak;
@@ -186,7 +192,7 @@ impl<'a> Pair<'a> {
         mass.max(excess)
     }
 
-    /// Whether one formula holds from the shifted to the other density's argument, all over a cell. A cell's end may miss a kink by a rounding error.
+    /// True if one formula holds between both arguments over the whole cell, up to rounding.
     fn is_one_piece(&self, from: f64, to: f64) -> bool {
         let slack = 1e-14 * (to + self.tau);
         let (low, high) = (from - 0.5 * self.tau + slack, to + 0.5 * self.tau - slack);
@@ -194,13 +200,13 @@ impl<'a> Pair<'a> {
         kinks.get(kinks.partition_point(|k| *k <= low)).is_none_or(|k| *k >= high)
     }
 
-    /// On the largest disc that is found to be good; `found` is the last, and becomes this.
+    /// Errors on the largest suitable disc; `found` holds the last radius and is updated.
     fn errors(&self, from: f64, to: f64, found: &mut f64) -> Option<Errors> {
         let (centre, half) = (0.5 * (from + to), 0.5 * (to - from));
         let (minus, plus) = (centre - 0.5 * self.tau, centre + 0.5 * self.tau);
         let at = self.noise.smoothness(minus, 0.0)?;
         let one_piece = self.is_one_piece(from, to);
-        // v = 4 for a curvature that does not grow.
+        // v = 4 if the curvature does not grow.
         let mut radius = (8.0 / (at.slope + (at.slope * at.slope + 8.0 * at.curvature).sqrt())).min(4.0 * *found);
         while radius > 3.0 * half {
             if let Some((variation, steepest)) = self.on_disc(minus, plus, radius, one_piece) {
@@ -230,7 +236,7 @@ impl<'a> Pair<'a> {
         if variation.is_nan() || variation > MOST_VARIATION {
             return None;
         }
-        // The disc of radius r + τ/2 around the middle holds all between the two.
+        // The disc of radius r + τ/2 around the middle covers everything between the two.
         let joint = one_piece.then(|| self.noise.smoothness(0.5 * (minus + plus), radius + 0.5 * self.tau)).flatten();
         let joint = joint.map_or(f64::INFINITY, |joint| self.tau * joint.curvature);
         let other = self.noise.smoothness(plus, radius);
@@ -262,18 +268,18 @@ impl<'a> Pair<'a> {
         Cell { low, high, mass, up: up.clamp(0.0, mass) }
     }
 
-    /// A cell of which nothing is known but that z falls from 0: its width times the larger density, at 0 and above its losses.
+    /// A cell about which only z's fall from 0 is known: width × larger density, at 0 and above.
     fn whole(&self, (from, l_from): (f64, f64), (to, l_to): (f64, f64)) -> Cell {
         let half = 0.5 * self.tau;
         let largest = self.noise.density(from - half).max(self.noise.density(to - half));
-        // l(u) ≤ ln z(u′ − τ/2) − ln z(to + τ/2), u′ the end that is nearer to τ/2.
+        // l(u) ≤ ln z(u′ − τ/2) − ln z(to + τ/2), with u′ the end nearer to τ/2.
         let fall = self.noise.log_density(from + half) - self.noise.log_density(to + half);
         let most = l_from.max(l_to) + fall.max(0.0) + 1e-12 * (1.0 + l_to);
         let mass = 1.01 * (to - from) * largest;
         Cell { low: 0, high: self.above(most).max(1), mass: 2.0 * mass, up: mass }
     }
 
-    /// The grid point at or below a loss, and at or above one. Losses beyond the grid are beyond it.
+    /// The grid point at or below (`above`: at or above) a loss. Losses off the grid stay off it.
     fn below(&self, loss: f64) -> i64 {
         ((loss / self.step).floor() as i64).clamp(0, MOST_POINTS)
     }
@@ -283,7 +289,7 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// Four points of Gauss–Legendre on [−1, 1].
+/// Four-point Gauss–Legendre on [−1, 1].
 const GAUSS: [(f64, f64); 4] = [
     (-0.861_136_311_594_052_6, 0.347_854_845_137_453_9),
     (-0.339_981_043_584_856_3, 0.652_145_154_862_546_1),
@@ -312,7 +318,7 @@ mod tests {
         all
     }
 
-    /// δ(ε) for ε ≥ 0, and that much it may be off by.
+    /// δ(ε) for ε ≥ 0, and its possible error.
     fn exact(noise: &dyn Noise, tau: f64, epsilon: f64) -> (f64, f64) {
         let half = 0.5 * tau;
         let loss = |u: f64| noise.log_ratio(u + half, tau);
@@ -340,7 +346,7 @@ mod tests {
                         "{spec:?} τ = {tau}: {total}"
                     );
                     for i in 0..36 {
-                        // On the grid, where the split is exact, and between.
+                        // On the grid, where the split is exact, and between grid points.
                         let k = if i < 6 { f64::from(i) } else { 6.0 * 1.5f64.powi(i - 6) }.floor();
                         for epsilon in [k * step, (k + 0.4) * step] {
                             let (want, slack) = exact(noise.as_ref(), tau, epsilon);
@@ -353,7 +359,7 @@ mod tests {
                                 "{spec:?} τ = {tau}, step {step}, ε = {epsilon}: {got:e} {want:e}"
                             );
                             let on_grid = epsilon == k * step;
-                            // Cells do not end at grid points, so some are split over two steps or more.
+                            // Cells do not end at grid points, so some are split over more steps.
                             let close = !on_grid || got <= want + 0.01 * step + slack + 1e-11;
                             assert!(close, "{spec:?} τ = {tau}, step {step}, ε = {epsilon}: {got:e} {want:e}");
                             // The other half of the curve follows by symmetry.
@@ -369,7 +375,7 @@ mod tests {
         }
     }
 
-    /// Loss that rises and falls again: where z(u − τ/2) = e^ε·z(u + τ/2) twice, in closed form for Cauchy's.
+    /// A loss that rises and falls: z(u − τ/2) = e^ε·z(u + τ/2) twice, known for Cauchy noise.
     #[test]
     fn heavy_tails_are_above_the_truth_too() {
         let noise = NoiseSpec::Cauchy { scale: 1.0 }.build().unwrap();
@@ -396,16 +402,16 @@ mod tests {
         }
     }
 
-    /// What no cell holds is infinite loss, however early cells run out.
+    /// Mass in no cell is infinite loss, however early cells run out.
     #[test]
-    fn nothing_is_lost_where_shifts_are_far_beyond_the_scale() {
+    fn shifts_far_beyond_the_scale_keep_all_mass() {
         for spec in monotone().into_iter().chain([NoiseSpec::StudentT { nu: 3.0, scale: 1.0 }]) {
             let noise = spec.build().unwrap();
             for tau in [40.0, 1e4, 1e9] {
                 let lattice = coordinate(noise.as_ref(), tau, 0.04, |_| true).unwrap();
                 let total: f64 = lattice.weight.iter().sum::<f64>() + lattice.infinity;
                 assert!((1.0 - 1e-12..1.0 + 1e-4).contains(&total), "{spec:?} τ = {tau}: {total}");
-                // Told apart but for the tails beyond the middle.
+                // Distinguishable except for the tails beyond the middle.
                 let variation = 1.0 - 2.0 * noise.survival(0.5 * tau);
                 assert!(lattice.delta(0.0) >= variation - 1e-12, "{spec:?} τ = {tau}");
             }

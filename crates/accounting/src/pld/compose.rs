@@ -1,19 +1,21 @@
-//! Many releases: convolution of lattices by FFT, under exponential tilting, with its rounding error bounded and added.
+//! Composition: convolution of lattices by FFT under an exponential tilt, rounding errors added.
 //!
-//! Tilting: with weights p·e^{λl − K(λ)}, which sum to 1, n-fold convolution commutes with the tilt, and
-//! δ(ε) = e^{K − λε}·Σ g(l)·e^{−λ(l−ε)}(1 − e^{−(l−ε)}) over l > ε, where g is the tilted convolution. With λ near the saddle
-//! point K′(λ) = ε the mass that makes up δ(ε) sits in the middle of g, so rounding errors of the FFT are relative to δ(ε)
-//! itself, be it 1e-5 or 1e-300.
+//! *Tilting.* With weights p·e^{λl − K(λ)}, which sum to 1, n-fold convolution commutes with the
+//! tilt: δ(ε) = e^{K − λε}·Σ g(l)·e^{−λ(l−ε)}(1 − e^{−(l−ε)}) over l > ε, g the tilted convolution.
+//! With λ near the saddle point K′(λ) = ε, the mass that makes up δ(ε) is in the middle of g, so
+//! FFT rounding errors are relative to δ(ε) itself, be it 1e-5 or 1e-300.
 //!
-//! Three errors are accounted for, each upwards:
-//! - *Aliasing*: the window [first, first + N) wraps. What wraps in can only add. What left through the top is bounded
-//!   by Chernoff, P(L > top) ≤ e^{K(λ′) − λ′·top}, and counted as δ.
-//! - *Rounding*: each coefficient of a Cooley–Tukey FFT of x is off by at most c·u·log₂N·Σ|x| (every term passes through
-//!   log₂N twiddles and sums; Higham 2002, §24.1, has c < 7), which the n-th power multiplies by n/|φ|, and the inverse
-//!   transform averages. The bound is evaluated frequency by frequency and added to every element.
-//! - *Weights*: the relative error of exp in the tilt and of its sums, raised to the n-th power ([`Lattice::rounding`]); Chernoff's exponents, too.
+//! Three errors are added:
+//! - *Aliasing*: the window [first, first + N) wraps. Mass that wraps in can only add. Mass above
+//!   the top is bounded by Chernoff, P(L > top) ≤ e^{K(λ′) − λ′·top}, and counted as δ.
+//! - *Rounding*: each coefficient of a Cooley–Tukey FFT of x is off by at most c·u·log₂N·Σ|x|
+//!   (every term passes through log₂N twiddles and sums; Higham 2002, §24.1, has c < 7). The n-th
+//!   power multiplies this by n/|φ|; the inverse transform averages. The bound, by frequency, is
+//!   added to every element.
+//! - *Weights*: the relative error of exp in the tilt and of its sums, raised to the n-th power
+//!   ([`Lattice::rounding`]), and of Chernoff's exponents.
 //!
-//! None is taken to be small: e^{n·error} is what is added, so a count that rounding errors grow with beyond use has a useless bound, not a wrong one.
+//! Added is e^{n·error}, with no error assumed small: a huge n makes the bound useless, not wrong.
 
 use num_complex::Complex;
 
@@ -23,13 +25,14 @@ use super::{
     work::{CUMULANT_POINT, MOMENT_POINT, Work, power, transform},
 };
 
-/// Error of one FFT coefficient over u·log₂N·Σ|x|. Of pairs of real numbers (`transform.rs`), N/2 of them: an error e of theirs becomes
-/// ½(|1 − iw| + |1 + iw|)·e ≤ √2·e where a coefficient is made of two, |w| = 1, and 7√2·log₂(N/2) leaves 9.9 for the rounding of that stage.
+/// Error of an FFT coefficient over u·log₂N·Σ|x|. For N/2 pairs of real numbers (`transform.rs`),
+/// their error e becomes ½(|1 − iw| + |1 + iw|)·e ≤ √2·e where two are joined, |w| = 1;
+/// 7√2·log₂(N/2) leaves 9.9 for the rounding of that stage.
 const FFT_ERROR: f64 = 10.0;
-/// ln of what is small enough to be dropped from the spectrum (and is added to the error).
+/// ln of the size below which spectrum is dropped (and added to the error).
 const NEGLIGIBLE: f64 = -85.0;
 
-/// The sum of independent losses under tilt: upper bounds of g on a window, and what lies outside it.
+/// The tilted sum of independent losses: upper bounds of g on a window, and the mass outside it.
 #[derive(Clone, Debug)]
 pub(super) struct Sum {
     first: i64,
@@ -39,11 +42,11 @@ pub(super) struct Sum {
     mass: Vec<f64>,
     /// ln of the factor that covers relative errors.
     log_relative: f64,
-    /// P-mass that is not in the window: counted as infinite loss.
+    /// P-mass outside the window, counted as infinite loss.
     escaped: f64,
 }
 
-/// Where the sum will live: from bounds on its tails.
+/// Range of the sum, from tail bounds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     pub low: f64,
@@ -54,12 +57,12 @@ pub(super) struct Window {
     pub log_above: f64,
 }
 
-/// What share of δ is left when `escaped` is taken from it, from below; not above 0 where none is.
+/// Lower bound on the share of δ left after subtracting `escaped`; not positive if none is left.
 pub(super) fn left_of(escaped: f64, log_delta: f64) -> f64 {
     -(escaped.ln() - log_delta).exp_m1() - 1e-12
 }
 
-/// K of a sum of independent losses, from above.
+/// Upper bound on K of a sum of independent losses.
 pub(super) fn log_moment(parts: &[(Lattice, u64)], lambda: f64) -> f64 {
     let each = |(lattice, count): &(Lattice, u64)| {
         let value = lattice.log_moment(lambda);
@@ -68,23 +71,24 @@ pub(super) fn log_moment(parts: &[(Lattice, u64)], lambda: f64) -> f64 {
     parts.iter().map(each).sum()
 }
 
-/// What rounding may have taken from one loss's K, which came out as `value`.
+/// Rounding error of one loss's K, computed as `value`.
 fn rounding(lattice: &Lattice, lambda: f64, value: f64) -> f64 {
     lattice.rounding(lambda) + 8.0 * UNIT * value.abs()
 }
 
-/// What rounding may have taken from Chernoff's exponent, which is made of these, for a λ.
+/// Rounding error of Chernoff's exponent at λ; `parts`: the sum of its terms' sizes.
 pub(super) fn chernoff_rounding(parts: f64, lambda: f64) -> f64 {
     4.0 * UNIT * (parts + (1.0 + lambda) * (lambda.ln_1p() + lambda.ln().abs()))
 }
 
-/// ln of λ^λ/(1+λ)^{1+λ}: what δ(ε) is less than e^{K(λ) − λε} by.
+/// ln of λ^λ/(1+λ)^{1+λ}, the factor by which δ(ε) is below e^{K(λ) − λε}.
 pub(super) fn chernoff_slack(lambda: f64) -> f64 {
     if lambda == 0.0 { 0.0 } else { lambda * lambda.ln() - (1.0 + lambda) * lambda.ln_1p() }
 }
 
-/// The λ > 0 that gives the least ε by Chernoff's bound at this ln δ, with that ε. In orders, λ = α − 1: this is
-/// the conversion from Rényi divergences (Canonne, Kamath & Steinke 2020, Proposition 12), of real order.
+/// The λ > 0 with the least ε by Chernoff's bound at this ln δ, and that ε: with λ = α − 1,
+/// conversion from Rényi divergences at real order (Canonne, Kamath & Steinke 2020, Proposition
+/// 12).
 pub(super) fn chernoff(moment: impl Fn(f64) -> f64, log_delta: f64, largest: f64) -> (f64, f64) {
     let epsilon = |lambda: f64| {
         let slack = chernoff_slack(lambda);
@@ -92,7 +96,7 @@ pub(super) fn chernoff(moment: impl Fn(f64) -> f64, log_delta: f64, largest: f64
         let rounding = chernoff_rounding(moment.abs() + log_delta.abs(), lambda);
         (moment - log_delta + slack + rounding) / lambda
     };
-    // One valley in ln λ: first a walk by factors, then a golden section.
+    // One valley in ln λ: a walk by factors, then golden-section search.
     let (mut best, mut at) = (f64::INFINITY, 1.0_f64.min(largest));
     let mut lambda = at;
     let mut factor = 4.0;
@@ -134,24 +138,24 @@ pub(super) fn chernoff(moment: impl Fn(f64) -> f64, log_delta: f64, largest: f64
     (at, best)
 }
 
-/// Tilted mass that may be left below a window.
+/// Tilted mass allowed below a window.
 pub(super) const LOW_TAIL: f64 = 1e-13;
-/// Tilted mass that may wrap from above it: this makes the answer larger, by a relative amount of this order.
+/// Tilted mass allowed to wrap from above; raises the answer by a relative amount of this order.
 const ALIASED: f64 = 1e-9;
 
-/// What a sum is for, which says what may lie below its window.
+/// Purpose of a sum, which limits the mass below its window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// To read δ(ε) above the window's start: mass below only wraps, and weighs at most [`LOW_TAIL`].
+    /// δ(ε) is read above the window's start: mass below (at most [`LOW_TAIL`]) only wraps.
     Final,
-    /// To be composed further: all P-mass below, moved up to the window's start, weighs at most [`LOW_TAIL`].
+    /// Composed further: all P-mass below moves to the window's start (at most [`LOW_TAIL`] there).
     Composed,
 }
 
-/// Bounds the window of the sum under tilt λ ≥ 0, so that P-mass above is at most e^`log_tail`.
+/// The window of the sum under tilt λ ≥ 0, with P-mass above of at most e^`log_tail`.
 pub(super) fn window(parts: &[(Lattice, u64)], lambda: f64, log_tail: f64, reach: Reach) -> Window {
     let (mut mean, mut variance) = (0.0, 0.0);
-    // K under the tilt, from below.
+    // Lower bound on K under the tilt.
     let mut moment = 0.0;
     let (mut least, mut most) = (0.0, 0.0);
     for (lattice, count) in parts {
@@ -166,7 +170,7 @@ pub(super) fn window(parts: &[(Lattice, u64)], lambda: f64, log_tail: f64, reach
     let step = parts.first().map_or(1.0, |(lattice, _)| lattice.step);
     let deviation = variance.sqrt().max(step);
     let mut window = Window { low: least, high: most, mean, deviation, log_above: f64::NEG_INFINITY };
-    // Above this the tilted mass is at most ALIASED.
+    // The tilted mass above this is at most ALIASED.
     let mut tilted_high = most;
     for steps in [1.0, 2.0, 3.5, 5.0, 6.5, 8.0, 11.0, 16.0, 24.0] {
         let shift = steps / deviation;
@@ -181,8 +185,8 @@ pub(super) fn window(parts: &[(Lattice, u64)], lambda: f64, log_tail: f64, reach
             }
         }
         if steps < 12.0 {
-            // The tilted mass below `low` is at most e^{K(λ″) − K(λ) + (λ − λ″)·low}, for λ″ < λ. For λ″ ≤ 0 that bounds
-            // e^{λ·low − K(λ)}·P(L < low) too.
+            // Tilted mass below `low` is at most e^{K(λ″) − K(λ) + (λ − λ″)·low} for λ″ < λ; for
+            // λ″ ≤ 0 this also bounds e^{λ·low − K(λ)}·P(L < low).
             let smaller = match reach {
                 Reach::Final => lambda - shift,
                 Reach::Composed => (lambda - shift).min(0.0),
@@ -191,7 +195,7 @@ pub(super) fn window(parts: &[(Lattice, u64)], lambda: f64, log_tail: f64, reach
             window.low = window.low.max(low);
         }
     }
-    // Mass above the window wraps to its start. To be tight it must not reach the answer, somewhere near the mean.
+    // Mass above wraps to the window's start; for tightness it must not reach the mean's region.
     let clear = match reach {
         Reach::Final => tilted_high.min(window.low + tilted_high - (mean - 4.0 * deviation)),
         Reach::Composed => tilted_high,
@@ -200,9 +204,9 @@ pub(super) fn window(parts: &[(Lattice, u64)], lambda: f64, log_tail: f64, reach
     window
 }
 
-/// Points of the longest transform: a quarter of a gigabyte.
+/// Longest transform, in points: a quarter of a gigabyte.
 const LONGEST_TRANSFORM: f64 = 4e6;
-/// Grid points from 0 that floating point tells apart with room to spare.
+/// Grid points from 0 that f64 tells apart with a margin.
 const FARTHEST: f64 = 1e15;
 
 /// Work of [`window`] for these parts.
@@ -215,8 +219,8 @@ pub(super) fn points(window: &Window, step: f64) -> f64 {
     (window.high - window.low) / step + 3.0
 }
 
-/// The sum of `count` independent losses of each of `parts`, on one grid, under tilt λ; none where it would take too many points, or more work than
-/// is left.
+/// The sum of `count` independent losses of each of `parts`, on one grid, under tilt λ; `None` if
+/// it needs too many points, or more work than is left.
 pub(super) fn sum(parts: &[(Lattice, u64)], lambda: f64, window: &Window, work: &Work) -> Option<Sum> {
     let step = parts.first()?.0.step;
     let farthest = window.low.abs().max(window.high.abs()) / step;
@@ -226,33 +230,33 @@ pub(super) fn sum(parts: &[(Lattice, u64)], lambda: f64, window: &Window, work: 
     }
     let n = length(points(window, step).ceil() as usize);
     let tilting: f64 = parts.iter().map(|(lattice, _)| 2.0 * CUMULANT_POINT * lattice.weight.len() as f64).sum();
-    // There and back; the rest as it comes.
+    // Forward and back; the rest is spent as it occurs.
     if !work.spend(tilting + 2.0 * transform(n)) {
         return None;
     }
     let first = (window.low / step).floor() as i64 - 1;
-    // With round-up of the length the true top is higher; Chernoff's bound was at `high`, which is safe.
+    // Rounding up the length raises the true top; Chernoff's bound at `high` stays safe.
     let bits = (n as f64).log2();
     let unit = FFT_ERROR * 0.5 * f64::EPSILON * bits;
     let fourier = RealTransform::of(n);
     let bins = n / 2 + 1;
     let mut product = vec![Complex::new(1.0, 0.0); bins];
-    // ln of an upper bound of each |product|, and the relative error it carries.
+    // ln of an upper bound on each |product|, and its relative error.
     let mut log_size = vec![0.0_f64; bins];
     let mut relative = vec![0.0_f64; bins];
-    // ln of what powers may have grown by.
+    // ln of the possible growth by rounding of powers.
     let mut powered = 0.0;
     let mut offset: i128 = 0;
     let (mut moment, mut log_relative, mut escaped) = (0.0, 0.0, 0.0);
     let mut buffer = vec![0.0; n];
     let mut spectrum = vec![Complex::new(0.0, 0.0); bins];
-    // Bins that still count. The widest part comes first: what it leaves are often few, and then a plain sum for each is the faster transform.
+    // Bins that still count. The widest part comes first: for few bins left, plain sums are faster.
     let mut active: Vec<usize> = (0..bins).collect();
     for (lattice, count) in widest_first(parts, lambda) {
         let (weights, log_moment) = lattice.tilted(lambda);
-        // Placed so that the mean is at index 0: the spectrum turns slowly.
+        // The mean is placed at index 0, so that the spectrum turns slowly.
         let mean = weights.iter().enumerate().map(|(i, w)| i as f64 * w).sum::<f64>().round() as i64;
-        // In floating point: the product does not fit into 32 bits.
+        // In floating point: the product exceeds 32 bits.
         let direct = active.len() as f64 * weights.len() as f64 * 0.5 < n as f64 * bits;
         let spectral = if direct { active.len() as f64 * weights.len() as f64 } else { transform(n) };
         if !work.spend(spectral + power(active.len(), *count)) {
@@ -265,7 +269,7 @@ pub(super) fn sum(parts: &[(Lattice, u64)], lambda: f64, window: &Window, work: 
             coefficient_error(weights.len())
         } else {
             buffer.fill(0.0);
-            // Denormal numbers would slow the transform down; so little is inside the error that is added below.
+            // Subnormal numbers are slow; what is left out is within the error added below.
             for (index, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 1e-200) {
                 buffer[(index as i64 - mean).rem_euclid(n as i64) as usize] += weight;
             }
@@ -273,7 +277,7 @@ pub(super) fn sum(parts: &[(Lattice, u64)], lambda: f64, window: &Window, work: 
             unit
         };
         let times = *count as f64;
-        // The weights sum to 1 but for rounding.
+        // The weights sum to 1 up to rounding.
         let whole = 1.0 + sum_rounding(weights.len()) + 4.0 * UNIT;
         powered += times * 8.0 * UNIT;
         active.retain(|&bin| {
@@ -294,7 +298,7 @@ pub(super) fn sum(parts: &[(Lattice, u64)], lambda: f64, window: &Window, work: 
     }
     let (mut error, mut total) = (0.0, 0.0);
     for bin in 0..bins {
-        // Every bin but the first and the last stands for two.
+        // Every bin except the first and last stands for two.
         let copies = if bin == 0 || 2 * bin == n { 1.0 } else { 2.0 };
         let bound = log_size[bin].exp();
         if log_size[bin] < NEGLIGIBLE {
@@ -316,13 +320,13 @@ pub(super) fn sum(parts: &[(Lattice, u64)], lambda: f64, window: &Window, work: 
         mass.push((value * scale + error).max(0.0));
     }
     escaped = (escaped + window.log_above.exp()) * (1.0 + 1e-9);
-    // Of sums of so many terms, and of exponents λl, when it is read.
+    // Rounding of sums of n terms, and of exponents λl when they are read.
     let reach = lambda * (first.unsigned_abs() as f64 + n as f64) * step;
     log_relative += UNIT * (8.0 * n as f64 + 8.0 * reach + 8.0 * f64::abs(moment)) + 1e-12;
     Some(Sum { first, step, tilt: lambda, log_moment: moment, mass, log_relative, escaped })
 }
 
-/// Parts in the order of what they do to the spectrum: count times variance.
+/// Parts by their effect on the spectrum: count times variance.
 fn widest_first(parts: &[(Lattice, u64)], lambda: f64) -> Vec<&(Lattice, u64)> {
     let mut order: Vec<_> =
         parts.iter().map(|part| (part.0.cumulants(lambda).variance * part.1 as f64, part)).collect();
@@ -353,8 +357,8 @@ fn coefficient(weights: &[f64], mean: i64, bin: usize, n: usize) -> Complex<f64>
     sum
 }
 
-/// A bound of the error of [`coefficient`] for weights that sum to 1: each passes through up to 32 turns (of error 12u each, 9u of them the root's own,
-/// whose angle is at most π), then through the sum of the blocks.
+/// Error bound of [`coefficient`] for weights that sum to 1: each passes through up to 32 turns
+/// (error 12u each, 9u from the root, whose angle is at most π), then through the sum of blocks.
 fn coefficient_error(length: usize) -> f64 {
     UNIT * (16.0 * TURNS as f64 + (length / TURNS) as f64 + 32.0)
 }
@@ -379,8 +383,8 @@ impl Sum {
         (self.first + index as i64) as f64 * self.step
     }
 
-    /// Lowers `bounds[k]` to this sum's bound of the P-mass at loss k·step, k ≥ 0, where its window has it; points that no window has
-    /// yet are infinite. Returns the P-mass above the window.
+    /// Lowers `bounds[k]` to this sum's bound on the P-mass at loss k·step, k ≥ 0, within its
+    /// window; points outside all windows stay infinite. Returns the P-mass above the window.
     pub fn bounds(&self, bounds: &mut Vec<f64>) -> f64 {
         let points = (self.first + self.mass.len() as i64).max(1) as usize;
         if bounds.len() < points {
@@ -389,7 +393,7 @@ impl Sum {
         for (index, mass) in self.mass.iter().enumerate() {
             if let Ok(k) = usize::try_from(self.first + index as i64) {
                 let log_scale = self.log_moment + self.log_relative - self.tilt * self.loss(index);
-                // Far from the mean the factor alone may exceed what a double holds.
+                // Far from the mean the factor alone may exceed f64.
                 let bound =
                     if *mass > 0.0 { (mass.ln() + log_scale).exp().max(f64::MIN_POSITIVE) } else { f64::MIN_POSITIVE };
                 bounds[k] = bounds[k].min(bound);
@@ -398,7 +402,7 @@ impl Sum {
         self.escaped
     }
 
-    /// δ(ε), from above.
+    /// Upper bound on δ(ε).
     pub fn delta(&self, epsilon: f64) -> f64 {
         if epsilon < self.loss(0) {
             return 1.0;
@@ -409,23 +413,23 @@ impl Sum {
             if over <= 0.0 {
                 break;
             }
-            // Elements far above ε count for nothing once the tilt has shrunk them.
+            // Elements far above ε are negligible under the tilt.
             if self.tilt * over < 745.0 {
                 sum += self.mass[index] * (-self.tilt * over).exp() * -(-over).exp_m1();
             }
         }
         let log_finite = sum.ln() + self.log_moment - self.tilt * epsilon + self.log_relative;
-        // Below all normal numbers exp has few digits, or none.
+        // In the subnormal range exp has few digits, or none.
         (log_finite.exp() + self.escaped + f64::MIN_POSITIVE).min(1.0)
     }
 
-    /// Lowers each of `deltas` to δ at its ε, from above; `epsilons` ascend. Those below the window stay what they are.
+    /// Lowers each of `deltas` to the bound on δ at its ε (ascending). Those below the window stay.
     pub fn lower(&self, epsilons: &[f64], deltas: &mut [f64]) {
         let decay = (-self.tilt * self.step).exp();
         let faster = (-(self.tilt + 1.0) * self.step).exp();
         let gap = -(-self.step).exp_m1();
         let mut left = epsilons.len();
-        // As in `epsilon`: what is from the point above on.
+        // As in `epsilon`: sums from the point above upwards.
         let (mut c, mut d) = (0.0, 0.0);
         for index in (0..self.mass.len()).rev() {
             let above = self.loss(index + 1);
@@ -442,26 +446,26 @@ impl Sum {
         }
     }
 
-    /// The smallest ε (of any sign, but not below the window) with δ(ε) ≤ e^`log_delta`; infinite if what escaped is
-    /// more than that.
+    /// The smallest ε (of any sign, within the window) with δ(ε) ≤ e^`log_delta`; else infinite.
     pub fn epsilon(&self, log_delta: f64) -> f64 {
         let left = left_of(self.escaped, log_delta);
         if left.is_nan() || left <= 0.0 {
             return f64::INFINITY;
         }
-        // Compare in logs: δ(l_k) = e^{K − λ l_k}·D_k.
+        // In logarithms: δ(l_k) = e^{K − λ l_k}·D_k.
         let goal = log_delta + left.ln() - self.log_moment - self.log_relative;
         let decay = (-self.tilt * self.step).exp();
         let faster = (-(self.tilt + 1.0) * self.step).exp();
         let gap = -(-self.step).exp_m1();
-        // C_k = Σ_{j≥k} g_j e^{−(λ+1)(l_j−l_k)}; D_k = Σ_{j≥k} g_j e^{−λ(l_j−l_k)}(1 − e^{−(l_j−l_k)}). All terms positive.
+        // C_k = Σ_{j≥k} g_j e^{−(λ+1)(l_j−l_k)}; D_k = Σ_{j≥k} g_j
+        // e^{−λ(l_j−l_k)}(1 − e^{−(l_j−l_k)}), all terms positive.
         let (mut c, mut d) = (0.0, 0.0);
         for index in (0..self.mass.len()).rev() {
             let (c_above, d_above) = (c, d);
             d = decay * (d + gap * c);
             c = self.mass[index] + faster * c;
             if d > 0.0 && d.ln() > goal + self.tilt * self.loss(index) {
-                // Between here and the next point a, δ(ε) = e^{K − λa}·(D + (1 − e^{ε−a})·C) with the sums from a up.
+                // Up to the next point a, δ(ε) = e^{K − λa}·(D + (1 − e^{ε−a})·C), sums from a up.
                 let above = self.loss(index + 1);
                 let t = (goal + self.tilt * above).exp();
                 let back = ((d_above - t) / c_above).clamp(-gap, 0.0).ln_1p();
@@ -471,20 +475,20 @@ impl Sum {
         self.loss(0)
     }
 
-    /// The same sum on a coarser grid, whose `step` is a whole multiple of this one's; still tilted. For a window made with [`Reach::Composed`]:
-    /// P-mass below it moves up to its start, where it weighs at most [`LOW_TAIL`].
+    /// This sum on a coarser grid, still tilted; `step` is a multiple of its step. For windows made
+    /// with [`Reach::Composed`]: P-mass below moves to the start, with weight at most [`LOW_TAIL`].
     pub fn coarsen(&self, step: f64) -> Lattice {
-        // Of sums that are nothing against `step`, more than whole numbers hold.
+        // The ratio may exceed i64 for sums tiny against `step`.
         let (fine, ratio) = (self.step, (step / self.step).round().max(1.0));
         let whole = ratio.min(2f64.powi(62)) as i64;
         let end = self.first + self.mass.len() as i64 - 1;
         let (first, last) = (self.first.div_euclid(whole), end.div_euclid(whole) + 1);
-        // The two grids may disagree by a rounding error: losses are taken that much too large.
+        // Rounding may misalign the grids: losses are taken that much too large.
         let slack = 4.0 * f64::EPSILON * (self.first.abs().max(end.abs()) as f64).max(ratio) * fine;
         let mut weight = vec![0.0; (last - first) as usize + 1];
         weight[0] = LOW_TAIL * (self.tilt * step).exp();
         let gap = -(-step).exp_m1();
-        // For a place in a cell, `over` its start: what goes down and what up. In tilted weights moving by d multiplies by e^{λd}.
+        // Shares of mass `over` a cell's start. A move by d scales tilted weight by e^{λd}.
         let share = |over: f64| {
             let over = over * fine + slack;
             let up = (-(-over).exp_m1() / gap).clamp(0.0, 1.0);
@@ -514,7 +518,7 @@ impl Sum {
     }
 }
 
-/// A lattice on another grid, by the safe split (untilted weights).
+/// An untilted lattice on another grid, by the safe split.
 pub(super) fn regrid(lattice: &Lattice, step: f64) -> Lattice {
     let first = (lattice.loss(0) / step).floor() as i64;
     let last = (lattice.last_loss() / step).ceil() as i64 + 1;

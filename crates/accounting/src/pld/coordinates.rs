@@ -1,17 +1,21 @@
-//! Unsampled pairs, and how an envelope with any noise becomes one.
+//! Unsampled pairs, and the pair of an envelope with any noise.
 //!
-//! An example's encoded gradient v lies inside an arrangement of some ψ: |v_i| ≤ ψ_i. With Z's coordinates independent the worst pair is
-//! (Z + ψ, Z):
-//! 1. *One coordinate.* For symmetric unimodal z and α ≥ 1, H_α(τ) = ∫(z(x−τ) − α·z(x))₊ dx does not decrease in τ ≥ 0. Its derivative is
-//!    −∫_B z′ with B = {u : z(u) > α·z(u+τ)}. There |u| < |u+τ|, so u > −τ/2. If −u ∈ B for some u > 0, so is u, because
-//!    z(u) = z(−u) > α·z(τ−u) ≥ α·z(τ+u); so over B the rise of z at negative arguments is outweighed by its fall at positive ones. For α < 1,
-//!    H_α(P‖Q) = 1 − α + α·H_{1/α}(Q‖P), and by symmetry exchanging P and Q changes nothing. ∎ No family needs a check of its own.
-//! 2. *All coordinates.* Products of dominating pairs dominate products (Zhu, Dong & Wang 2022); signs and the order do not matter.
-//! 3. *Many ψ, many entries.* What exceeds ψ at every rank has, by 1 and 2, a larger curve: a few such dominating vectors stand for all ([`EnvelopeProfile::dominating`]).
-//! 4. *Several dominating vectors.* Each step may use another ψ, so the pair must dominate every one: the pointwise maximum of the curves, which is convex and
-//!    so again the curve of a pair (Blackwell). The maximum of the ε of single ψ would be too small.
+//! An encoded gradient v lies inside an arrangement of some ψ: |v_i| ≤ ψ_i. With independent
+//! coordinates of Z, the worst pair is (Z + ψ, Z):
+//! 1. *One coordinate.* For symmetric unimodal z and α ≥ 1, H_α(τ) = ∫(z(x−τ) − α·z(x))₊ dx does
+//!    not decrease in τ ≥ 0. Its derivative is −∫_B z′ with B = {u : z(u) > α·z(u+τ)}, where |u| <
+//!    |u+τ|, so u > −τ/2. If −u ∈ B for some u > 0, so is u, as z(u) = z(−u) > α·z(τ−u) ≥ α·z(τ+u);
+//!    so over B the rise of z at negative arguments is outweighed by its fall at positive ones. For
+//!    α < 1, H_α(P‖Q) = 1 − α + α·H_{1/α}(Q‖P), and by symmetry P and Q may be exchanged. ∎
+//! 2. *All coordinates.* Products of dominating pairs dominate products (Zhu, Dong & Wang 2022);
+//!    signs and order do not matter.
+//! 3. *Many ψ, many entries.* By 1 and 2, a vector that exceeds ψ at every rank has a larger curve:
+//!    a few dominating vectors cover all ([`EnvelopeProfile::dominating_vectors`]).
+//! 4. *Several dominating vectors.* Each step may use another ψ, so the pair must dominate all: the
+//!    pointwise maximum of the curves, convex and so the curve of a pair (Blackwell). The maximum
+//!    of the ε of single ψ would be too small.
 //!
-//! How a coordinate's loss is put on a grid: `cells.rs`.
+//! `cells.rs` puts a coordinate's loss on a grid.
 
 use super::{
     cells::coordinate,
@@ -22,23 +26,23 @@ use super::{
 };
 use crate::{PrivacyError, envelope::EnvelopeProfile, noise::Noise, parallel};
 
-/// The pair of an example that takes part for certain.
+/// The pair of an example that participates for certain.
 #[derive(Clone, Debug)]
 pub(super) enum Unsampled {
     Gaussian { mu: f64 },
     Atoms(Symmetric),
 }
 
-/// P-mass of a whole vector's loss that may be called infinite.
+/// P-mass of a whole vector's loss that may become infinite.
 const TAIL: f64 = 1e-27;
-/// Relative accuracy of the base's variance, for vectors of few distinct entries …
+/// Relative accuracy of the variance for vectors of few distinct entries …
 const ACCURACY: f64 = 1e-5;
 const FEW_ENTRIES: usize = 96;
-/// … and of many, which are rounded up by more than that.
+/// … and of many, whose rounding up exceeds that.
 const ACCURACY_OF_MANY: f64 = 1e-4;
 
 impl Unsampled {
-    /// N(μ, 1) against N(0, 1). Tiny μ are rounded up, out of the reach of underflow.
+    /// N(μ, 1) against N(0, 1). Tiny μ are rounded up, to avoid underflow.
     pub fn gaussian(mu: f64) -> Self {
         Self::Gaussian { mu: mu.max(1e-60) }
     }
@@ -50,10 +54,10 @@ impl Unsampled {
         }
     }
 
-    /// Z + ψ against Z, for every ψ of the profile at once.
+    /// Z + ψ against Z, for all ψ of the profile at once.
     ///
     /// # Errors
-    /// [`PrivacyError::TooMuchWork`] where that would take long, [`PrivacyError::Unpriced`] where tails are not covered.
+    /// [`PrivacyError::TooMuchWork`]; [`PrivacyError::Unpriced`] if a tail is not covered.
     pub fn envelope(noise: &dyn Noise, profile: &EnvelopeProfile, work: &Work) -> Result<Self, PrivacyError> {
         let dominating = profile.dominating_vectors();
         let vectors: Vec<Vec<Rung>> = dominating.iter().map(|vector| rungs(vector)).collect();
@@ -66,7 +70,7 @@ impl Unsampled {
         let accuracy = if many { ACCURACY_OF_MANY } else { ACCURACY };
         let single = vectors.iter().all(|rungs| rungs.len() == 1 && rungs[0].is_single());
         let fine = if single { 1e-3 } else { (12.0 * accuracy / most_rungs).sqrt() };
-        // Entries far beyond the scale have losses that are bounded or huge; a grid of some 1e5 points does for either.
+        // Losses of entries far beyond the scale are bounded or huge; 1e5 grid points suit both.
         let step = (deviation.min(40.0) * fine).max(1e-250);
         let mut curves = Vec::new();
         for rungs in &vectors {
@@ -77,7 +81,7 @@ impl Unsampled {
     }
 }
 
-/// Entries of about one size, (entry, how many), from the largest: they share a grid.
+/// Entries of similar size, (entry, count), in descending order; they share a grid.
 struct Rung<'a>(&'a [(f64, u64)]);
 
 impl Rung<'_> {
@@ -90,7 +94,7 @@ impl Rung<'_> {
     }
 }
 
-/// A vector's entries by octaves.
+/// Groups a vector's entries by octave.
 fn rungs(vector: &[(f64, u64)]) -> Vec<Rung<'_>> {
     let mut rungs = Vec::new();
     let mut rest = vector;
@@ -102,7 +106,7 @@ fn rungs(vector: &[(f64, u64)]) -> Vec<Rung<'_>> {
     rungs
 }
 
-/// The whole vector's loss: coordinates of about one size composed on their own fine grid, then all together on `step`.
+/// The whole vector's loss: similar coordinates composed on their own fine grid, all on `step`.
 fn product(
     noise: &dyn Noise,
     rungs: &[Rung<'_>],
@@ -135,7 +139,7 @@ fn product(
     if let ([(lattice, _)], []) = (single.as_slice(), fine.as_slice()) {
         return Ok(Symmetric::upper(lattice));
     }
-    // Tilts from 0 until the last one's window reaches the tail; each is precise about its own mean.
+    // Tilts from 0 until a window reaches the tail; each is precise near its own mean.
     let mut mass: Vec<f64> = Vec::new();
     let mut infinity = 0.0;
     let mut tilt = 0.0;
@@ -155,7 +159,7 @@ fn product(
         let window = compose::window(&coarse, tilt, log_tail, Reach::Final);
         let sum = compose::sum(&coarse, tilt, &window, work).ok_or_else(too_much)?;
         infinity = sum.bounds(&mut mass).max(infinity);
-        // Under tilt 0 the window ends at the tail already; the rest only sharpens it.
+        // Under tilt 0 the window already reaches the tail; further tilts sharpen it.
         tilt += 4.0 / window.deviation;
         if window.mean > window.high - 4.0 * window.deviation
             || window.mean + 6.0 * window.deviation > mass.len() as f64 * step
@@ -163,7 +167,7 @@ fn product(
             break;
         }
     }
-    // The first window starts below 0 or leaves at most 1e-13 of P-mass below: it counts as infinite loss.
+    // The first window starts below 0, or leaves P-mass of at most 1e-13 below: infinite loss.
     if let Some(start) = mass.iter().position(|m| m.is_finite()).filter(|start| *start > 0) {
         mass[..start].fill(0.0);
         infinity += compose::LOW_TAIL;
@@ -171,7 +175,7 @@ fn product(
     if mass.iter().any(|m| !m.is_finite()) {
         return Err(PrivacyError::Unpriced("privacy loss distributions of this noise: its tail is not covered"));
     }
-    // Next to nothing at the end counts as infinite loss.
+    // Negligible mass at the end becomes infinite loss.
     while let [_, .., last] = mass.as_slice() {
         if *last >= 1e-305 {
             break;
@@ -184,13 +188,13 @@ fn product(
 
 /// The pair of the pointwise largest δ(ε), on the common grid.
 ///
-/// A grid point's mass depends on the curve at its neighbours: where one pair leads at all three it is that pair's, and where the lead
-/// changes the curve has a kink, which adds mass.
+/// A grid point's mass depends on the curve at its neighbours: it is a pair's own where that pair
+/// leads at all three; where the lead changes, a kink of the curve adds mass.
 fn maximum(curves: &[Symmetric]) -> Symmetric {
     let step = curves[0].step;
     let lattices: Vec<Lattice> = curves.iter().map(Symmetric::lattice).collect();
     let last = curves.iter().map(|c| c.mass.len()).max().unwrap_or(1) as i64;
-    // δ at every grid point from −1 on, by the recursion of positive terms.
+    // δ at every grid point from −1 on, by a recursion of positive terms.
     let deltas: Vec<Vec<f64>> = lattices
         .iter()
         .map(|lattice| {
@@ -199,7 +203,7 @@ fn maximum(curves: &[Symmetric]) -> Symmetric {
             let decay = (-step).exp();
             let mut values = vec![0.0; last as usize + 3];
             for k in (-1..=last + 1).rev() {
-                // From point k+1 to k: every loss above is one step further off.
+                // From point k+1 to k, every loss above is one step further away.
                 d += gap * c;
                 values[(k + 1) as usize] = d;
                 let index = k - lattice.first;
@@ -221,7 +225,7 @@ fn maximum(curves: &[Symmetric]) -> Symmetric {
     for k in 0..=last {
         let own = leader(k);
         let mut p = curves[own].mass.get(k as usize).copied().unwrap_or(0.0);
-        // Slopes are per e^ε: a lead of d at the next point above adds d/(e^{l+step} − e^l) of Q-mass, e^l times that of P-mass.
+        // Slopes are per e^ε: a lead of d at the next point adds P-mass d·e^l/(e^{l+step} − e^l).
         let above = leader(k + 1);
         p += (deltas[above][(k + 2) as usize] - deltas[own][(k + 2) as usize]).max(0.0) / step.exp_m1();
         let below = leader(k - 1);

@@ -1,6 +1,6 @@
-//! The two directions of a sampled pair, and the loss in one of them.
+//! The two directions of a sampled pair, and the sampled loss.
 
-/// Which neighbour the release is compared with.
+/// The neighbour that the release is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     /// The neighbour lacks the example: the sampled mixture against the noise alone.
@@ -9,7 +9,7 @@ pub(super) enum Direction {
     Add,
 }
 
-/// The sampled loss in the direction "remove" where the unsampled one is `l`: ln(1 − q + q·e^l).
+/// The sampled loss, in the direction "remove", of an unsampled loss `l`: ln(1 − q + q·e^l).
 pub(super) fn sampled_loss(rate: f64, l: f64) -> f64 {
     if rate == 1.0 {
         return l;
@@ -18,7 +18,7 @@ pub(super) fn sampled_loss(rate: f64, l: f64) -> f64 {
     if l > 600.0 {
         l + rate.ln()
     } else if growth < -0.5 {
-        // 1 − q has all its digits where little is left of it.
+        // 1 − q keeps all its digits when the difference is small.
         ((1.0 - rate) + rate * l.exp()).ln()
     } else {
         growth.ln_1p()

@@ -6,13 +6,13 @@ use super::{
 };
 use crate::normal;
 
-/// Relative rounding of a cell's mass: a handful of exp calls with arguments up to 800 (their relative error is the
+/// Relative rounding of a cell's mass: exp calls with arguments up to 800 (relative error: the
 /// argument's rounding, 39 times that of x, which is at most μ + 39), and Gauss–Legendre's 1e-13.
 pub(super) const MARGIN: f64 = 2e-12;
-/// P-mass below the grid, which moves up to its start: too little to be seen.
+/// P-mass below the grid, which moves up to its start; negligible.
 const LOW_TAIL: f64 = 1e-20;
-/// Largest μ that is put on a grid: beyond, positions and losses lose their digits, and what tells P from Q but for e^{−μ²/8} is
-/// told for certain.
+/// Largest μ that is put on a grid. Beyond, positions and losses lose their digits, and the pair
+/// counts as fully distinguishable, which is true up to e^{−μ²/8}.
 pub(super) const LARGEST_MU: f64 = 128.0;
 
 /// The pair P = N(μ, 1), Q = N(0, 1) with sampling rate q. The unsampled loss at x is μx − μ²/2.
@@ -22,30 +22,30 @@ pub(super) struct SampledGaussian {
     pub rate: f64,
 }
 
-/// Masses of one cell of the unsampled loss, (low, high].
+/// Masses of one cell (low, high] of the unsampled loss.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
     p: f64,
     q: f64,
-    /// ∫(1 − e^{low−l}) dP: what of P exceeds e^low·Q.
+    /// ∫(1 − e^{low−l}) dP: the excess of P over e^low·Q.
     above: f64,
-    /// ∫(1 − e^{l−high}) dQ: what of e^high·Q exceeds P, over e^high.
+    /// ∫(1 − e^{l−high}) dQ: the excess of e^high·Q over P, divided by e^high.
     below: f64,
 }
 
 impl SampledGaussian {
-    /// The unsampled loss at which the sampled loss of "remove" is `loss`: with y = e^{l}, 1 − q + q·y = e^{loss}.
-    /// −∞ where no y > 0 does. The other direction is its negative: sampled loss −`loss` there.
+    /// The unsampled loss at which the sampled "remove" loss is `loss`: with y = e^{l},
+    /// 1 − q + q·y = e^{loss}; −∞ if no y > 0 solves this. For "add", pass the negative loss.
     fn unsampled(&self, loss: f64) -> f64 {
         if self.rate == 1.0 {
             return loss;
         }
-        // Next to 0 the loss itself keeps its digits, not the ratio.
+        // Near 0 the loss keeps its digits, the ratio does not.
         let growth = loss.exp_m1() / self.rate;
         if growth.abs() < 0.5 { growth.ln_1p() } else { loss + (self.reach(loss) / self.rate).ln() }
     }
 
-    /// 1 − (1 − q)·e^{−loss} = q·y·e^{−loss}, without cancellation near 0; 0 where it would be negative.
+    /// 1 − (1 − q)·e^{−loss} = q·y·e^{−loss}, without cancellation near 0; at least 0.
     fn reach(&self, loss: f64) -> f64 {
         let reach = if loss < -0.5 {
             1.0 - (1.0 - self.rate) * (-loss).exp()
@@ -60,11 +60,11 @@ impl SampledGaussian {
         sampled_loss(self.rate, l)
     }
 
-    /// Largest and smallest loss worth a grid point: above the first lies P-mass of at most `tail`, and P-mass below
-    /// the second is at most [`LOW_TAIL`] (it is moved up, which is safe).
+    /// Smallest and largest loss worth a grid point: P-mass above is at most `tail`, P-mass below
+    /// at most [`LOW_TAIL`] (it is moved up, which is safe).
     pub fn range(&self, direction: Direction, tail: f64) -> (f64, f64) {
         let drift = 0.5 * self.mu * self.mu;
-        // Quantiles of the unsampled loss from above, under P and under Q.
+        // Upper quantiles of the unsampled loss under P and under Q.
         let p_above = |tail: f64| drift + self.mu * normal::survival_quantile(tail.min(0.5));
         let q_above = |tail: f64| -drift + self.mu * normal::survival_quantile(tail.min(0.5));
         let finite = |l: f64| if l == f64::INFINITY { drift + 39.0 * self.mu } else { l };
@@ -75,23 +75,23 @@ impl SampledGaussian {
                 let low = centre - self.mu * normal::survival_quantile(LOW_TAIL);
                 (self.sampled(low).min(0.0), self.sampled(high).max(0.0))
             }
-            // Under P = N(0, 1) here: the loss falls as y grows.
+            // Here P = N(0, 1): the loss falls as y grows.
             Direction::Add => {
                 let low = -self.sampled(q_above(LOW_TAIL));
-                // Under Q, l falls below −l′ as often as under P it rises above l′.
+                // Under Q, l is below −l′ as often as it is above l′ under P.
                 let high = -self.sampled(-finite(p_above(tail)));
                 (low.min(0.0), high.max(0.0))
             }
         }
     }
 
-    /// The lattice of `direction` on `step`, pessimistic, with P-mass at infinity of about `tail`.
+    /// Upper bound in `direction` on a grid of `step`, with P-mass of about `tail` at infinity.
     pub fn lattice(&self, direction: Direction, step: f64, tail: f64) -> Lattice {
         let (low, high) = self.range(direction, tail);
         self.between(direction, step, low, high)
     }
 
-    /// The same where only losses above 0 (for "remove") or below (for "add") are wanted: the rest is at 0, or infinite.
+    /// The same with only losses above 0 ("remove") or below ("add"); the rest is at 0 or infinite.
     pub fn half(&self, direction: Direction, step: f64, tail: f64) -> Lattice {
         let (low, high) = self.range(direction, tail);
         match direction {
@@ -107,7 +107,7 @@ impl SampledGaussian {
             Direction::Add => self.fill_add(&mut builder),
         }
         let mut lattice = builder.finish(MARGIN);
-        // Masses below the smallest double.
+        // For masses below the smallest f64.
         lattice.infinity += 1e-320;
         lattice
     }
@@ -119,7 +119,7 @@ impl SampledGaussian {
         let mut low = f64::NEG_INFINITY;
         for index in 0..=cells {
             let edge = builder.edge(index);
-            // All below the grid joins the first point; all above is split between the last and infinity.
+            // Mass below the grid joins the first point, mass above the last and infinity.
             let high = self.unsampled(edge);
             if index == 0 {
                 let cell = self.cell(f64::NEG_INFINITY, high);
@@ -141,14 +141,14 @@ impl SampledGaussian {
         builder.at_infinity(escaped);
     }
 
-    /// By how much rounding may have lowered the losses of a cell, which `slope` says how much they follow the unsampled one: positions are off by
-    /// units in the last place of losses, and of μx.
+    /// Rounding that may have lowered a cell's losses: units in the last place of losses and of μx;
+    /// `slope` is the loss's derivative in the unsampled one.
     fn displaced(&self, start: f64, end: f64, slope: f64) -> f64 {
         8.0 * UNIT * (start.abs().max(end.abs()) + slope * self.mu * (self.mu + 40.0))
     }
 
-    /// P-mass minus e^{edge}·Q-mass of a cell of the sampled "remove" loss that starts at `edge`, where the unsampled
-    /// loss is `low`.
+    /// P-mass minus e^{edge}·Q-mass of a cell of the sampled "remove" loss that starts at `edge`,
+    /// where the unsampled loss is `low`.
     fn excess(&self, edge: f64, low: f64, cell: Cell) -> f64 {
         if low == f64::NEG_INFINITY {
             // y at the edge is ≤ 0: both terms are positive.
@@ -159,7 +159,7 @@ impl SampledGaussian {
         }
     }
 
-    /// N(0,1) against (1−q)·N(0,1) + q·N(μ,1): the loss is −ln(1 − q + q·y), so cells run down in y.
+    /// N(0,1) against (1−q)·N(0,1) + q·N(μ,1): the loss is −ln(1 − q + q·y), so cells descend in y.
     fn fill_add(&self, builder: &mut Builder) {
         let cells = builder.cells();
         let mut high = f64::INFINITY;
@@ -170,7 +170,7 @@ impl SampledGaussian {
             if index == 0 {
                 builder.at(0, cell.q);
             } else {
-                // P-mass − e^{edge}·Q-mass = e^{edge}·q·(y·N(0,1) − N(μ,1)) with y at the lower edge of the loss.
+                // P-mass − e^{edge}·Q-mass = e^{edge}·q·(y·N(0,1) − N(μ,1)), y at the lower edge.
                 let start = builder.edge(index - 1);
                 let reach = self.reach(-start);
                 let up = reach * cell.below + cell.q * self.displaced(start, edge, reach);
@@ -187,7 +187,7 @@ impl SampledGaussian {
     /// The masses of unsampled loss between `low` and `high`.
     fn cell(&self, low: f64, high: f64) -> Cell {
         let drift = 0.5 * self.mu;
-        // Beyond 39 standard deviations there is less than the smallest double.
+        // Beyond 39 standard deviations the mass is below the smallest f64.
         let start = (low / self.mu + drift).clamp(-39.5, self.mu + 39.5);
         let end = (high / self.mu + drift).clamp(-39.5, self.mu + 39.5);
         let mut cell = Cell::default();
@@ -197,7 +197,7 @@ impl SampledGaussian {
         cell
     }
 
-    /// Gauss–Legendre on x from `start` to `end`, halved until the integrand is nearly a polynomial.
+    /// Gauss–Legendre in x from `start` to `end`, halved until the integrand is nearly polynomial.
     fn integrate(&self, start: f64, end: f64, low: f64, high: f64, cell: &mut Cell) {
         let width = end - start;
         let empty = |centre: f64| start - centre >= 39.4 || centre - end >= 39.4;
@@ -234,7 +234,7 @@ impl SampledGaussian {
     }
 }
 
-/// 1 − e^{−x} for x ≤ 0 given as −x; 1 at −∞. A short series where the argument is small, as it mostly is.
+/// 1 − e^x for x = `negative` ≤ 0; 1 at −∞. A short series for small arguments, the usual case.
 fn one_minus_exp(negative: f64) -> f64 {
     if negative > -0.02 {
         let x = -negative;
@@ -278,7 +278,7 @@ mod tests {
         }
     }
 
-    /// H_{e^ε} of the sampled pair from the unsampled one: closed form, exact.
+    /// H_{e^ε} of the sampled pair from the unsampled one, in closed form.
     fn exact(mu: f64, rate: f64, direction: Direction, epsilon: f64) -> f64 {
         let pair = SampledGaussian { mu, rate };
         match direction {

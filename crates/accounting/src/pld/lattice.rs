@@ -1,16 +1,16 @@
-//! Privacy loss on a uniform grid: the currency of the accountant.
+//! Privacy loss distributions on a uniform grid.
 //!
-//! A [`Lattice`] stands for a pair of distributions (P, Q) by the P-mass at each loss l = k·step and the P-mass at
-//! l = +∞. The Q-mass is e^{−l} times the P-mass, so it need not be kept. Everything that makes a lattice may only move
-//! mass in ways that raise δ(ε) = Σ p(l)·(1 − e^{ε−l})₊ + p(∞) for *every* ε, alone and after composition: adding mass,
-//! moving it to a larger loss, or splitting it between two losses so that P- and Q-mass stay what they were. The last
-//! is safe because (1 − e^ε·y)₊ is convex in y = e^{−l} (the connect-the-dots idea of Doroshenko, Ghazi, Kamath,
-//! Kumar & Manurangsi 2022).
+//! A [`Lattice`] represents a pair (P, Q) by the P-mass at each loss l = k·step and at l = +∞; the
+//! Q-mass is e^{−l} times the P-mass. Mass may only be moved in ways that raise δ(ε) = Σ
+//! p(l)·(1 − e^{ε−l})₊ + p(∞) for *every* ε, alone and composed: adding mass, moving it to a larger
+//! loss, or splitting it between two losses keeping P- and Q-mass. The split is safe because
+//! (1 − e^ε·y)₊ is convex in y = e^{−l} (connect-the-dots: Doroshenko, Ghazi, Kamath, Kumar &
+//! Manurangsi 2022).
 
 use super::work::{CUMULANT_POINT, MOMENT_POINT};
 
-/// P-mass by loss. The mass at index i is `weight[i]`·exp(`log_scale` − `tilt`·l): kept tilted, so that masses far
-/// below the smallest double keep all their digits.
+/// P-mass by loss. The mass at index i is `weight[i]`·exp(`log_scale` − `tilt`·l): tilted, so that
+/// masses far below the smallest f64 keep their digits.
 #[derive(Clone, Debug)]
 pub(super) struct Lattice {
     /// The loss of `weight[0]` is `first`·`step`.
@@ -23,7 +23,7 @@ pub(super) struct Lattice {
     pub infinity: f64,
 }
 
-/// ln Σ p·e^{λl} with the mean and variance of l under the tilted masses.
+/// ln Σ p·e^{λl}, with mean and variance of l under the tilted masses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cumulants {
     pub log_moment: f64,
@@ -31,10 +31,10 @@ pub(super) struct Cumulants {
     pub variance: f64,
 }
 
-/// Elements between two calls of exp in a sum of powers; short enough for rounding, long enough for speed.
+/// Elements between two calls of exp in a sum of powers; limits rounding, yet is fast.
 const BLOCK: usize = 128;
-/// Grid points on either side of 0, at most. Who asks for a lattice chooses a step that needs fewer; beyond, losses are infinite above and move up
-/// below, which is safe whatever was asked for.
+/// Most grid points on either side of 0; callers choose steps that need fewer. Losses beyond become
+/// infinite above and move up below, which is always safe.
 pub(super) const MOST_POINTS: i64 = 1 << 21;
 /// Half a unit in the last place.
 pub(super) const UNIT: f64 = 0.5 * f64::EPSILON;
@@ -52,13 +52,13 @@ impl Lattice {
         self.loss(self.weight.len() - 1)
     }
 
-    /// Whether all P-mass is at infinite loss.
+    /// True if all P-mass is at infinite loss.
     pub fn is_infinite(&self) -> bool {
         self.weight.iter().all(|weight| *weight <= 0.0)
     }
 
-    /// A bound of what rounding may take from ln Σ p·e^{λl}, and from ln of any of [`Lattice::tilted`]'s weights times that sum: exponents are off in
-    /// proportion to what they were made of, sums of blocks and products of sixteen by their lengths.
+    /// Rounding error of ln Σ p·e^{λl}, and of ln of [`Lattice::tilted`]'s weights times that sum:
+    /// that of the exponents' parts, plus the lengths of block sums and of products of sixteen.
     pub fn rounding(&self, lambda: f64) -> f64 {
         let growth = (lambda - self.tilt).abs() * self.step;
         let reach = growth * (self.weight.len() as f64 + self.first.unsigned_abs() as f64);
@@ -66,7 +66,7 @@ impl Lattice {
         UNIT * (4.0 * BLOCK as f64 + 2.0 * blocks + 8.0 * reach + 4.0 * self.log_scale.abs())
     }
 
-    /// The mass between both ends that are zero is all there is.
+    /// Drops zero weights at both ends.
     pub fn trim(&mut self) {
         let Some(low) = self.weight.iter().position(|w| *w > 0.0) else {
             self.weight.truncate(1);
@@ -78,24 +78,23 @@ impl Lattice {
         self.first += low as i64;
     }
 
-    /// Whether [`Lattice::log_moment`] is a plain sum of powers.
+    /// True if [`Lattice::log_moment`] is a plain sum of powers.
     fn is_near(&self, lambda: f64) -> bool {
         (1e-2..1e2).contains(&((lambda - self.tilt) * self.step).exp())
     }
 
-    /// Work of [`Lattice::log_moment`].
     pub fn moment_work(&self, lambda: f64) -> f64 {
         self.weight.len() as f64 * if self.is_near(lambda) { MOMENT_POINT } else { CUMULANT_POINT }
     }
 
-    /// ln Σ p·e^{λl} over finite losses; −∞ if there is no mass.
+    /// ln Σ p·e^{λl} over finite losses; −∞ without mass.
     pub fn log_moment(&self, lambda: f64) -> f64 {
         let growth = (lambda - self.tilt) * self.step;
         let ratio = growth.exp();
         if !self.is_near(lambda) {
             return self.cumulants(lambda).log_moment;
         }
-        // Blocks by Horner, each scaled by the exp of its first element; the sum is kept relative to the largest.
+        // Blocks by Horner's rule, scaled by exp of their first elements; relative to the largest.
         let (mut top, mut total) = (f64::NEG_INFINITY, 0.0);
         for (block, chunk) in self.weight.chunks(BLOCK).enumerate() {
             let sum = chunk.iter().rev().fold(0.0, |sum: f64, w| sum.mul_add_fast(ratio, *w));
@@ -112,7 +111,7 @@ impl Lattice {
         top + total.ln() + self.first as f64 * growth + self.log_scale
     }
 
-    /// Mean and variance too, by two passes.
+    /// [`Lattice::log_moment`] with mean and variance, in two passes.
     pub fn cumulants(&self, lambda: f64) -> Cumulants {
         let (weights, log_moment) = self.tilted(lambda);
         let mean_index: f64 = weights.iter().enumerate().map(|(i, w)| i as f64 * w).sum();
@@ -124,13 +123,13 @@ impl Lattice {
         }
     }
 
-    /// p·e^{λl − K} with K = ln Σ p·e^{λl}: they sum to 1. Returns them with K.
+    /// p·e^{λl − K}, which sum to 1, and K = ln Σ p·e^{λl}.
     pub fn tilted(&self, lambda: f64) -> (Vec<f64>, f64) {
         let growth = (lambda - self.tilt) * self.step;
         let mut top = f64::NEG_INFINITY;
         for (index, weight) in self.weight.iter().enumerate() {
             if *weight > 0.0 {
-                // A cheap bound of ln w is enough: only the scale of the largest term matters.
+                // A cheap bound on ln w suffices, as only the scale of the largest term matters.
                 top = top.max(index as f64 * growth + f64::from(exponent_of(*weight)) * std::f64::consts::LN_2);
             }
         }
@@ -148,10 +147,10 @@ impl Lattice {
                     factor *= step_ratio;
                 }
             } else {
-                // Far from the bulk: in logarithms, as the product of a tiny mass and a huge factor may be in range.
+                // Far from the bulk, in logarithms: tiny mass times a huge factor may be in range.
                 for (offset, weight) in chunk.iter().enumerate() {
                     let exponent = exponent + offset as f64 * growth;
-                    // Most are nothing, and a bound of their logarithm says so.
+                    // Most are negligible, as a bound on their logarithm shows.
                     let counts = *weight > 0.0
                         && exponent + f64::from(exponent_of(*weight) + 1) * std::f64::consts::LN_2 > -750.0;
                     weights.push(if counts { (weight.ln() + exponent).exp() } else { 0.0 });
@@ -179,13 +178,13 @@ impl Lattice {
     }
 }
 
-/// Σ of numbers ≥ 0, by blocks: off by at most [`sum_rounding`].
+/// Sums numbers ≥ 0 by blocks; relative error at most [`sum_rounding`].
 pub(super) fn sum_by_blocks(values: &[f64]) -> f64 {
     let sums = |values: &[f64]| values.chunks(BLOCK).map(|block| block.iter().sum()).collect::<Vec<f64>>();
     sums(&sums(values)).iter().sum()
 }
 
-/// Relative rounding of a sum of so many positive terms by blocks of blocks.
+/// Relative rounding of a sum of `terms` positive terms by blocks of blocks.
 pub(super) fn sum_rounding(terms: usize) -> f64 {
     UNIT * (2 * BLOCK + terms / (BLOCK * BLOCK) + 2) as f64
 }
@@ -196,7 +195,7 @@ fn exponent_of(value: f64) -> i32 {
     if biased == 0 { (value.log2()).floor() as i32 } else { biased - 1023 }
 }
 
-/// x·a + b; a fused instruction where the target has one, which changes only the last digit.
+/// x·a + b, fused where the target supports it; this changes only the last digit.
 trait MulAddFast {
     fn mul_add_fast(self, a: f64, b: f64) -> f64;
 }
@@ -218,21 +217,20 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    /// Grid points `first`..=`last`, of which so many are left out at the upper end as there are too many.
+    /// Grid points `first`..=`last`, cut at the upper end if there are too many.
     pub fn new(first: i64, last: i64, step: f64) -> Self {
         let points = last.saturating_sub(first).clamp(0, 2 * MOST_POINTS) as usize + 1;
         Self { first, step, gap: -(-step).exp_m1(), weight: vec![0.0; points], infinity: 0.0 }
     }
 
-    /// Losses from `low` ≤ 0 to `high` ≥ 0, and at least one cell.
+    /// Covers losses from `low` ≤ 0 to `high` ≥ 0, with at least one cell.
     pub fn spanning(low: f64, high: f64, step: f64) -> Self {
-        // Casts saturate, and make 0 of what is no number.
+        // Casts saturate, and turn NaN into 0.
         let first = ((low / step).floor() as i64).clamp(-MOST_POINTS, 0);
         let last = ((high / step).ceil() as i64).clamp(0, MOST_POINTS);
         Self::new(first, last.max(first + 1), step)
     }
 
-    /// Number of intervals between grid points.
     pub fn cells(&self) -> usize {
         self.weight.len() - 1
     }
@@ -245,7 +243,7 @@ impl Builder {
         self.gap
     }
 
-    /// P-mass in the cell above grid point `index`, of which `up` goes to the upper end.
+    /// Adds P-mass to the cell above grid point `index`; `up` of it goes to the upper end.
     pub fn split(&mut self, index: usize, mass: f64, up: f64) {
         let up = up.clamp(0.0, mass);
         self.weight[index] += mass - up;
@@ -260,8 +258,8 @@ impl Builder {
         self.infinity += mass;
     }
 
-    /// P-mass `mass` at `loss`. Below the grid it moves up to the first point; above, it is split between the last point
-    /// and infinity.
+    /// Adds P-mass at `loss`: below the grid at the first point, above split between last and
+    /// infinity.
     pub fn add(&mut self, loss: f64, mass: f64) {
         let position = loss / self.step - self.first as f64;
         if position.is_nan() || position >= self.cells() as f64 {
@@ -273,14 +271,14 @@ impl Builder {
             self.weight[0] += mass;
         } else {
             let index = position as usize;
-            // 1 − e^{−(l − a)}, where l − a is taken a rounding error too large.
+            // 1 − e^{−(l − a)}, with l − a taken a rounding error too large.
             let over = (position - index as f64) * self.step + 4.0 * f64::EPSILON * loss.abs();
             let up = mass * -(-over).exp_m1() / self.gap;
             self.split(index, mass, up);
         }
     }
 
-    /// Everything is multiplied by 1 + `margin`, to cover the rounding of what was put in.
+    /// Multiplies everything by 1 + `margin`, to cover the rounding of the input.
     pub fn finish(self, margin: f64) -> Lattice {
         let mut weight = self.weight;
         for value in &mut weight {
@@ -350,7 +348,7 @@ mod tests {
             let (weights, log_moment) = lattice.tilted(lambda);
             assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
             let again = Lattice { tilt: lambda, log_scale: log_moment, weight: weights, ..lattice.clone() };
-            // Under an extreme tilt the rest falls below the smallest double, and is worth as little.
+            // Under an extreme tilt the rest falls below the smallest f64, and is negligible.
             assert!(lambda.abs() > 100.0 || (again.log_moment(0.0) - lattice.log_moment(0.0)).abs() < 1e-10);
         }
     }

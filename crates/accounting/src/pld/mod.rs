@@ -1,17 +1,19 @@
-//! Tight accounting: privacy loss distributions, composed by FFT, always from above.
+//! Tight accounting: upper bounds from privacy loss distributions, composed by FFT.
 //!
-//! A release has a *dominating pair* (P, Q): no test between neighbouring datasets does better than the best test between P and
-//! Q (Zhu, Dong & Wang 2022). The privacy loss l = ln dP/dQ under P adds up over releases, and δ(ε) = E[(1 − e^{ε−l})₊].
+//! A release has a *dominating pair* (P, Q): no test between neighbouring data sets beats the best
+//! test between P and Q (Zhu, Dong & Wang 2022). The privacy loss l = ln dP/dQ under P adds up over
+//! releases, and δ(ε) = E[(1 − e^{ε−l})₊].
 //!
-//! - *Gaussian noise*: P = N(μ, 1), Q = N(0, 1) with μ = sensitivity/σ; an envelope counts by its largest norm.
+//! - *Gaussian noise*: P = N(μ, 1), Q = N(0, 1), μ = sensitivity/σ; for envelopes by their norm.
 //! - *Any noise, an envelope*: P = Z + ψ, Q = Z, coordinate by coordinate (`coordinates.rs`).
-//! - *Poisson sampling at rate q*: ((1−q)Q + qP, Q) if the neighbour lacks the example and (Q, (1−q)Q + qP) if it has one more; the
-//!   answer is the larger (see there on sampling).
-//! - *Fixed size without replacement* (replace-one), and *Poisson sampling where an example's vector becomes another* (inside a micro-batch):
-//!   for e^ε ≥ 1 the first, for e^ε < 1 (P, (1−q)P + qQ), as one curve (`sampled.rs`).
-//! - *Shuffled partition*: one unsampled release an epoch.
-//! - *Cyclic Poisson sampling* (noise correlated over as many steps as there are groups): one Poisson-sampled release a cycle.
-//! - *Random allocation*: an epoch's ratio is the mean of as many independent ones as it has batches (`allocation.rs`).
+//! - *Poisson sampling at rate q*: ((1−q)Q + qP, Q) if the neighbour lacks the example, and
+//!   (Q, (1−q)Q + qP) if it has one more; the larger answer counts.
+//! - *Fixed size without replacement* (replace-one), and *Poisson sampling in which one vector
+//!   replaces another* (inside a micro-batch): for e^ε ≥ 1 the first pair, else (P, (1−q)P + qQ)
+//!   (`sampled.rs`).
+//! - *Shuffled partition*: one unsampled release per epoch.
+//! - *Cyclic Poisson sampling*: one Poisson-sampled release per cycle.
+//! - *Random allocation*: an epoch's ratio is the mean of one ratio per batch (`allocation.rs`).
 
 mod allocation;
 mod cells;
@@ -44,18 +46,18 @@ use super::{
     error::{PrivacyError, require},
     ledger::{Ledger, Release, Sensitivity},
     normal,
-    rdp::{Accountant, RdpCurve},
+    rdp::{RdpAccountant, RdpCurve},
     sampling::Sampling,
     sequence::{SATURATED, Sequence},
 };
 
-/// Relative accuracy that the grid is chosen for, unless said otherwise.
+/// Default relative accuracy that the grid is chosen for.
 pub const TOLERANCE: f64 = 5e-5;
 
-/// The rate of false alarms down to which a privacy curve and μ are computed, unless said otherwise.
+/// Default false-positive rate down to which a privacy curve and μ are computed.
 pub const CUT_OFF: f64 = 1e-10;
 
-/// Kinds of release at most: each takes some tenths of a second, and no ledger may take an hour.
+/// Most kinds of release: each takes tenths of a second, and no ledger should take an hour.
 pub const MOST_KINDS: usize = 64;
 
 /// How a bound was found.
@@ -66,17 +68,17 @@ pub enum Method {
     ClosedForm,
     /// Privacy loss distributions, by FFT.
     Convolution,
-    /// Rényi divergences: where the convolution has no better answer.
+    /// Rényi divergences, if convolution gives no smaller bound.
     Renyi,
 }
 
-/// How far the bound can be trusted to be one.
+/// Whether the bound is proven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rigor {
     /// Above the true value by construction; rounding and truncation are bounded and added.
     Proven,
-    /// Computed on the safe side, but one step is an approximation without a proven error: which one.
+    /// On the safe side, but one step, named here, is an approximation without a proven error.
     Numerical(&'static str),
 }
 
@@ -92,18 +94,18 @@ impl std::fmt::Display for Rigor {
 /// An upper bound on ε at some δ, or on δ at some ε.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Tight {
-    /// The bound: ε in nats, or δ in [0, 1]. +∞ (or 1) where there is none.
+    /// The bound: ε in nats, or δ in [0, 1]; +∞ (or 1) if there is none.
     pub value: f64,
-    /// How it was found.
+    /// The method.
     pub method: Method,
-    /// How far it is proven.
+    /// Whether it is proven.
     pub rigor: Rigor,
 }
 
-/// How many times more one question may take than others of a curve.
+/// Factor by which one question of a curve may exceed its share of work.
 const UNEVEN: f64 = 4.0;
 
-/// A few roundings, upwards.
+/// Covers a few roundings.
 const ROUNDED_UP: f64 = 1.0 + 4.0 * f64::EPSILON;
 
 /// A release with its dominating pair.
@@ -111,7 +113,7 @@ const ROUNDED_UP: f64 = 1.0 + 4.0 * f64::EPSILON;
 struct PricedRelease {
     release: Release,
     unsampled: Unsampled,
-    /// An epoch of a random allocation of these.
+    /// The ratio of one epoch of random allocation.
     epoch: Option<Arc<Ratio>>,
     rigor: Rigor,
     renyi: OnceLock<RdpCurve>,
@@ -128,7 +130,7 @@ impl PricedRelease {
 
     fn source(&self) -> Pair {
         let rate = match self.release.sampling {
-            // A quotient is rounded.
+            // The quotient is rounded.
             Sampling::FixedSize { .. } => (self.release.sampling.rate() * ROUNDED_UP).min(1.0),
             Sampling::Poisson { rate } | Sampling::CyclicPoisson { rate, .. } => rate,
             Sampling::Shuffled { .. } | Sampling::RandomAllocation { .. } => 1.0,
@@ -138,17 +140,16 @@ impl PricedRelease {
     }
 }
 
-/// What an example pays of some releases.
+/// What an example pays for.
 enum Losses {
     /// More releases than can be counted.
     Countless,
-    /// One Gaussian release of this μ.
+    /// One Gaussian release with this μ.
     Gaussian(f64),
-    /// So many of each pair.
     Pairs(Vec<(Pair, u64)>),
 }
 
-/// What is known of all tests at once.
+/// The whole privacy curve.
 pub(crate) enum Profile {
     /// N(μ, 1) against N(0, 1).
     Gaussian(f64),
@@ -156,11 +157,11 @@ pub(crate) enum Profile {
     Curve(Vec<(f64, f64)>),
 }
 
-/// The releases of a training, in order. Composing is cheap and exact; the work is done when ε or δ is asked for.
+/// The releases of a training run, in order. Composing is cheap; ε and δ are computed on demand.
 #[derive(Clone, Debug)]
 pub struct Pld {
     priced: Vec<Arc<PricedRelease>>,
-    /// Releases by their place in `priced`.
+    /// Releases by their index in `priced`.
     releases: Sequence<usize>,
     tolerance: f64,
 }
@@ -169,14 +170,16 @@ impl Pld {
     /// One step of `release`.
     ///
     /// # Errors
-    /// [`PrivacyError::NoNoise`], [`PrivacyError::NoBound`]: no guarantee. [`PrivacyError::Unpriced`]: noise that is not Gaussian with an L2
-    /// bound, or with an envelope in which an example is exchanged: the worst case is not known; or noise on a grid: Rényi accounting has a bound.
-    /// [`PrivacyError::TooMuchWork`]: an envelope and a noise that would take seconds. What [`Release::validate`] refuses.
+    /// [`PrivacyError::NoNoise`] or [`PrivacyError::NoBound`]; as [`Release::validate`];
+    /// [`PrivacyError::Unpriced`] where the worst case is unknown (non-Gaussian noise with an L2
+    /// bound, or with an envelope in which an example is exchanged) and for noise on a grid, where
+    /// Rényi accounting has a bound; [`PrivacyError::TooMuchWork`] if the envelope and noise would
+    /// take seconds.
     pub fn for_release(release: &Release) -> Result<Self, PrivacyError> {
         Self::prepare(release, &Work::new(PREPARATION))
     }
 
-    /// As [`Pld::for_release`], of this work.
+    /// As [`Pld::for_release`], within `work`.
     pub(crate) fn prepare(release: &Release, work: &Work) -> Result<Self, PrivacyError> {
         release.validate()?;
         let spec = &release.priced_noise()?;
@@ -190,8 +193,8 @@ impl Pld {
         let norm = release.sensitivity.norm().ok_or(PrivacyError::NoBound)?;
         let (unsampled, rigor) = match (noise.gaussian_sigma(), &release.sensitivity) {
             (Some(sigma), _) => (Unsampled::gaussian(norm * sensitivity_factor / sigma * ROUNDED_UP), Rigor::Proven),
-            // Two vectors inside the envelope may have their large entries in different places: no multiple of ψ bounds their
-            // difference coordinate by coordinate. (For Gaussian noise its norm is enough.)
+            // Two vectors of the envelope may have large entries in different places: no multiple
+            // of ψ bounds their difference by coordinate. (For Gaussian noise the norm suffices.)
             (None, Sensitivity::Envelope { .. }) if sensitivity_factor > 1.0 => {
                 return Err(PrivacyError::Unpriced(
                     "an example exchanged inside an envelope, with noise that is not Gaussian: use Rényi accounting",
@@ -225,7 +228,7 @@ impl Pld {
     /// One step of the Poisson-sampled Gaussian mechanism.
     ///
     /// # Errors
-    /// A multiplier or a rate out of range.
+    /// A multiplier or rate out of range.
     pub fn sampled_gaussian(noise_multiplier: f64, rate: f64) -> Result<Self, PrivacyError> {
         Self::for_release(&Release::new(
             Sampling::Poisson { rate },
@@ -234,15 +237,15 @@ impl Pld {
         ))
     }
 
-    /// Everything that a ledger records. An empty ledger costs nothing.
+    /// All releases of a ledger. An empty ledger costs nothing.
     ///
     /// # Errors
-    /// As [`Pld::for_release`] for each release that happened, all together being prepared; as [`Pld::and`]; what [`Ledger::validate`] refuses.
+    /// As [`Pld::for_release`] (in one budget of work), [`Pld::and`] and [`Ledger::validate`].
     pub fn of(ledger: &Ledger) -> Result<Self, PrivacyError> {
         Self::of_priced(ledger, None)
     }
 
-    /// The same, where the distributions of some releases are `known`.
+    /// As [`Pld::of`], reusing the distributions of `known` releases.
     pub(crate) fn of_priced(ledger: &Ledger, known: Option<&Self>) -> Result<Self, PrivacyError> {
         ledger.validate()?;
         let mut places: Vec<Option<usize>> = vec![None; ledger.releases().len()];
@@ -250,8 +253,8 @@ impl Pld {
         let work = Work::new(PREPARATION);
         let mut happened = vec![false; ledger.releases().len()];
         ledger.events().iter().for_each(|event| happened[event.release as usize] = true);
-        few(happened.iter().filter(|happened| **happened).count())?;
-        // A ledger may have an event for each step: nothing here may look at those before.
+        check_kind_count(happened.iter().filter(|happened| **happened).count())?;
+        // A ledger may have an event per step, so each event must take constant time.
         for event in ledger.events() {
             let index = event.release as usize;
             let place = match places[index] {
@@ -272,18 +275,18 @@ impl Pld {
         Ok(whole)
     }
 
-    /// The same, `times` times over, one after the other.
+    /// These releases, `times` times in a row.
     #[must_use]
     pub fn compose(&self, times: u64) -> Self {
         let priced = if times == 0 { Vec::new() } else { self.priced.clone() };
         Self { priced, releases: self.releases.clone().repeated(times), tolerance: self.tolerance }
     }
 
-    /// This, then `next`.
+    /// These releases, followed by `next`.
     ///
     /// # Errors
-    /// [`PrivacyError::MixedNeighbours`] where one is priced for add/remove-one and the other for replace-one, [`PrivacyError::MixedUnits`] where one
-    /// protects an example and the other a micro-batch, [`PrivacyError::TooManyKinds`] where there would be more than [`MOST_KINDS`].
+    /// [`PrivacyError::MixedNeighbours`] or [`PrivacyError::MixedUnits`] if the neighbouring
+    /// relations or privacy units differ; [`PrivacyError::TooManyKinds`] above [`MOST_KINDS`].
     pub fn and(&self, next: &Self) -> Result<Self, PrivacyError> {
         let mut both = self.clone();
         both.tolerance = self.tolerance.min(next.tolerance);
@@ -292,7 +295,7 @@ impl Pld {
         Ok(both)
     }
 
-    /// The place of this release, or of an equal one.
+    /// Adds a release, unless an equal one exists; returns its index.
     fn admit(&mut self, priced: &Arc<PricedRelease>) -> Result<usize, PrivacyError> {
         if let Some(first) = self.priced.first() {
             first.release.protected().same(priced.release.protected())?;
@@ -301,26 +304,26 @@ impl Pld {
         if let Some(known) = known {
             return Ok(known);
         }
-        few(self.priced.len() + 1)?;
+        check_kind_count(self.priced.len() + 1)?;
         self.priced.push(priced.clone());
         Ok(self.priced.len() - 1)
     }
 
-    /// Asks for another relative accuracy of ε (1e-7 to 0.1); smaller is slower. The bound stays a bound.
+    /// Sets the relative accuracy of ε (1e-7 to 0.1); smaller is slower. It stays an upper bound.
     #[must_use]
     pub fn with_tolerance(mut self, tolerance: f64) -> Self {
         self.tolerance = tolerance.clamp(1e-7, 0.1);
         self
     }
 
-    /// Whether every step of the argument is proven.
+    /// Whether every step of the bound is proven.
     #[must_use]
     pub fn rigor(&self) -> Rigor {
         self.priced.iter().map(|priced| priced.rigor).find(|rigor| *rigor != Rigor::Proven).unwrap_or(Rigor::Proven)
     }
 
-    /// ε at `delta`, from above: the least of the exact curve where it is known, the convolution, and Rényi accounting. Infinite where
-    /// none gives a number, and where the convolution would take more work than it may and Rényi accounting has none.
+    /// Upper bound on ε at `delta`: the least of the exact curve if known, the convolution, and
+    /// Rényi accounting. Infinite if none is finite, or if the convolution would exceed its work.
     ///
     /// # Errors
     /// `delta` outside (0, 1].
@@ -328,7 +331,7 @@ impl Pld {
         self.epsilon_within(delta, &Work::new(QUESTION))
     }
 
-    /// ε at `delta` of this, so many times over, for each of `times`: they share what work there is.
+    /// ε at `delta` of these releases repeated, for each of `times`, with one budget of work.
     ///
     /// # Errors
     /// As [`Pld::epsilon`].
@@ -336,7 +339,7 @@ impl Pld {
         shared(CURVE, times, |&times, work| self.compose(times).epsilon_within(delta, work))
     }
 
-    /// As [`Pld::epsilon`]: of this work, as much as one question may take.
+    /// As [`Pld::epsilon`], taking from `work` at most the share of one question.
     pub(crate) fn epsilon_within(&self, delta: f64, work: &Work) -> Result<Tight, PrivacyError> {
         require(delta > 0.0 && delta <= 1.0, "delta", delta, "above 0 and at most 1")?;
         if delta == 1.0 {
@@ -344,11 +347,11 @@ impl Pld {
         }
         let question = Question::Epsilon { log_delta: delta.ln() };
         let found = work.of_which(QUESTION, |work| self.ask(question, &|mu| normal::epsilon_gaussian(mu, delta), work));
-        // Nothing is less than 0, or than the exact curve of what was released.
+        // Nothing is below 0, or below the exact curve of the releases.
         if found.value == 0.0 || found.method == Method::ClosedForm && !self.hides_epochs() {
             return Ok(found);
         }
-        // Rényi's bound is the smaller where the convolution ran out of range, or the envelope's vectors are too unlike for few covers.
+        // Rényi's bound is smaller if convolution is out of range or dominating vectors fit badly.
         let renyi = self.renyi().and_then(|accountant| accountant.epsilon(delta)).map(|found| found.improved);
         Ok(match renyi {
             Ok(bound) if bound.epsilon < found.value => {
@@ -358,14 +361,14 @@ impl Pld {
         })
     }
 
-    /// What Rényi accounting at this order rests on.
+    /// The rigor of Rényi accounting at this order.
     fn renyi_rigor(&self, order: f64) -> Rigor {
         let all = |holds: fn(&PricedRelease) -> bool| self.priced.iter().all(|priced| holds(priced));
         if !all(|priced| priced.unsampled.mu().is_some()) {
             return Rigor::Numerical("what quadrature and series leave out of ln I_k is estimated, and added");
         }
-        // Whole orders of Lemma 4 are sums in closed form; what lies between them, central moments of lots of a fixed size, and random allocations' negative
-        // ones are integrals.
+        // Integer orders of Lemma 4 are closed-form sums. Fractional orders, central moments of
+        // fixed-size lots and negative moments of random allocation are integrals.
         let integral = |priced: &PricedRelease| {
             matches!(priced.release.sampling, Sampling::FixedSize { .. } | Sampling::RandomAllocation { .. })
         };
@@ -377,7 +380,7 @@ impl Pld {
         )
     }
 
-    /// δ at `epsilon` ≥ 0, from above.
+    /// Upper bound on δ at `epsilon` ≥ 0.
     ///
     /// # Errors
     /// `epsilon` negative or NaN.
@@ -387,8 +390,9 @@ impl Pld {
         Ok(self.ask(Question::Delta { epsilon }, &|mu| normal::delta_gaussian(mu, epsilon), &work))
     }
 
-    /// The privacy curve, for [`super::risk::PrivacyCurve`]: (`epsilon`, `delta`), which must hold, and (ε, δ(ε)) by ε, from 0 to where the best test has
-    /// [`CUT_OFF`] of false alarms. Of lower rates the last of these lines holds.
+    /// The privacy curve, for [`super::risk::PrivacyCurve`]: (`epsilon`, `delta`), which must hold,
+    /// and (ε, δ(ε)) from ε = 0 to where the best test has a false-positive rate of [`CUT_OFF`];
+    /// the last line covers lower rates.
     #[must_use]
     pub fn curve_about(&self, epsilon: f64, delta: f64) -> Vec<(f64, f64)> {
         let mut curve = vec![(epsilon, delta)];
@@ -403,7 +407,8 @@ impl Pld {
 
     fn ask(&self, question: Question, closed: &dyn Fn(f64) -> f64, work: &Work) -> Tight {
         let found = self.answer(question, closed, true, work);
-        // Where too much is told for a convolution, or δ is what ratios leave out at their ends, a closed form may know more of whole releases.
+        // If the loss is too large for a convolution, or δ too small for the ratios' ends, the
+        // closed form of whole releases may be smaller.
         let sharp = found.method != Method::Renyi && found.value != question.no_answer();
         if sharp || !self.hides_epochs() {
             return found;
@@ -412,12 +417,12 @@ impl Pld {
         if whole.value < found.value { whole } else { found }
     }
 
-    /// Whether some epochs cost less than the whole releases that they might be.
+    /// True if some epochs cost less than one whole release.
     fn hides_epochs(&self) -> bool {
         self.priced.iter().any(|priced| priced.epoch.is_some())
     }
 
-    /// The same, where epochs of random allocations are `amplified`, or each costs as much as one release of it.
+    /// The answer, with epochs of random allocation `amplified`, or else priced as whole releases.
     fn answer(&self, question: Question, closed: &dyn Fn(f64) -> f64, amplified: bool, work: &Work) -> Tight {
         let (value, method) = match self.losses(amplified) {
             Losses::Countless => (question.no_answer(), Method::Convolution),
@@ -431,14 +436,14 @@ impl Pld {
         Tight { value, method, rigor }
     }
 
-    /// What an example pays of these releases; epochs of random allocations are `amplified`, or each costs as much as one release of it.
+    /// What an example pays for, with epochs of random allocation `amplified` or as whole releases.
     fn losses(&self, amplified: bool) -> Losses {
         let terms = self.releases.terms(|release| self.priced[release].release.sampling);
         let mut squared_mu = 0.0;
         let mut counts = vec![0u64; self.priced.len()];
         let mut epochs = vec![0u64; self.priced.len()];
         for (releases, count) in &terms {
-            // Of these an example meets one: the largest μ stands for all Gaussian ones. Other pairs have no order, and each is paid.
+            // An example meets one of these. The largest μ covers Gaussian ones; others all count.
             let gaussian = releases.iter().filter_map(|&release| Some((self.priced[release].unsampled.mu()?, release)));
             let largest = gaussian.clone().max_by(|a, b| a.0.total_cmp(&b.0));
             let stands_for_all = match (largest, releases.as_slice()) {
@@ -455,14 +460,14 @@ impl Pld {
             for &release in releases {
                 let priced = &self.priced[release];
                 match priced.unsampled.mu() {
-                    // Unsampled Gaussian releases are one: μ² adds up.
+                    // Unsampled Gaussian releases compose to one: μ² adds up.
                     Some(own) if priced.release.sampling.rate() == 1.0 => mu = mu.max(own),
                     _ => counts[release] = counts[release].saturating_add(*count),
                 }
             }
             squared_mu += *count as f64 * mu * mu;
         }
-        // Of a sum of so many, and its root.
+        // Covers the rounding of the sum and its root.
         let mu = squared_mu.sqrt() * (1.0 + (terms.len() as f64 + 4.0) * f64::EPSILON);
         if counts.contains(&SATURATED) || terms.iter().any(|(_, count)| *count == SATURATED) {
             return Losses::Countless;
@@ -485,8 +490,9 @@ impl Pld {
         Losses::Pairs(sources)
     }
 
-    /// (ε, δ(ε)) where they are told by tests of at least `cut_off` of false alarms, and from ε = 0 on: the whole curve from few compositions, for
-    /// [`super::gdp::GaussianFit`]. Empty where nothing is protected, or no more work is left for it. Of Gaussian releases without sampling, μ alone.
+    /// (ε, δ(ε)) from ε = 0 to where tests of false-positive rate `cut_off` matter: the whole curve
+    /// from few compositions, for [`super::gdp::GaussianFit`]. Empty if nothing is protected or
+    /// work runs out. For unsampled Gaussian releases, μ alone.
     pub(crate) fn profile(&self, cut_off: f64) -> Profile {
         let work = Work::new(QUESTION);
         let curve = |amplified| match self.losses(amplified) {
@@ -500,13 +506,13 @@ impl Pld {
     }
 
     /// Rényi accounting of the same releases.
-    fn renyi(&self) -> Result<Accountant, PrivacyError> {
+    fn renyi(&self) -> Result<RdpAccountant, PrivacyError> {
         let curves = self.priced.iter().map(|priced| priced.renyi()).collect::<Result<Vec<_>, _>>()?;
-        Ok(Accountant::of_sequence(curves, &self.releases))
+        Ok(RdpAccountant::of_sequence(curves, &self.releases))
     }
 }
 
-/// The answer to each question, which may take some times its share: what those before have left over is there for those that follow.
+/// Answers each question with up to [`UNEVEN`] times its share of the budget left by earlier ones.
 fn shared<Q, A>(
     budget: f64,
     questions: &[Q],
@@ -522,7 +528,7 @@ fn shared<Q, A>(
 
 /// # Errors
 /// [`PrivacyError::TooManyKinds`].
-fn few(kinds: usize) -> Result<(), PrivacyError> {
+fn check_kind_count(kinds: usize) -> Result<(), PrivacyError> {
     if kinds <= MOST_KINDS {
         return Ok(());
     }

@@ -1,7 +1,8 @@
-//! The whole privacy curve δ(ε) at once: a few compositions under tilts that lie so that each ε is near the middle of one of them, and each read once from top to
-//! bottom. A question for each ε would compose anew for each.
+//! The whole privacy curve δ(ε) from a few compositions, tilted so that each ε is near the middle
+//! of one, each read once from top to bottom, rather than one composition per ε.
 //!
-//! Every composition bounds δ(ε) at every ε of its window, and Chernoff's bound holds at any tilt, so the least of all is a bound; tilts decide how near it is.
+//! Every composition bounds δ(ε) in its whole window, and Chernoff's bound holds at any tilt, so
+//! the least of all is a bound; the tilts decide how tight it is.
 
 use super::{
     compose,
@@ -13,32 +14,32 @@ use super::{
 };
 use crate::normal;
 
-/// Points of the curve.
 const POINTS: u32 = 1200;
-/// Share of even spacing: the rest grows with ε, as what is near 0 has more of all tests.
+/// Fraction of points spaced evenly; the rest are denser near ε = 0.
 const EVEN: f64 = 0.2;
 /// Standard deviations between the middles of two compositions.
 const APART: f64 = 6.5;
-/// Compositions in one direction, at most.
+/// Most compositions in one direction.
 const MOST_TILTS: u32 = 8;
-/// Beyond this ε nothing is protected, and lines of that slope are nearly upright.
+/// Beyond this ε nothing is protected.
 const MEANINGLESS: f64 = 500.0;
-/// A coarser grid is enough to show that one direction is the worse one.
+/// Factor of a coarser tolerance, enough to show that one direction is never the worse one.
 const COARSE: f64 = 30.0;
 
-/// P-mass that may be declared infinite loss, over the cut-off: tests have at least as many right accusations as false alarms.
+/// P-mass that may become infinite loss, over the cut-off; a best test's TPR is at least its FPR.
 const TAIL: f64 = 1e-7;
-/// Tilts that are tried to find one.
+/// Bisection steps in a search for a tilt.
 const TRIES: u32 = 24;
 
-/// (ε, δ(ε)) from ε = 0 to where the best test has `cut_off` of false alarms, or fewer; empty where even there δ is as good as 1, or there is no work for it.
+/// (ε, δ(ε)) from ε = 0 to where the best test has a false-positive rate of at most `cut_off`;
+/// empty if δ is nearly 1 even there, or work runs out.
 pub(super) fn curve(sources: &[(Pair, u64)], cut_off: f64, tolerance: f64, work: &Work) -> Vec<(f64, f64)> {
     let directions: &[Direction] = if sources.iter().all(|(source, _)| source.is_symmetric()) {
         &[Direction::Remove]
     } else {
         &[Direction::Remove, Direction::Add]
     };
-    let look = |direction: &Direction| look(sources, *direction, cut_off, tolerance, work);
+    let look = |direction: &Direction| find_pilot(sources, *direction, cut_off, tolerance, work);
     let Some(pilots) = directions.iter().map(look).collect::<Option<Vec<Pilot>>>() else { return Vec::new() };
     let farthest = pilots.iter().map(|pilot| pilot.epsilon).fold(0.0, f64::max);
     if farthest.is_nan() || farthest <= 0.0 || farthest > MEANINGLESS {
@@ -53,7 +54,7 @@ pub(super) fn curve(sources: &[(Pair, u64)], cut_off: f64, tolerance: f64, work:
                 let plan = pilot.plan(sources, *direction, tolerance, work);
                 plan.map_or_else(|| vec![1.0; epsilons.len()], |plan| deltas(plan, &epsilons, work))
             };
-            // The second direction is mostly the better one everywhere, and a coarse look shows it.
+            // The second direction is mostly smaller everywhere, which a coarse grid shows.
             let coarse = (*direction == Direction::Add).then(|| of(COARSE * tolerance));
             match coarse {
                 Some(coarse) if coarse.iter().zip(&worst).all(|(new, known)| new <= known) => coarse,
@@ -63,7 +64,7 @@ pub(super) fn curve(sources: &[(Pair, u64)], cut_off: f64, tolerance: f64, work:
         });
         worst.iter_mut().zip(found).for_each(|(worst, new)| *worst = worst.max(new));
     }
-    // δ(ε) does not grow with ε, and these ε do.
+    // δ(ε) does not grow with ε, which ascends here.
     let mut least = 1.0_f64;
     worst.iter_mut().for_each(|delta| {
         least = least.min(*delta);
@@ -72,7 +73,8 @@ pub(super) fn curve(sources: &[(Pair, u64)], cut_off: f64, tolerance: f64, work:
     epsilons.into_iter().zip(worst).filter(|(_, delta)| *delta < 1.0).collect()
 }
 
-/// The same of N(μ, 1) against N(0, 1): P[L > ε] of false alarms, where L is N(−μ²/2, μ²), is `cut_off` at ε = μ·Φ⁻¹(1 − `cut_off`) − μ²/2.
+/// The same for N(μ, 1) against N(0, 1): the false-positive rate P[L > ε], L ~ N(−μ²/2, μ²), is
+/// `cut_off` at ε = μ·Φ⁻¹(1 − `cut_off`) − μ²/2.
 pub(super) fn of_gaussian(mu: f64, cut_off: f64) -> Vec<(f64, f64)> {
     let farthest = (mu * normal::survival_quantile(cut_off) - 0.5 * mu * mu).max(0.5 * mu * mu);
     spaced(farthest.min(MEANINGLESS))
@@ -81,13 +83,13 @@ pub(super) fn of_gaussian(mu: f64, cut_off: f64) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// [`POINTS`] from 0 to `farthest`.
+/// [`POINTS`] + 1 values from 0 to `farthest`.
 fn spaced(farthest: f64) -> Vec<f64> {
     let part = |i: u32| f64::from(i) / f64::from(POINTS);
     (0..=POINTS).map(part).map(|part| farthest * part * (EVEN + (1.0 - EVEN) * part)).collect()
 }
 
-/// Mean and deviation of the sum under a tilt.
+/// Mean and standard deviation of the sum under a tilt.
 fn spread(parts: &[(Lattice, u64)], lambda: f64) -> (f64, f64) {
     let (mut mean, mut variance) = (0.0, 0.0);
     for (lattice, count) in parts {
@@ -98,23 +100,29 @@ fn spread(parts: &[(Lattice, u64)], lambda: f64) -> (f64, f64) {
     (mean, variance.sqrt())
 }
 
-/// The largest λ from `low` to `high` for which something that holds for small λ only `holds`.
+/// The largest λ from `low` to `high` at which `holds`, which is true for small λ only.
 fn last(low: f64, high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     if holds(high) {
         return high;
     }
     let (mut low, mut high) = (low, high);
     for _ in 0..TRIES {
-        // By factors, but from 0 on.
+        // Geometric steps, except near 0.
         let middle = if low > 1e-3 * high { (low * high).sqrt() } else { 0.03 * high };
         if holds(middle) { low = middle } else { high = middle }
     }
     low
 }
 
-/// A first look on a coarse grid, as for a question. Of tests with at least `cut_off` of false alarms nothing is told beyond an ε at which the best has fewer,
-/// Q(L > ε) = E_P[e^{−L}; L > ε] ≤ e^{K(λ) − (1+λ)ε}, or at which δ(ε) is nothing against the cut-off.
-fn look(sources: &[(Pair, u64)], direction: Direction, cut_off: f64, tolerance: f64, work: &Work) -> Option<Pilot> {
+/// A first look on a coarse grid. The curve ends where the best test's false-positive rate is below
+/// `cut_off`, Q(L > ε) = E_P[e^{−L}; L > ε] ≤ e^{K(λ) − (1+λ)ε}, or δ(ε) is negligible against it.
+fn find_pilot(
+    sources: &[(Pair, u64)],
+    direction: Direction,
+    cut_off: f64,
+    tolerance: f64,
+    work: &Work,
+) -> Option<Pilot> {
     let steps: f64 = sources.iter().map(|(_, count)| *count as f64).sum();
     let log_tail = (TAIL * cut_off).ln();
     let tail = (log_tail.exp() / steps).max(1e-318);
@@ -155,7 +163,7 @@ fn look(sources: &[(Pair, u64)], direction: Direction, cut_off: f64, tolerance: 
     }
 }
 
-/// δ at each ε, of compositions under tilts from none up to the plan's.
+/// δ at each ε, from compositions under tilts from 0 to the plan's.
 fn deltas(mut plan: Plan, epsilons: &[f64], work: &Work) -> Vec<f64> {
     let mut deltas = vec![1.0; epsilons.len()];
     let top = plan.lambda;
@@ -168,7 +176,7 @@ fn deltas(mut plan: Plan, epsilons: &[f64], work: &Work) -> Vec<f64> {
         if plan.lambda >= top || !work.spend(f64::from(TRIES) * CUMULANT_POINT * points) {
             break;
         }
-        // The next begins where this one ends, so that no ε is left out between two; its deviation may be another.
+        // The next begins where this ends, so that they cover every ε; deviations may differ.
         let end = window.mean + 0.5 * APART * window.deviation;
         let begins = |lambda: f64| {
             let (mean, deviation) = spread(&plan.parts, lambda);
@@ -183,7 +191,7 @@ fn deltas(mut plan: Plan, epsilons: &[f64], work: &Work) -> Vec<f64> {
     deltas
 }
 
-/// δ(ε) ≤ e^{K(λ) − λε}·λ^λ/(1+λ)^{1+λ} and what is infinite, for every ε.
+/// Chernoff: δ(ε) ≤ e^{K(λ) − λε}·λ^λ/(1+λ)^{1+λ} plus the mass at infinity, for every ε.
 fn chernoff(plan: &Plan, epsilons: &[f64], deltas: &mut [f64]) {
     let lambda = plan.lambda;
     let moment = compose::log_moment(&plan.parts, lambda);

@@ -1,12 +1,14 @@
-//! Releases as lattices: sampling applied to an unsampled pair.
+//! Lattices of sampled releases, from unsampled pairs.
 //!
-//! *Where sampling exchanges a vector for another.* Let μ₀ be the release without the example, μ₁ and μ₁′ with the one vector and the other:
-//! the pair is M = (1−q)μ₀ + qμ₁ and M′ = (1−q)μ₀ + qμ₁′. For α ≥ 1, α′ = 1 + q(α−1) and β = α′/α, advanced joint convexity (Balle, Barthe &
-//! Gaboardi 2018, Theorem 2) says H_α′(M‖M′) = q·H_α(μ₁‖(1−β)μ₀ + βμ₁′) ≤ q·max(H_α(μ₁‖μ₀), H_α(μ₁‖μ₁′)). Both are at most H_α(P‖Q) of the
-//! doubled sensitivity's pair, and q·H_α(P‖Q) = H_α′((1−q)Q + qP‖Q): the curve of "remove". For α′ < 1, H_α′(M‖M′) = 1 − α′ + α′·H_{1/α′}(M′‖M),
-//! and M′ against M is as bad: the mirror image, which is the curve of "add". "Remove" alone would not do there: its loss is never below
-//! ln(1−q), and that of M against M′ can be. So for Poisson sampling (μ₀: without the example's micro-batch), and for fixed sizes (μ₀:
-//! another example in its place).
+//! *Sampling that exchanges vectors.* Let μ₀ be the release without the example, μ₁ and μ₁′ with
+//! either vector; the pair is M = (1−q)μ₀ + qμ₁ and M′ = (1−q)μ₀ + qμ₁′. For α ≥ 1,
+//! α′ = 1 + q(α−1), β = α′/α, advanced joint convexity (Balle, Barthe & Gaboardi 2018, Theorem 2)
+//! gives H_α′(M‖M′) = q·H_α(μ₁‖(1−β)μ₀ + βμ₁′) ≤ q·max(H_α(μ₁‖μ₀), H_α(μ₁‖μ₁′)). Both are at most
+//! H_α(P‖Q) of the doubled sensitivity's pair, and q·H_α(P‖Q) = H_α′((1−q)Q + qP‖Q): the curve of
+//! "remove". For α′ < 1, H_α′(M‖M′) = 1 − α′ + α′·H_{1/α′}(M′‖M), and M′ against M is as bad: the
+//! mirror image, the curve of "add". "Remove" alone is no bound there: its loss is at least
+//! ln(1−q), that of M against M′ may be less. This covers Poisson sampling (μ₀: without the
+//! example's micro-batch) and fixed sizes (μ₀: another example in its place).
 
 use std::sync::Arc;
 
@@ -20,7 +22,6 @@ use super::{
     work::{ATOM, GAUSSIAN_POINT},
 };
 
-/// What the composer composes.
 #[derive(Clone, Debug)]
 pub(super) enum Pair {
     Gaussian(SampledGaussian),
@@ -29,29 +30,29 @@ pub(super) enum Pair {
         pair: Symmetric,
         rate: f64,
     },
-    /// An epoch of a random allocation.
+    /// An epoch of random allocation.
     Allocated(Arc<Ratio>),
-    /// The same where the example's vector becomes another, the pair's sensitivity being doubled: either direction alike.
+    /// A sampled pair of doubled sensitivity, for exchanged vectors; both directions are alike.
     ReplaceOne(Box<Pair>),
 }
 
-/// Rounding of a mapped atom's mass.
+/// Relative rounding of a mapped atom's mass.
 const MARGIN: f64 = 1e-14;
 
 impl Pair {
-    /// `unsampled` where its example takes part with probability `rate`.
+    /// `unsampled` with participation probability `rate`.
     pub fn of(unsampled: &Unsampled, rate: f64) -> Self {
-        // A rate this small is rounded up.
+        // Tiny rates are rounded up.
         let rate = rate.max(1e-60);
         match unsampled {
-            // Beyond this the pair is told apart for certain: all P-mass at infinite loss.
+            // Beyond this the pair is fully distinguishable: all P-mass at infinite loss.
             Unsampled::Gaussian { mu } if *mu > LARGEST_MU => Self::Atoms { pair: Symmetric::certain(1.0), rate },
             Unsampled::Gaussian { mu } => Self::Gaussian(SampledGaussian { mu: *mu, rate }),
             Unsampled::Atoms(pair) => Self::Atoms { pair: pair.clone(), rate },
         }
     }
 
-    /// Whether "remove" and "add" have the same curve.
+    /// True if "remove" and "add" have the same curve.
     pub fn is_symmetric(&self) -> bool {
         match self {
             Self::Gaussian(pair) => pair.rate == 1.0,
@@ -61,7 +62,7 @@ impl Pair {
         }
     }
 
-    /// δ(0) of one release: the same for every neighbour.
+    /// δ(0) of one release, the same for either neighbour.
     pub fn total_variation(&self) -> f64 {
         match self {
             Self::Gaussian(pair) => pair.rate * libm::erf(pair.mu / 8.0_f64.sqrt()),
@@ -74,7 +75,7 @@ impl Pair {
         }
     }
 
-    /// Smallest and largest loss that needs a grid point, where P-mass of about `tail` may be left above.
+    /// Smallest and largest loss that need grid points, with P-mass of about `tail` above.
     pub fn range(&self, direction: Direction, tail: f64) -> (f64, f64) {
         match self {
             Self::Gaussian(pair) => pair.range(direction, tail),
@@ -88,7 +89,7 @@ impl Pair {
         }
     }
 
-    /// The lattice on `step`, from above.
+    /// An upper bound on a grid of `step`.
     pub fn lattice(&self, direction: Direction, step: f64, tail: f64) -> Lattice {
         match self {
             Self::Gaussian(pair) => pair.lattice(direction, step, tail),
@@ -103,7 +104,6 @@ impl Pair {
         }
     }
 
-    /// Work of [`Pair::lattice`] with so many points.
     pub fn lattice_work(&self, points: f64) -> f64 {
         let points = points.min(2.0 * MOST_POINTS as f64);
         match self {
@@ -114,7 +114,7 @@ impl Pair {
         }
     }
 
-    /// Of "remove" what is above 0, of "add" what is below: what [`join`] reads, and no more points than that.
+    /// The part above 0 of "remove", or below 0 of "add", which is all that [`join`] reads.
     fn half(&self, direction: Direction, step: f64, tail: f64) -> Lattice {
         match self {
             Self::Gaussian(pair) => pair.half(direction, step, tail),
@@ -138,8 +138,8 @@ fn atoms_lattice(pair: &Symmetric, rate: f64, direction: Direction, mut builder:
     lattice
 }
 
-/// The curve that is `above`'s for ε ≥ 0 and `below`'s for ε < 0: a point's mass depends on the curve at its two neighbours
-/// alone, so only the mass at 0 is new, and it is what is left.
+/// The curve of `above` for ε ≥ 0 and of `below` for ε < 0. A point's mass depends only on the
+/// curve at its neighbours, so only the mass at 0 is new: it is the rest.
 fn join(above: &Lattice, below: &Lattice, step: f64) -> Lattice {
     let first = below.first.min(-1);
     let last = (above.first + above.weight.len() as i64 - 1).max(1);
@@ -152,7 +152,7 @@ fn join(above: &Lattice, below: &Lattice, step: f64) -> Lattice {
             }
         }
     }
-    // Masses are larger than they are, by up to their margin, and what is left is smaller by that.
+    // Masses are too large by up to their margin, which makes the rest too small.
     let taken = sum_by_blocks(&weight) + above.infinity;
     let margin = gaussian::MARGIN + sum_rounding(weight.len());
     weight[-first as usize] = (1.0 - taken).max(0.0) + 2.0 * margin;
@@ -161,8 +161,8 @@ fn join(above: &Lattice, below: &Lattice, step: f64) -> Lattice {
     joined
 }
 
-/// The sampled loss and P-mass of each atom of the unsampled pair. With y = e^l: "remove" has P-mass (1−q)·Q + q·P at
-/// ln(1 − q + q·y), "add" Q at −ln(1 − q + q·y).
+/// Sampled loss and P-mass of each atom of the unsampled pair. With y = e^l: "remove" has P-mass
+/// (1−q)·Q + q·P at ln(1 − q + q·y), "add" Q at −ln(1 − q + q·y).
 fn each_atom(pair: &Symmetric, rate: f64, direction: Direction, mut put: impl FnMut(f64, f64)) {
     let none = (-rate).ln_1p();
     for (l, p, q) in pair.atoms() {
@@ -184,7 +184,7 @@ fn each_atom(pair: &Symmetric, rate: f64, direction: Direction, mut put: impl Fn
 }
 
 fn atoms_range(pair: &Symmetric, rate: f64, direction: Direction, tail: f64) -> (f64, f64) {
-    // Atoms come in order of l, and Q-mass without P-mass lies at the end; each end is cut where what lies beyond is too little.
+    // Atoms come in order of l, Q-mass without P-mass last; each end is cut at negligible mass.
     let none = (-rate).ln_1p();
     let end = |atoms: &mut dyn Iterator<Item = (f64, f64)>, most: f64| {
         let (mut beyond, mut at) = (0.0, 0.0);

@@ -1,7 +1,7 @@
-//! From releases and a question, ε(δ) or δ(ε), to a tilt, a grid, and the answer.
+//! Answers a question, ε(δ) or δ(ε): chooses a tilt and a grid, and composes.
 //!
-//! Each direction may cost half of a question's work. A finer grid, a further round, a transform that would cost more than is left is not begun: Chernoff's
-//! bound on the grid before stands, or none.
+//! Each direction may use half of a question's work. A finer grid, another round or a transform
+//! that would exceed the rest is not begun; Chernoff's bound on the last grid stands, or none.
 
 use std::cell::Cell;
 
@@ -13,34 +13,32 @@ use super::{
     work::{self, MOMENT_POINT, Work},
 };
 
-/// Grid points of one release's lattice, at most.
+/// Most grid points of one release's lattice.
 const MOST_CELLS: f64 = 300_000.0;
-/// Points of one transform before long compositions are done in two levels.
+/// Most points of one transform; longer compositions take two levels.
 const MOST_POINTS: f64 = 300_000.0;
 /// Grid points of the first look at a release.
 pub(super) const PILOT_CELLS: f64 = 2048.0;
-/// Share of the work that is left that lattices may take: composing them takes more.
+/// Share of the remaining work that lattices may take; composing them takes more.
 pub(super) const LATTICES: f64 = 0.4;
-/// Above this ε nothing is protected, and Chernoff's bound says so as well as any.
+/// Above this ε nothing is protected, and Chernoff's bound suffices.
 const MEANINGLESS: f64 = 100.0;
-/// P-mass that may be declared infinite loss, over δ.
+/// P-mass that may become infinite loss, relative to δ.
 const TAIL: f64 = 1e-7;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Question {
-    /// ln δ.
     Epsilon { log_delta: f64 },
-    /// ε.
     Delta { epsilon: f64 },
 }
 
 impl Question {
-    /// Whether this value, as ε, is not worth sharpening.
+    /// True if this value, as ε, is not worth sharpening.
     fn is_hopeless(self, value: f64) -> bool {
         matches!(self, Self::Epsilon { .. }) && (value.is_nan() || value > MEANINGLESS)
     }
 
-    /// What is said where nothing is known.
+    /// The trivial bound.
     pub fn no_answer(self) -> f64 {
         match self {
             Self::Epsilon { .. } => f64::INFINITY,
@@ -55,12 +53,12 @@ pub(super) struct Plan {
     pub lambda: f64,
     epsilon: f64,
     log_tail: f64,
-    /// Chernoff's answer: an upper bound on its own.
+    /// Chernoff's answer, itself an upper bound.
     fallback: f64,
     tolerance: f64,
 }
 
-/// The answer, and whether it is the convolution's or Chernoff's.
+/// The answer; `convolved` if by convolution, not by Chernoff.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Answer {
     pub value: f64,
@@ -72,16 +70,16 @@ impl Answer {
         if other.value > self.value { other } else { self }
     }
 
-    /// Of two that hold.
+    /// The smaller of two valid bounds.
     fn min(self, other: Self) -> Self {
         if other.value <= self.value { other } else { self }
     }
 }
 
-/// The largest over both directions: a neighbour has one example more, or one less. Where it has another, both are alike.
+/// The larger answer of both directions, one example less or more; a single one if both are alike.
 pub(super) fn answer(sources: &[(Pair, u64)], question: Question, tolerance: f64, work: &Work) -> Answer {
     if let Question::Epsilon { log_delta } = question {
-        // δ(0) is the total variation distance, and those add up. Each may be more by what is below all normal numbers.
+        // δ(0) is the total variation distance, which adds up; the margin covers underflow.
         let at_most = |source: &Pair| source.total_variation() + f64::MIN_POSITIVE;
         let variation: f64 = sources.iter().map(|(source, count)| *count as f64 * at_most(source)).sum();
         if variation > 0.0 && variation.ln() + 1e-9 <= log_delta {
@@ -99,7 +97,7 @@ pub(super) fn answer(sources: &[(Pair, u64)], question: Question, tolerance: f64
     remove.max(ask(Direction::Add, remove.value))
 }
 
-/// The answer in one direction. If a cheap bound shows that it is at most `known`, that bound will do.
+/// The answer in one direction. If a cheap bound is at most `known`, returns that.
 fn one_direction(
     sources: &[(Pair, u64)],
     direction: Direction,
@@ -124,11 +122,11 @@ fn one_direction(
             return best;
         }
     }
-    // Where there is not work enough for the finer grid, the coarser one's answer stands.
+    // Without enough work for the finer grid, the coarser answer stands.
     pilot.plan(sources, direction, tolerance, work).map_or(best, |plan| best.min(plan.solve(question, work)))
 }
 
-/// A first look on a coarse grid: enough to choose the tilt and the step.
+/// A first look on a coarse grid, to choose the tilt and the step.
 pub(super) struct Pilot {
     pub lambda: f64,
     pub epsilon: f64,
@@ -140,7 +138,7 @@ pub(super) struct Pilot {
 }
 
 impl Pilot {
-    /// None where there is not work enough for a first round, or all P-mass of some release is at infinite loss.
+    /// `None` without work for a first round, or if a release has all P-mass at infinite loss.
     fn new(
         sources: &[(Pair, u64)],
         direction: Direction,
@@ -185,7 +183,7 @@ impl Pilot {
             rounds += 1;
             let mut again = refine(&mut cells, &spans, step);
             if let Question::Delta { .. } = question {
-                // The tail must be small against the δ that comes out.
+                // The tail must be small against the resulting δ.
                 let estimate = fallback.max(1e-290).ln() - 5.0;
                 if estimate < log_delta {
                     log_delta = estimate;
@@ -213,7 +211,7 @@ impl Pilot {
         }
     }
 
-    /// None where even coarse lattices would be more work than is left.
+    /// `None` if even coarse lattices would exceed the work left.
     pub fn plan(&self, sources: &[(Pair, u64)], direction: Direction, tolerance: f64, work: &Work) -> Option<Plan> {
         let spans: Vec<f64> = sources
             .iter()
@@ -227,7 +225,7 @@ impl Pilot {
         let lattices = |step: f64| -> f64 {
             sources.iter().zip(&spans).map(|((source, _), span)| source.lattice_work(span / step)).sum()
         };
-        // What there is work for, if not what is wanted.
+        // Coarsens the grid until the work suffices.
         while lattices(step) > LATTICES * work.left() && widest > step {
             step *= 1.5;
         }
@@ -247,10 +245,10 @@ impl Pilot {
     }
 }
 
-/// Releases on their grids, each so many times.
+/// Releases on their grids, with counts.
 type Parts = Vec<(Lattice, u64)>;
 
-/// Each release on a grid of so many cells, and how far its losses reach. None where all P-mass of one is at infinite loss.
+/// Each release on a grid of `cells`, and its losses' span. `None` if one's P-mass is all infinite.
 pub(super) fn lattices(
     sources: &[(Pair, u64)],
     direction: Direction,
@@ -271,12 +269,12 @@ pub(super) fn lattices(
     (!parts.iter().any(|(lattice, _)| lattice.is_infinite())).then_some((spans, parts))
 }
 
-/// More cells where a grid is much coarser than `step`; whether there are any.
+/// Adds cells where a grid is much coarser than `step`; returns whether it did.
 pub(super) fn refine(cells: &mut [f64], spans: &[f64], step: f64) -> bool {
     let mut again = false;
     for (cells, span) in cells.iter_mut().zip(spans) {
         let wanted = (span / step).min(MOST_CELLS);
-        // A pilot four times coarser than the final grid already has the variance within a few per cent.
+        // At a quarter of the final resolution the variance is already within a few per cent.
         if *cells * 5.0 < wanted {
             *cells = (wanted / 3.0).max(*cells * 4.0).min(MOST_CELLS);
             again = true;
@@ -285,16 +283,17 @@ pub(super) fn refine(cells: &mut [f64], spans: &[f64], step: f64) -> bool {
     again
 }
 
-/// Work of one of [`Pilot`]'s rounds; what looking for λ takes comes on top.
+/// Work of one round of [`Pilot`], without the search for λ.
 pub(super) fn round_work(sources: &[(Pair, u64)], cells: &[f64]) -> f64 {
     let each = |((source, _), cells): (&(Pair, u64), &f64)| source.lattice_work(*cells) + 60.0 * MOMENT_POINT * cells;
     sources.iter().zip(cells).map(each).sum()
 }
 
-/// The grid for a relative error of ε of about `tolerance`.
+/// The grid step for a relative error of ε of about `tolerance`.
 ///
-/// The safe split adds a variance of up to step²/4 a release (step²/6 on average over a cell) to the tilted loss, so e^{K}, and
-/// δ with it, grows by the factor 1 + λ(λ+1)·v/2, and ε by that over λ. Few releases are not smooth at that scale, and cheap.
+/// The safe split adds a variance of up to step²/4 per release (step²/6 on average over a cell) to
+/// the tilted loss, so e^{K}, and δ, grow by the factor 1 + λ(λ+1)·v/2, and ε by that over λ. Sums
+/// of few releases are not smooth at that scale, and cheap.
 pub(super) fn grid_step(lambda: f64, epsilon: f64, deviation: f64, releases: f64, tolerance: f64) -> f64 {
     let by_tilt = 8.0 * tolerance * epsilon.max(0.1 / (1.0 + lambda)) / ((1.0 + lambda) * releases);
     let by_deviation = 12.0 * tolerance * deviation * deviation / releases;
@@ -302,7 +301,7 @@ pub(super) fn grid_step(lambda: f64, epsilon: f64, deviation: f64, releases: f64
     by_tilt.min(by_deviation).sqrt() / rough
 }
 
-/// min over λ ≥ 0 of e^{K(λ) − λε}·λ^λ/(1+λ)^{1+λ}, with the λ.
+/// min over λ ≥ 0 of e^{K(λ) − λε}·λ^λ/(1+λ)^{1+λ}, with its λ.
 fn chernoff_delta(moment: impl Fn(f64) -> f64, epsilon: f64, largest: f64) -> (f64, f64) {
     let log_delta = |log_lambda: f64| {
         let lambda = log_lambda.exp();
@@ -332,7 +331,7 @@ impl Plan {
             if value <= best.value {
                 best = Answer { value, convolved: true };
             }
-            // The digits are where the tilted mass is: move it if the answer lies elsewhere.
+            // Precision is best near the tilted mean: move it if the answer lies elsewhere.
             let at = match question {
                 Question::Epsilon { .. } => value,
                 Question::Delta { epsilon } => epsilon,
@@ -351,16 +350,16 @@ impl Plan {
         best
     }
 
-    /// The convolution under the plan's tilt; in two levels where one transform would be too long. None where even those are, at
-    /// rates or counts that no training has, or work runs out.
+    /// The convolution under the plan's tilt, in two levels if one transform would be too long.
+    /// `None` if even those are (at rates or counts of no real training), or if work runs out.
     pub fn compose(&self, work: &Work) -> Option<(Sum, Window)> {
-        let window = look(&self.parts, self.lambda, self.log_tail, Reach::Final, work)?;
+        let window = find_window(&self.parts, self.lambda, self.log_tail, Reach::Final, work)?;
         let step = self.parts[0].0.step;
         let releases: f64 = self.parts.iter().map(|(_, count)| *count as f64).sum();
         if compose::points(&window, step) <= MOST_POINTS || releases < 64.0 {
             let cap = 2.0 * MOST_POINTS;
             if compose::points(&window, step) > cap {
-                // Few releases of very unlike scale: a coarser grid is the safe way out.
+                // Few releases of very different scales: a coarser grid is safe.
                 let coarse = (window.high - window.low) / cap;
                 let regridded = |(lattice, count): &(Lattice, u64)| Some((regrid(lattice, coarse, work)?, *count));
                 let parts = self.parts.iter().map(regridded).collect::<Option<Vec<_>>>()?;
@@ -381,12 +380,12 @@ impl Plan {
             for (size, copies) in [(group, count / group), (count % group, 1)] {
                 if size > 0 && copies > 0 {
                     let mut inner = [(lattice.clone(), size)];
-                    let mut bounds = look(&inner, self.lambda, log_tail, Reach::Composed, work)?;
+                    let mut bounds = find_window(&inner, self.lambda, log_tail, Reach::Composed, work)?;
                     let most = 2.0 * MOST_POINTS;
                     if compose::points(&bounds, step) > most {
                         let cells = (coarse * most / (bounds.high - bounds.low)).floor().max(1.0);
                         inner = [(regrid(lattice, coarse / cells, work)?, size)];
-                        bounds = look(&inner, self.lambda, log_tail, Reach::Composed, work)?;
+                        bounds = find_window(&inner, self.lambda, log_tail, Reach::Composed, work)?;
                     }
                     let sum = compose::sum(&inner, self.lambda, &bounds, work)?;
                     parts.push((sum.coarsen(coarse), copies));
@@ -397,17 +396,17 @@ impl Plan {
     }
 
     fn sum(&self, parts: &[(Lattice, u64)], work: &Work) -> Option<(Sum, Window)> {
-        let window = look(parts, self.lambda, self.log_tail, Reach::Final, work)?;
+        let window = find_window(parts, self.lambda, self.log_tail, Reach::Final, work)?;
         Some((compose::sum(parts, self.lambda, &window, work)?, window))
     }
 }
 
-/// [`compose::window`], if there is work enough left.
-fn look(parts: &[(Lattice, u64)], lambda: f64, log_tail: f64, reach: Reach, work: &Work) -> Option<Window> {
+/// [`compose::window`], if enough work is left.
+fn find_window(parts: &[(Lattice, u64)], lambda: f64, log_tail: f64, reach: Reach, work: &Work) -> Option<Window> {
     work.spend(compose::window_work(parts)).then(|| compose::window(parts, lambda, log_tail, reach))
 }
 
-/// [`compose::regrid`], if there is work enough left.
+/// [`compose::regrid`], if enough work is left.
 fn regrid(lattice: &Lattice, step: f64, work: &Work) -> Option<Lattice> {
     work.spend(work::ATOM * lattice.weight.len() as f64).then(|| compose::regrid(lattice, step))
 }

@@ -1,14 +1,14 @@
-//! A symmetric pair of distributions of a privacy loss, on a grid.
+//! Symmetric pairs of distributions on a grid of privacy losses.
 
 use std::sync::Arc;
 
 use super::lattice::Lattice;
 
-/// A symmetric pair on a lattice: the loss under P has the law of minus the loss under Q.
+/// A symmetric pair: the loss under P has the distribution of minus the loss under Q.
 #[derive(Clone, Debug)]
 pub(super) struct Symmetric {
     pub step: f64,
-    /// P-mass at k·step, k = 0, 1, …; at −k·step it is e^{−k·step} times that.
+    /// P-mass at k·step, k = 0, 1, …; that at −k·step is e^{−k·step} times as much.
     pub mass: Arc<[f64]>,
     pub infinity: f64,
 }
@@ -26,22 +26,22 @@ impl Symmetric {
         })
     }
 
-    /// Told apart for certain: all P-mass at infinite loss.
+    /// Fully distinguishable: all P-mass at infinite loss.
     pub fn certain(step: f64) -> Self {
         Self { step, mass: vec![0.0].into(), infinity: 1.0 }
     }
 
-    /// What of a symmetric pair's lattice is at 0 and above.
+    /// The part of a symmetric pair's lattice at 0 and above.
     pub fn upper(lattice: &Lattice) -> Self {
         let start = (-lattice.first).max(0) as usize;
         let scale = lattice.log_scale.exp();
-        // Next to 0 there may be nothing.
+        // There may be no mass near 0.
         let mut mass = vec![0.0; lattice.first.max(0) as usize];
         mass.extend(lattice.weight[start..].iter().map(|w| w * scale));
         Self { step: lattice.step, mass: mass.into(), infinity: lattice.infinity }
     }
 
-    /// From P-masses at k ≥ 0 alone.
+    /// The full lattice, from the P-masses at k ≥ 0.
     pub fn lattice(&self) -> Lattice {
         let last = self.mass.len() as i64 - 1;
         let weight = self.atoms().map(|(_, p, _)| p).collect();

@@ -11,7 +11,7 @@ fn epsilon(sigma: f64, rate: f64, steps: u64, delta: f64) -> Tight {
     Pld::sampled_gaussian(sigma, rate).unwrap().compose(steps).epsilon(delta).unwrap()
 }
 
-/// Enclosures of the truth by another implementation: pessimistic from above, tangents of the curve from below.
+/// Enclosures by another implementation: pessimistic from above, tangents of the curve from below.
 #[test]
 fn known_cases() {
     for (q, sigma, steps, delta, lower, best) in [
@@ -32,7 +32,7 @@ fn known_cases() {
 
 #[test]
 fn long_compositions_agree_with_their_limit() {
-    // As T grows with q√T fixed the loss becomes that of a Gaussian mechanism with μ = q√(T(e^{1/σ²} − 1)).
+    // For large T at fixed q√T: a Gaussian mechanism's loss with μ = q√(T(e^{1/σ²} − 1)).
     for (rate, steps) in [(1e-4, 100_000_000), (1e-5, 1_000_000_000)] {
         let sigma: f64 = 2.0;
         let mu = rate * (steps as f64 * (1.0 / (sigma * sigma)).exp_m1()).sqrt();
@@ -77,7 +77,7 @@ fn spread_noise_acts_like_gaussian_noise_of_the_same_information() {
     let found = step.compose(14_062).epsilon(1e-5).unwrap();
     // σ_eff = 1/√J = s·√((ν+3)/(ν+1)).
     let gaussian = epsilon(1.2_f64.sqrt(), RATE, 14_062, 1e-5);
-    // Above it by what the cover rounds up.
+    // Larger by the rounding up of dominating vectors.
     assert!(
         found.value > gaussian.value * (1.0 - 3e-4) && found.value < gaussian.value * 1.02,
         "{found:?} {gaussian:?}"
@@ -85,7 +85,7 @@ fn spread_noise_acts_like_gaussian_noise_of_the_same_information() {
     assert_eq!((found.method, found.rigor), (Method::Convolution, Rigor::Proven));
 }
 
-/// What a visitor trains with: the proven bound holds for every vector, and is below Rényi's.
+/// A typical training: the proven bound holds for every vector, and is below Rényi's.
 #[test]
 fn many_random_vectors_have_a_proven_bound() {
     use rand::rand_core::{Rng, SeedableRng};
@@ -106,13 +106,13 @@ fn many_random_vectors_have_a_proven_bound() {
     assert_eq!((found.method, found.rigor), (Method::Convolution, Rigor::Proven));
     let one = Pld::for_release(&release(noise, &vectors[..1], RATE)).unwrap().compose(14_062).epsilon(1e-5).unwrap();
     assert!(found.value >= one.value, "{found:?} {one:?}");
-    let mut renyi = Accountant::new();
+    let mut renyi = RdpAccountant::new();
     let curve = renyi.add_curve(RdpCurve::of(&all).unwrap()).unwrap();
     renyi.compose(curve, 14_062);
     assert!(found.value < renyi.epsilon(1e-5).unwrap().improved.epsilon);
 }
 
-/// Every family, spread over many coordinates: close to the Gaussian of the same Fisher information, and below Rényi's bound.
+/// Spread over many coordinates, each family is near its Gaussian limit, and below Rényi.
 #[test]
 fn every_family_has_its_limit() {
     let psi = spread(3000);
@@ -161,7 +161,7 @@ fn one_coordinate_matches_brute_force() {
     }
 }
 
-/// The convolution itself, also where a closed form would be used: never below it, and close.
+/// The convolution, even where a closed form exists, is never below the exact curve, and close.
 #[test]
 fn never_below_the_gaussian_curve() {
     for (mu, steps) in [(1.0, 1), (0.3, 7), (0.05, 900), (2.0, 3)] {
@@ -194,7 +194,7 @@ fn monotone_and_below_renyi() {
     assert!(epsilon(1.0, 0.01, 500, 9e-6).value > base);
     for (sigma, rate, steps, delta) in [(1.0, 0.01, 500, 1e-5), (5.0, 0.5, 30, 1e-9), (0.6, 1e-3, 4000, 1e-6)] {
         let release = Pld::sampled_gaussian(sigma, rate).unwrap();
-        let mut renyi = Accountant::new();
+        let mut renyi = RdpAccountant::new();
         let curve = renyi.add_curve(RdpCurve::sampled_gaussian(sigma, rate).unwrap()).unwrap();
         renyi.compose(curve, steps);
         let tight = release.compose(steps).epsilon(delta).unwrap();
@@ -210,7 +210,7 @@ fn counts_compositions_and_sums_agree() {
     let parts = one.compose(100).and(&one.compose(150)).unwrap().and(&one.compose(50)).unwrap();
     assert_eq!(parts.epsilon(1e-6).unwrap(), whole);
     assert_eq!(one.compose(30).compose(10).epsilon(1e-6).unwrap(), whole);
-    // Two releases: more than either, no more than Rényi's sum, and in any order.
+    // Two releases: more than either, no more than Rényi's sum, in any order.
     let other = Pld::sampled_gaussian(2.0, 0.05).unwrap().compose(40);
     let both = one.compose(300).and(&other).unwrap();
     let reverse = other.and(&one.compose(300)).unwrap();
@@ -225,7 +225,7 @@ fn counts_compositions_and_sums_agree() {
     assert_eq!(one.and(&Pld::for_release(&fixed).unwrap()).unwrap_err(), PrivacyError::MixedNeighbours);
 }
 
-/// Two steps by brute force: δ(ε) of the product of two sampled pairs on a fine grid of both outputs.
+/// Two steps by brute force: δ(ε) of the product of two sampled pairs on a fine grid of outputs.
 #[test]
 fn two_steps_match_brute_force() {
     let (sigma, rate) = (0.8_f64, 0.3_f64);
@@ -258,11 +258,11 @@ fn fixed_size_lies_between_poisson_and_renyi() {
     let release =
         |sampling, norm| Release::new(sampling, Sensitivity::L2 { norm }, Some(NoiseSpec::Gaussian { sigma: 2.0 }));
     let fixed = release(Sampling::FixedSize { population: 1000, size: 10 }, 1.0);
-    let mut renyi = Accountant::new();
+    let mut renyi = RdpAccountant::new();
     let curve = renyi.add_curve(RdpCurve::of(&fixed).unwrap()).unwrap();
     renyi.compose(curve, 1000);
     let fixed = Pld::for_release(&fixed).unwrap().compose(1000).epsilon(1e-5).unwrap();
-    // The same shift of the mean; the one curve joins the worse half of each direction.
+    // The same shift of the mean; the one curve joins the worse halves of both directions.
     let poisson = Pld::for_release(&release(Sampling::Poisson { rate: 0.01 }, 2.0)).unwrap();
     let poisson = poisson.compose(1000).epsilon(1e-5).unwrap();
     assert!(fixed.value >= poisson.value && fixed.value < 1.5 * poisson.value, "{fixed:?} {poisson:?}");
@@ -287,18 +287,19 @@ fn a_shuffled_epoch_is_one_release_wherever_it_begins() {
     close(release(4.0).compose(600), 60.0 / 16.0);
     close(release(4.0).compose(1), 1.0 / 16.0);
     close(release(4.0).compose(11), 2.0 / 16.0);
-    // Five steps of one noise, then ten of another: an example may meet the first's or the second's in the first epoch, and the second's in the next.
+    // Five steps of one noise, then ten of another: an example may join a batch of either noise in
+    // the first epoch, and of the second in the next.
     close(release(2.0).compose(5).and(&release(4.0).compose(10)).unwrap(), 1.0 / 4.0 + 1.0 / 16.0);
     close(release(4.0).compose(5).and(&release(2.0).compose(10)).unwrap(), 2.0 / 4.0);
-    // What another policy releases meanwhile does not end an epoch.
+    // Releases of another policy in between do not end an epoch.
     let other = Pld::sampled_gaussian(3.0, 1.0).unwrap();
     let interleaved = release(4.0).compose(5).and(&other).unwrap().and(&release(2.0).compose(10)).unwrap();
     close(interleaved, 2.0 / 4.0 + 1.0 / 9.0);
-    // Repeated as a whole, not one part after the other.
+    // Repeated as a whole, not part by part.
     close(release(4.0).compose(5).and(&release(2.0).compose(5)).unwrap().compose(100), 100.0 / 4.0);
 }
 
-/// Noise that is not Gaussian, where the least of convolution and Rényi is taken: neither may be below what an example meets.
+/// Non-Gaussian noise: convolution and Rényi accounting both cover the releases of one example.
 #[test]
 fn repeated_shuffled_stretches_hold_by_either_accountant() {
     let step = |sampling, scale| {
@@ -339,8 +340,8 @@ fn counts_out_of_range_have_no_bound() {
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig { cases: 60, ..Default::default() })]
 
-    /// Shuffled and unsampled releases in any order, stretches of them repeated: never below the Gaussian mechanism that an example can meet,
-    /// which is known exactly, and equal to it where nothing is repeated.
+    /// Shuffled and unsampled releases in any order, with repeated stretches: never below the exact
+    /// Gaussian mechanism that an example can meet, and equal to it without repetitions.
     #[test]
     fn shuffled_runs_in_any_order(
         parts in proptest::collection::vec((proptest::collection::vec((0usize..4, 1u64..8), 1..4), 1u64..4), 1..4),
@@ -385,8 +386,8 @@ fn density(x: f64, sigma: f64) -> f64 {
     (-0.5 * (x / sigma).powi(2)).exp() / (sigma * std::f64::consts::TAU.sqrt())
 }
 
-/// An example inside a micro-batch that is sampled, M = (1−q)Z + q(Z + v) against (1−q)Z + q(Z + v′): its loss falls below ln(1−q), which a
-/// second release brings to light. By brute force over both outputs.
+/// An example inside a sampled micro-batch, M = (1−q)Z + q(Z + v) against (1−q)Z + q(Z + v′): its
+/// loss falls below ln(1−q), which a second release reveals. By brute force over both outputs.
 #[test]
 fn an_exchanged_vector_is_covered_at_negative_losses_too() {
     let release = |rate, sigma| {
@@ -426,7 +427,7 @@ fn an_exchanged_vector_is_covered_at_negative_losses_too() {
     }
 }
 
-/// Two of four without replacement, one of the four exchanged: by brute force, one release and two.
+/// Two of four without replacement, one of the four replaced: one and two releases by brute force.
 #[test]
 fn fixed_size_matches_brute_force() {
     let sigma = 0.9;
@@ -459,7 +460,7 @@ fn fixed_size_matches_brute_force() {
 }
 
 #[test]
-fn what_has_no_guarantee_is_refused() {
+fn releases_without_guarantee_are_refused() {
     let poisson = Sampling::Poisson { rate: 0.1 };
     let l2 = Sensitivity::L2 { norm: 1.0 };
     let refuse = |release: Release| Pld::for_release(&release).unwrap_err();
@@ -494,9 +495,9 @@ fn in_micro_batches(rate: f64, norm: f64, sigma: f64) -> Release {
     Release { unit: super::super::ledger::PrivacyUnit::ExampleInMicroBatch, ..release }
 }
 
-/// Pairs that are told apart for certain have infinite mass alone; what another release's grid is, they do not ask for so many points.
+/// Fully distinguishable pairs have only infinite mass, and use few points on a common grid.
 #[test]
-fn next_to_no_noise_has_an_answer() {
+fn almost_no_noise_has_an_answer() {
     for release in [
         fixed_size(100, 50, 1e6, 1.0),
         fixed_size(60_000, 256, 1.0, 1e-6),
@@ -531,9 +532,10 @@ fn next_to_no_noise_has_an_answer() {
     }
 }
 
-/// Nearly all examples in every lot and hardly anything to see: a loss that may be as low as ln(1 − q), and never is. By its limit as of Gaussian noise alone.
+/// Nearly all examples in every lot, with little to see: the loss could be as low as ln(1 − q), but
+/// never is. Compared with the limit of Gaussian noise alone.
 #[test]
-fn losses_far_below_what_happens_take_no_grid() {
+fn unreachable_low_losses_take_no_grid() {
     let release = fixed_size(33_208_116, 31_175_094, 3.375e-5, 593.43);
     let mu = 2.0 * 3.375e-5 / 593.43 * release.sampling.rate();
     for (delta, steps) in [(1e-12, 2), (1e-280, 2), (1e-12, 1_000_000), (1e-5, 2_000_000_000)] {
@@ -547,9 +549,9 @@ fn losses_far_below_what_happens_take_no_grid() {
     }
 }
 
-/// What is too small for a number is not nothing.
+/// Values that underflow stay positive.
 #[test]
-fn nothing_is_lost_below_all_numbers() {
+fn values_below_the_smallest_f64_stay_positive() {
     for (rate, delta) in [(1e-200, 1e-210), (1e-300, 1e-305), (1e-9, 1e-300), (1e-160, 1e-170)] {
         let found = epsilon(1.0, rate, 1, delta).value;
         let (at, inside) = (delta / rate, |l: f64| (rate * l.exp_m1()).ln_1p());
@@ -558,10 +560,10 @@ fn nothing_is_lost_below_all_numbers() {
         let renyi = Pld::sampled_gaussian(1.0, rate).unwrap().renyi().unwrap().epsilon(delta).unwrap();
         assert!(renyi.improved.epsilon >= known && renyi.improved.epsilon > 0.0, "{renyi:?} {known:e}");
     }
-    // No example is ever sampled: that is nothing.
+    // At rate 0 no example is ever sampled, and ε is 0.
     assert_eq!(epsilon(1.0, 0.0, 1000, 1e-300).value, 0.0);
     assert_eq!(Pld::sampled_gaussian(1.0, 0.0).unwrap().renyi().unwrap().epsilon(1e-300).unwrap().classic.epsilon, 0.0);
-    // The total variation distance, where it is below all numbers, too.
+    // The total variation distance stays positive, too.
     let faint = Pld::sampled_gaussian(1e100, 1e-300).unwrap();
     assert!(faint.delta(0.0).unwrap().value > 0.0 && faint.epsilon(5e-324).unwrap().value > 0.0);
 }
@@ -586,7 +588,7 @@ fn rounding_grows_with_the_count_and_is_counted() {
     }
 }
 
-/// Of many kinds of release none is counted, and the limit is said.
+/// Too many kinds of release are refused, and the error gives the limit.
 #[test]
 fn too_many_kinds_are_refused_by_name() {
     let kinds = |count: u32| -> Result<Pld, PrivacyError> {
@@ -597,7 +599,7 @@ fn too_many_kinds_are_refused_by_name() {
     assert_eq!(kinds(65).unwrap_err(), PrivacyError::TooManyKinds { kinds: 65, most: 64, whom: "tight accounting" });
 }
 
-/// Work is counted, not timed: what does not fit is left to Chernoff's bound, or to none, and each answer is one.
+/// Work is counted, not timed: without enough, Chernoff's bound stands, or the trivial one.
 #[test]
 fn answers_with_less_work_are_no_smaller() {
     let sources: Vec<(Pair, u64)> = [(0.8, 0.01, 900), (1.7, 0.3, 7), (0.02, 1.0, 5)]
@@ -617,9 +619,9 @@ fn answers_with_less_work_are_no_smaller() {
     }
 }
 
-/// A shift of 6e-8 noise scales at a rate of 1e-212: found by fuzzing to be slow, when the search for λ was not counted as work.
+/// A shift of 6e-8 noise scales at rate 1e-212 (found by fuzzing): the search for λ counts as work.
 #[test]
-fn a_curve_of_losses_near_nothing_keeps_to_its_work() {
+fn a_curve_of_tiny_losses_keeps_to_its_work() {
     let release = Release {
         unit: crate::ledger::PrivacyUnit::ExampleInMicroBatch,
         ..Release::new(
@@ -635,7 +637,7 @@ fn a_curve_of_losses_near_nothing_keeps_to_its_work() {
     assert!(curve.windows(2).skip(1).all(|pair| pair[0].1 >= pair[1].1), "{curve:?}");
 }
 
-/// No question for one ε bounds an attack better than the curve does: with few points its lines were a tenth too high between them.
+/// No single ε bounds an attack better than the curve, even between the curve's points.
 #[test]
 fn no_line_is_better_than_the_curve() {
     for (sigma, rate, steps) in [(1.0, 0.01, 1), (0.8, 0.01, 500), (0.6, 0.05, 20), (4.0, 1.0, 10)] {
@@ -653,9 +655,9 @@ fn no_line_is_better_than_the_curve() {
     }
 }
 
-/// Whatever an example does inside the envelope, its pair is no worse than the envelope's.
+/// The pair of any vector inside the envelope is no worse than the envelope's.
 #[test]
-fn the_envelope_dominates_what_is_inside_it() {
+fn the_envelope_dominates_vectors_inside_it() {
     let noise = NoiseSpec::StudentT { nu: 4.0, scale: 0.7 };
     let curve = |psi: &[f64], epsilon: f64| {
         let release = release(noise.clone(), &[psi], 1.0);
@@ -686,9 +688,9 @@ fn several_vectors_take_the_larger_curve_at_every_point() {
     assert!(leads[0] > 2 && leads[1] > 2, "the curves should cross: {leads:?}");
 }
 
-/// Entries that are nothing beside the others, each on a grid as fine as itself, cost next to nothing, and no memory.
+/// Negligible entries, each on a grid as fine as itself, cost almost nothing, and no memory.
 #[test]
-fn entries_of_nothing_cost_nothing() {
+fn negligible_entries_cost_almost_nothing() {
     for noise in [NoiseSpec::StudentT { nu: 4.0, scale: 1.0 }, NoiseSpec::Laplace { scale: 1.0 }] {
         let epsilon = |vector: &[f64]| {
             let step = Pld::for_release(&release(noise.clone(), &[vector], 0.1)).unwrap();

@@ -1,5 +1,5 @@
-//! Fourier transforms of real sequences: two real numbers to a complex one, rustfft, and one more stage of butterflies
-//! (Press et al. 2007, §12.3.2).
+//! Fourier transforms of real sequences: pairs of reals as complex numbers, rustfft, and a final
+//! stage of butterflies (Press et al. 2007, §12.3.2).
 
 use std::{cell::RefCell, f64::consts::TAU, rc::Rc, sync::Arc};
 
@@ -7,7 +7,7 @@ use num_complex::Complex64;
 use rustfft::Fft;
 
 thread_local! {
-    /// Twiddle factors cost as much as a transform.
+    /// A cache, as twiddle factors cost as much as a transform.
     static KEPT: RefCell<Vec<Rc<RealTransform>>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -16,7 +16,7 @@ const LONGEST_KEPT: usize = 1 << 20;
 
 /// The transforms of one length n, forward and back.
 pub(super) struct RealTransform {
-    /// Of n/2 pairs, forward.
+    /// Forward transform of n/2 pairs.
     half: Arc<dyn Fft<f64>>,
     /// e^{−2πik/n} for k = 0..=n/4.
     twiddles: Vec<Complex64>,
@@ -29,8 +29,8 @@ pub(super) fn length(points: usize) -> usize {
     [two / 8 * 5, two / 4 * 3, two].into_iter().find(|n| *n >= points).unwrap_or(two)
 }
 
-/// Half of a [`length`], forward. The planner, which knows vector instructions, has transforms of every other length, too: in the browser, where
-/// it has no vector instructions, they would be a quarter of the accountant.
+/// Half of a [`length`], forward. The planner uses vector instructions; in the browser, which has
+/// none, its transforms of all other lengths would be a quarter of the accountant's size.
 #[cfg(not(target_arch = "wasm32"))]
 fn half(n: usize) -> Arc<dyn Fft<f64>> {
     rustfft::FftPlanner::new().plan_fft_forward(n / 2)
@@ -39,7 +39,7 @@ fn half(n: usize) -> Arc<dyn Fft<f64>> {
 #[cfg(target_arch = "wasm32")]
 use by_fours as half;
 
-/// The same by steps of four, from a short transform.
+/// The same by radix 4, from a short transform.
 #[cfg(any(target_arch = "wasm32", test))]
 fn by_fours(n: usize) -> Arc<dyn Fft<f64>> {
     use rustfft::{
@@ -61,7 +61,7 @@ fn by_fours(n: usize) -> Arc<dyn Fft<f64>> {
 }
 
 impl RealTransform {
-    /// For a [`length`].
+    /// The transforms for a [`length`].
     pub fn of(n: usize) -> Rc<Self> {
         KEPT.with_borrow_mut(|kept| {
             if let Some(known) = kept.iter().find(|known| known.len() == n) {
@@ -88,23 +88,23 @@ impl RealTransform {
         self.half.process_outofplace_with_scratch(from, to, &mut vec![Complex64::default(); self.scratch]);
     }
 
-    /// Xₖ = Σⱼ xⱼ·e^{−2πijk/n} for k = 0..=n/2. Of `values` (n) nothing is left.
+    /// Xₖ = Σⱼ xⱼ·e^{−2πijk/n} for k = 0..=n/2. Destroys `values` (n).
     pub fn forward(&self, values: &mut [f64], spectrum: &mut [Complex64]) {
         let h = self.half.len();
         self.transform_pairs(bytemuck::cast_slice_mut(values), &mut spectrum[..h]);
         spectrum[h] = spectrum[0];
         self.each_mirrored(spectrum, |z, mirrored, turn| {
-            // Transforms of the even and of the odd elements, by symmetry.
+            // Transforms of the even and the odd elements, by symmetry.
             let (even, odd) = (0.5 * (z + mirrored.conj()), 0.5 * (z - mirrored.conj()));
             let turned = Complex64::new(odd.im, -odd.re) * turn;
             (even + turned, (even - turned).conj())
         });
     }
 
-    /// n times the sequence (n) whose transform (n/2 + 1) `spectrum` is; its ends are real. Of `spectrum` nothing is left.
+    /// n times the sequence (n) of this `spectrum` (n/2 + 1, real at its ends), which is destroyed.
     pub fn back(&self, spectrum: &mut [Complex64], values: &mut [f64]) {
         let h = self.half.len();
-        // The conjugate goes in, and the conjugate of the answer comes out: the forward transform does for both.
+        // Conjugates before and after, so that the forward transform serves for both.
         self.each_mirrored(spectrum, |x, mirrored, turn| {
             let (even, turned) = (x + mirrored.conj(), (x - mirrored.conj()) * turn.conj());
             let odd = Complex64::new(-turned.im, turned.re);
@@ -114,14 +114,14 @@ impl RealTransform {
         values.as_chunks_mut::<2>().0.iter_mut().for_each(|[_, im]| *im = -*im);
     }
 
-    /// Puts `f(Xₖ, Xₘ, e^{−2πik/n})` in the place of both, for k from 0 to the middle and m = n/2 − k.
+    /// Replaces Xₖ and Xₘ by `f(Xₖ, Xₘ, e^{−2πik/n})`, for k from 0 to the middle and m = n/2 − k.
     fn each_mirrored(
         &self,
         spectrum: &mut [Complex64],
         f: impl Fn(Complex64, Complex64, Complex64) -> (Complex64, Complex64),
     ) {
         let (front, back) = spectrum.split_at_mut(self.half.len() / 2);
-        // The one in the middle is its own mirror image.
+        // The middle element is its own mirror image.
         if let (Some(middle), Some(turn)) = (back.first_mut(), self.twiddles.last()) {
             (*middle, _) = f(*middle, *middle, *turn);
         }
@@ -146,7 +146,7 @@ mod tests {
         }
     }
 
-    /// Against the sums that they stand for, and within the error that compositions allow for.
+    /// Compared with direct sums, within the error bound of compositions.
     #[test]
     fn transforms_are_their_sums() {
         let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(5);
@@ -172,7 +172,7 @@ mod tests {
         }
     }
 
-    /// Those of lengths that take long to check by sums: both ways of half a length are one transform.
+    /// Lengths too long for direct sums: both plans of half a length agree.
     #[test]
     fn long_transforms_do_not_depend_on_their_plan() {
         let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(6);

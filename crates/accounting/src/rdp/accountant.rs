@@ -1,4 +1,4 @@
-//! Theorem 1: losses of steps add, order by order; then the best order is taken.
+//! Theorem 1: the losses of steps add up at each order; then the best order is taken.
 
 use super::{
     conversion::{Bound, Epsilon, classic, improved},
@@ -17,32 +17,32 @@ use crate::{
 
 /// Most curves of one accountant.
 pub const MOST_CURVES: usize = 1024;
-/// Most curves of noise that is not Gaussian, or of lots of a fixed size: each takes up to some tenths of a second.
+/// Most curves of non-Gaussian noise or fixed-size lots, each taking up to some tenths of a second.
 pub const MOST_SLOW_CURVES: usize = 64;
-/// Terms that each conversion may add up to look for a better order than the best of 2..=256: half a second.
+/// Terms per conversion for the search of a better order than the best of 2..=256: half a second.
 const MOST_TERMS: f64 = 5e6;
 
-/// Adds the losses of releases and converts the sum to (ε, δ).
+/// Adds up the losses of releases and converts the sum to (ε, δ).
 #[derive(Clone, Debug, Default)]
-pub struct Accountant {
+pub struct RdpAccountant {
     curves: Vec<RdpCurve>,
-    /// How many of them are not quick.
+    /// Number of slow curves.
     slow: usize,
     releases: Sequence<CurveId>,
 }
 
-/// Names a curve of one accountant.
+/// Identifies a curve of one accountant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CurveId(u32);
 
-impl Accountant {
-    /// Nothing released yet.
+impl RdpAccountant {
+    /// An empty accountant.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// `steps` releases of one curve, and nothing else.
+    /// `steps` releases of one curve.
     #[must_use]
     pub fn of_steps(curve: &RdpCurve, steps: u64) -> Self {
         let mut releases = Sequence::default();
@@ -50,29 +50,29 @@ impl Accountant {
         Self::of_sequence(vec![curve.clone()], &releases)
     }
 
-    /// Enters a curve.
+    /// Adds a curve.
     ///
     /// # Errors
-    /// [`PrivacyError::MixedNeighbours`], [`PrivacyError::MixedUnits`] if it protects something else than the curves before;
-    /// [`PrivacyError::TooManyKinds`] if there would be more than `MOST_CURVES`.
+    /// [`PrivacyError::MixedNeighbours`] or [`PrivacyError::MixedUnits`] for another guarantee;
+    /// [`PrivacyError::TooManyKinds`] above `MOST_CURVES`, or `MOST_SLOW_CURVES` slow ones.
     pub fn add_curve(&mut self, curve: RdpCurve) -> Result<CurveId, PrivacyError> {
-        // What one protects, all do.
+        // All curves must share the privacy unit and the neighbouring relation.
         if let Some(first) = self.curves.first() {
             first.protected().same(curve.protected())?;
         }
         let slow = self.slow + usize::from(!curve.is_quick());
-        few(self.curves.len() + 1, slow)?;
+        check_kind_count(self.curves.len() + 1, slow)?;
         self.slow = slow;
         self.curves.push(curve);
         Ok(CurveId(self.curves.len() as u32 - 1))
     }
 
-    /// `steps` more releases of one curve.
+    /// Adds `steps` releases of a curve.
     pub fn compose(&mut self, curve: CurveId, steps: u64) {
         self.releases.push(curve, steps);
     }
 
-    /// The releases of `sequence`, which names them by their place in `curves`.
+    /// The releases of `sequence`, which refers to `curves` by index.
     pub(crate) fn of_sequence(curves: Vec<RdpCurve>, sequence: &Sequence<usize>) -> Self {
         let mut releases = Sequence::default();
         releases.append(sequence, &|index| CurveId(index as u32));
@@ -80,24 +80,25 @@ impl Accountant {
         Self { curves, slow, releases }
     }
 
-    /// Releases so far.
+    /// Number of releases.
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.releases.steps()
     }
 
-    /// ε at `delta` over the best of all orders.
+    /// ε at `delta`, at the best order.
     ///
     /// # Errors
-    /// δ outside (0, 1); [`PrivacyError::Infinite`] where no order gives a number, [`PrivacyError::Inexact`] where rounded noise costs all of δ.
+    /// δ outside (0, 1); [`PrivacyError::Infinite`] if no order gives a finite bound;
+    /// [`PrivacyError::Inexact`] if inexact noise uses up δ.
     pub fn epsilon(&self, delta: f64) -> Result<Epsilon, PrivacyError> {
         self.epsilon_at(delta, Orders::All)
     }
 
-    /// ε at `delta` over the given orders.
+    /// ε at `delta`, at the best of the given orders.
     ///
     /// # Errors
-    /// As [`Accountant::epsilon`].
+    /// As [`RdpAccountant::epsilon`].
     pub fn epsilon_at(&self, delta: f64, orders: Orders<'_>) -> Result<Epsilon, PrivacyError> {
         let Some(cost) = self.rounding_at(delta, orders)? else { return self.exact_at(delta, orders) };
         let by = |conversion: fn(&Epsilon) -> &Bound| -> Result<Bound, PrivacyError> {
@@ -117,11 +118,11 @@ impl Accountant {
         }
     }
 
-    /// What inexact noise adds to the exact mechanism's (ε, δ), so that [`Accountant::epsilon`] holds at `delta`; `None` where no release was made
-    /// on a grid.
+    /// What inexact noise adds to the exact mechanism's (ε, δ), such that [`RdpAccountant::epsilon`]
+    /// holds at `delta`; `None` without releases on a grid.
     ///
     /// # Errors
-    /// As [`Accountant::epsilon`].
+    /// As [`RdpAccountant::epsilon`].
     pub fn rounding(&self, delta: f64) -> Result<Option<RoundingCost>, PrivacyError> {
         self.rounding_at(delta, Orders::All)
     }
@@ -139,7 +140,7 @@ impl Accountant {
         cost_of_all(&releases, delta, exact).map(Some)
     }
 
-    /// The releases on a grid, with how often each happened.
+    /// The releases on a grid, with their counts.
     fn on_grid(&self) -> Vec<(&OnGrid, u64)> {
         if self.curves.iter().all(|curve| curve.on_grid().is_none()) {
             return Vec::new();
@@ -149,10 +150,10 @@ impl Accountant {
         steps.into_iter().filter_map(on_grid).collect()
     }
 
-    /// ε for noise as of real numbers, at a δ that was checked.
+    /// ε for real-valued noise, at a valid δ.
     fn exact_at(&self, delta: f64, orders: Orders<'_>) -> Result<Epsilon, PrivacyError> {
         let terms = self.terms();
-        // Equal distributions, by what they are: a loss that is computed as 0 may be too small for a number.
+        // Judged by the rate, since a loss may round to 0.
         let nothing = |id: &CurveId| self.curves[id.0 as usize].sampling().rate() == 0.0;
         if terms.iter().all(|(set, _)| set.iter().all(nothing)) {
             // ε = 0 at every δ.
@@ -187,7 +188,8 @@ impl Accountant {
         }
     }
 
-    /// Total ε(α) at an order, if every curve is known there. A release on a grid has none: what inexact noise adds is no Rényi divergence.
+    /// Total ε(α) at an order, if every curve has one. `None` with releases on a grid, whose
+    /// rounding is no Rényi divergence.
     #[must_use]
     pub fn rdp(&self, order: f64) -> Option<f64> {
         if !self.on_grid().is_empty() {
@@ -198,14 +200,14 @@ impl Accountant {
         Some(if terms.iter().any(|(_, count)| *count == SATURATED) { f64::INFINITY } else { total })
     }
 
-    /// Sets of curves of which the costliest is paid, with how often. One curve a set, but for shuffled epochs that mix curves: each
-    /// example takes part in one batch of an epoch, so an epoch costs the maximum over its batches.
+    /// Sets of curves of which the costliest is paid, with counts: single curves, except for epochs
+    /// that mix curves, which cost the maximum over their batches.
     fn terms(&self) -> Vec<CompositionTerm<CurveId>> {
         self.releases.terms(|id| self.curves[id.0 as usize].sampling())
     }
 
-    /// Which of [`LEVELS`] to begin with: the first that may hold the best order for losses of ρ·α, which [`RdpCurve::slope`] guesses, and not below
-    /// [`RdpCurve::at_least`]. All of them, where the first ones cannot tell of the others.
+    /// The first of [`LEVELS`] that may hold the best order for losses ρ·α ([`RdpCurve::slope`])
+    /// and above [`RdpCurve::at_least`]; the last if small orders do not bound large ones.
     fn first_level(&self, terms: &[(Vec<CurveId>, u64)], delta: f64) -> usize {
         if !self.that_happened(terms).all(RdpCurve::is_divergence) {
             return INTEGERS;
@@ -213,7 +215,7 @@ impl Accountant {
         let level_of = |best: f64| LEVELS[..INTEGERS].partition_point(|last| 1.6 * best > f64::from(*last));
         let slope = |set: &[CurveId]| set.iter().map(|id| self.curves[id.0 as usize].slope()).fold(0.0, f64::max);
         let rho: f64 = terms.iter().map(|(set, count)| slope(set) * *count as f64).sum();
-        // Where ρα + ln(1/δ)/(α − 1) is least.
+        // The minimum of ρα + ln(1/δ)/(α − 1).
         let level = level_of(1.0 + (-delta.ln() / rho).sqrt());
         if level == 0 {
             return level;
@@ -231,7 +233,7 @@ impl Accountant {
         level_of(best(&guess, delta, classic).order)
     }
 
-    /// The best of 2..=256. A Rényi divergence does not fall as its order grows, so often the first orders tell.
+    /// The best of 2..=256. Rényi divergences do not fall in α, so the first orders often suffice.
     fn best_integers(&self, terms: &[(Vec<CurveId>, u64)], delta: f64, first: usize) -> Epsilon {
         for level in first..INTEGERS {
             let totals = self.integer_totals(terms, level);
@@ -249,7 +251,7 @@ impl Accountant {
         best_of_each(&self.integer_totals(terms, INTEGERS), delta)
     }
 
-    /// (order, total) from order 2 on.
+    /// (order, total), from order 2 on.
     fn integer_totals(&self, terms: &[(Vec<CurveId>, u64)], level: usize) -> Vec<(f64, f64)> {
         let mut totals: Vec<(f64, f64)> = Vec::new();
         for (set, count) in terms {
@@ -267,7 +269,7 @@ impl Accountant {
         totals
     }
 
-    /// The curves of these, as often as they are met.
+    /// The curves of all terms.
     fn that_happened(&self, terms: &[CompositionTerm<CurveId>]) -> impl Iterator<Item = &RdpCurve> {
         terms.iter().flat_map(|(set, _)| set).map(|id| &self.curves[id.0 as usize])
     }
@@ -288,9 +290,10 @@ impl Accountant {
         Some(total)
     }
 
-    /// Looks beyond the integers 2..=256: between them where every curve allows it, above 256 if that was the best.
-    /// ε as a function of the order is quasi-convex up to the small logarithms of the improved conversion, and every order gives a
-    /// valid bound, so a search by thirds is enough, and may end when it takes too long.
+    /// Searches beyond the integers 2..=256: between them if every curve allows it, above 256 if
+    /// that is best. ε is quasi-convex in the order, up to small logarithms of the improved
+    /// conversion, and every order gives a valid bound, so a ternary search suffices, and may stop
+    /// early.
     fn refine(
         &self,
         terms: &[(Vec<CurveId>, u64)],
@@ -342,14 +345,14 @@ impl Accountant {
     }
 }
 
-/// What rounding may have taken from a sum over so many terms.
+/// Factor that covers the rounding of a sum over the terms.
 fn summed(terms: &[CompositionTerm<CurveId>]) -> f64 {
     1.0 + terms.len() as f64 * f64::EPSILON
 }
 
 /// # Errors
 /// [`PrivacyError::TooManyKinds`].
-fn few(kinds: usize, slow: usize) -> Result<(), PrivacyError> {
+fn check_kind_count(kinds: usize, slow: usize) -> Result<(), PrivacyError> {
     let limits = [
         (kinds, MOST_CURVES, "Rényi accounting"),
         (slow, MOST_SLOW_CURVES, "Rényi accounting of noise that is not Gaussian, or of lots of a fixed size,"),
@@ -360,7 +363,6 @@ fn few(kinds: usize, slow: usize) -> Result<(), PrivacyError> {
     }
 }
 
-/// By each conversion.
 fn best_of_each(known: &[(f64, f64)], delta: f64) -> Epsilon {
     Epsilon { classic: best(known, delta, classic), improved: best(known, delta, improved) }
 }
@@ -374,27 +376,27 @@ fn best(known: &[(f64, f64)], delta: f64, convert: fn(f64, f64, f64) -> f64) -> 
     )
 }
 
-/// ε of everything a ledger records, at `delta`, by Rényi accounting: upper bounds.
+/// Upper bounds on the ε of a ledger at `delta`, by Rényi accounting.
 ///
 /// # Errors
-/// No noise or no bound in any release that happened (no guarantee), mixed neighbouring relations or units, too many kinds of release, δ outside (0, 1), no
-/// finite bound.
+/// A release without noise or bound (no guarantee), mixed neighbouring relations or units, too many
+/// kinds of release, δ outside (0, 1), no finite bound.
 pub fn epsilon_of(ledger: &Ledger, delta: f64) -> Result<Epsilon, PrivacyError> {
-    Accountant::of(ledger)?.epsilon(delta)
+    RdpAccountant::of(ledger)?.epsilon(delta)
 }
 
-impl Accountant {
-    /// The accountant of a ledger's events.
+impl RdpAccountant {
+    /// Makes the accountant of a ledger's events.
     ///
     /// # Errors
-    /// As [`epsilon_of`], but for δ.
+    /// As [`epsilon_of`], except for δ.
     pub fn of(ledger: &Ledger) -> Result<Self, PrivacyError> {
         ledger.validate()?;
         Self::of_priced(ledger, &mut Vec::new(), |_| None)
     }
 
-    /// The same of a ledger that was validated, where `known` has the curves of some releases. `curves` becomes those of the releases that happened, in the
-    /// ledger's order.
+    /// As [`RdpAccountant::of`], for a validated ledger and `known` curves. Fills `curves` with those
+    /// of the releases that happened, in the ledger's order.
     pub(crate) fn of_priced(
         ledger: &Ledger,
         curves: &mut Vec<Option<(CurveId, RdpCurve)>>,
@@ -407,7 +409,7 @@ impl Accountant {
             !matches!(release.noise, Some(NoiseSpec::Gaussian { .. }) | None)
                 || matches!(release.sampling, Sampling::FixedSize { .. })
         };
-        few(happened().count(), happened().filter(|(release, _)| slow(release)).count())?;
+        check_kind_count(happened().count(), happened().filter(|(release, _)| slow(release)).count())?;
         let mut accountant = Self::new();
         *curves = vec![None; ledger.releases().len()];
         for event in ledger.events() {

@@ -1,28 +1,33 @@
-//! Random allocation: the two Rényi divergences of an epoch of t releases of which an example meets one.
+//! Random allocation: both Rényi divergences of an epoch of t releases, if one holds the example.
 //!
-//! With R = (X₁ + … + X_t)/t, Xᵢ independent ratios of mean 1 (`pld/allocation.rs`), ε(α) is the larger of ln E[R^α]/(α−1) and ln E[R^{1−α}]/(α−1).
-//! - E[(X₁ + … + X_t)^α]/α! is the coefficient of z^α in (Σ_k E[X^k]·z^k/k!)^t, for whole α: sums of positive terms (Feldman & Shenfeld 2025, arXiv 2502.08202,
-//!   sum over the same partitions).
-//! - E[R^{−β}] = ∫ z^{β−1}·φ(z/t)^t dz/Γ(β), φ(z) = E[e^{−zX}], as R^{−β} = ∫ z^{β−1}·e^{−zR} dz/Γ(β): by the trapezoidal rule in ln z,
-//!   which converges geometrically. For Gaussian noise, X = e^{μx − μ²/2} of standard normal x, φ is such an integral, too, and all of it log-concave in ln z (φ is the tail
-//!   of a sum of a normal and a Gumbel variable), so that what lies beyond the last point is at most a geometric series. For other noise φ is not known, but I_k ≥ E[X^k]
-//!   are: of all X ≥ 0 with mean 1 and E[X²] ≤ I₂ the one that is 0 or I₂ has the largest φ, 1 − (1 − e^{−zI₂})/I₂; and as e^{−zx} ≤ (s/(ez))^s·x^{−s}, where for a symmetric
-//!   pair E[X^{−s}] = E[X^{1+s}], φ is at most the least of (s/(ez))^s·I_{1+s}, a straight line in ln z for each s.
+//! With R = (X₁ + … + X_t)/t, Xᵢ independent ratios of mean 1 (`pld/allocation.rs`), ε(α) is the
+//! larger of ln E[R^α]/(α−1) and ln E[R^{1−α}]/(α−1).
+//! - E[(X₁ + … + X_t)^α]/α! is the coefficient of z^α in (Σ_k E[X^k]·z^k/k!)^t, for integer α: sums
+//!   of positive terms (Feldman & Shenfeld 2025, arXiv 2502.08202, sum over the same partitions).
+//! - E[R^{−β}] = ∫ z^{β−1}·φ(z/t)^t dz/Γ(β), φ(z) = E[e^{−zX}], as R^{−β} = ∫ z^{β−1}·e^{−zR}
+//!   dz/Γ(β): by the trapezoidal rule in ln z, which converges geometrically.
+//! - Gaussian noise: X = e^{μx − μ²/2} for standard normal x. φ is such an integral too, and all is
+//!   log-concave in ln z (φ is the tail of a sum of a normal and a Gumbel variable), so the part
+//!   beyond the last point is at most a geometric series.
+//! - Other noise: φ is unknown, but I_k ≥ E[X^k]. Of all X ≥ 0 with mean 1 and E[X²] ≤ I₂, the one
+//!   that is 0 or I₂ has the largest φ, 1 − (1 − e^{−zI₂})/I₂. As e^{−zx} ≤ (s/(ez))^s·x^{−s}, and
+//!   E[X^{−s}] = E[X^{1+s}] for a symmetric pair, φ is also at most the least of
+//!   (s/(ez))^s·I_{1+s}, linear in ln z for each s.
 
 use crate::numeric::{ln_gamma, log_sum_exp, max_or_infinite};
 
-/// Step in ln z: the integrand is about 1/√α wide, or wider.
+/// Step in ln z; the integrand is at least about 1/√α wide.
 const STEP: f64 = 0.05;
-/// Below e^this z adds nothing that is seen; orders that need more than so many steps are not known.
+/// Below z = e^this nothing counts; orders that need more than [`NODES`] steps are unknown.
 const LOW: f64 = -42.0;
 const NODES: usize = 2040;
 /// Half a unit in the last place.
 const UNIT: f64 = 0.5 * f64::EPSILON;
-/// Beyond these μ the integrals take long, or ratios have no digits.
+/// Outside these μ the integrals take long, or the ratios have no digits.
 const MUS: std::ops::Range<f64> = 1e-7..6.0;
 
-/// ε(α) of an epoch for α = 2..=`log_moments.len() + 1`, where `log_moments` are at least ln E[X^k], and Gaussian noise is μ = 1/σ of its sensitivity wide; infinite where it
-/// is not known.
+/// ε(α) of an epoch for α = 2..=`log_moments.len() + 1`; infinite if unknown. `log_moments` are at
+/// least ln E[X^k]; `mu` is sensitivity/σ of Gaussian noise.
 pub(super) fn at_integers(batches: u64, mu: Option<f64>, log_moments: &[f64]) -> Vec<f64> {
     let add = match mu {
         Some(mu) if MUS.contains(&mu) => add(batches as f64, log_moments.len(), &|ln_z| (gaussian(ln_z, mu), true)),
@@ -56,7 +61,7 @@ fn remove(batches: u64, log_moments: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// Coefficients of a product, in logarithms.
+/// Coefficients of a product of polynomials, in logarithms.
 #[inline(never)]
 fn product(a: &[f64], b: &[f64]) -> Vec<f64> {
     let mut terms = Vec::with_capacity(a.len());
@@ -69,7 +74,7 @@ fn product(a: &[f64], b: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// ln E[R^{1−α}]/(α−1), for so many orders, from ln φ at ln z, which also says whether it is log-concave from there on.
+/// ln E[R^{1−α}]/(α−1) for `orders` orders, from ln φ at ln z and whether it is log-concave beyond.
 fn add(batches: f64, orders: usize, log_laplace: &dyn Fn(f64) -> (f64, bool)) -> Vec<f64> {
     let ln_t = batches.ln();
     let (mut logs, mut bend) = (Vec::new(), None);
@@ -78,7 +83,7 @@ fn add(batches: f64, orders: usize, log_laplace: &dyn Fn(f64) -> (f64, bool)) ->
         let at = LOW + logs.len() as f64 * STEP;
         let (log, concave) = log_laplace(at - ln_t);
         logs.push(batches * log);
-        // Of all orders the largest has its top last.
+        // The largest order peaks last.
         let largest = orders as f64 * at + batches * log;
         top = top.max(largest);
         if concave {
@@ -94,7 +99,7 @@ fn add(batches: f64, orders: usize, log_laplace: &dyn Fn(f64) -> (f64, bool)) ->
         let [first, .., before, end] = terms.as_slice() else { return f64::INFINITY };
         let sum = log_sum_exp(&terms);
         let ratio = (end - before).exp();
-        // What lies beyond, in either direction, and what a bend adds to the rule: over the sum.
+        // The parts beyond both ends, and the error of the rule at a bend, relative to the sum.
         let beyond = (end - sum).exp() / (1.0 - ratio) + (first - sum).exp() / (beta * STEP);
         if !(ratio < 1.0 && beyond < 1e-12) {
             return f64::INFINITY;
@@ -106,7 +111,7 @@ fn add(batches: f64, orders: usize, log_laplace: &dyn Fn(f64) -> (f64, bool)) ->
     (1..=orders).map(order).collect()
 }
 
-/// At least ln E[e^{−zX}] at ln z, whatever the noise, and whether it is the second bound's.
+/// An upper bound on ln E[e^{−zX}] at ln z for any noise, and true if the second bound is used.
 fn any(ln_z: f64, log_moments: &[f64]) -> (f64, bool) {
     let second = log_moments.first().map_or(f64::INFINITY, |log| log.exp());
     let near = ((-ln_z.exp() * second).exp_m1() / second).ln_1p();
@@ -115,9 +120,9 @@ fn any(ln_z: f64, log_moments: &[f64]) -> (f64, bool) {
     if far < near { (far, true) } else { (near, false) }
 }
 
-/// ln E[e^{−zX}] at ln z, for Gaussian noise.
+/// ln E[e^{−zX}] at ln z for Gaussian noise.
 fn gaussian(ln_z: f64, mu: f64) -> f64 {
-    // exp(−x²/2 − e^{c + μx}) is largest where −μx = w, w·e^w = μ²·e^c: Newton's method on w + ln w.
+    // exp(−x²/2 − e^{c + μx}) peaks where −μx = w, w·e^w = μ²·e^c: Newton's method on w + ln w.
     let shift = ln_z - 0.5 * mu * mu;
     let log = (shift + 2.0 * mu.ln()).max(-600.0);
     let mut w = if log > 1.0 { log - log.ln() } else { log.exp() };
@@ -126,7 +131,8 @@ fn gaussian(ln_z: f64, mu: f64) -> f64 {
     }
     let centre = -w / mu;
     let step = (0.35 / (1.0 + w).sqrt()).min(0.25 / mu);
-    // To the left it falls as the normal density does, to the right faster; next to 0 there is no pull, and the integrand is all of the density.
+    // The integrand falls like the normal density on the left, faster on the right; near 0 it is
+    // nearly all of the density.
     let (left, right) = (centre - 9.5, centre + 9.5 + mu);
     let count = ((right - left) / step).ceil() as usize;
     let (mut whole, mut lacking, mut exponents) = (0.0, 0.0, Vec::with_capacity(count + 1));
@@ -149,14 +155,14 @@ fn gaussian(ln_z: f64, mu: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// ln E[R^p] of the mean of two, of which `density` gives (weight, X): plain double sums.
+    /// ln E[R^p] of the mean of two, by plain double sums over (weight, X) in `points`.
     fn of_two(points: &[(f64, f64)], power: f64) -> f64 {
         let inner =
             |(w, x): &(f64, f64)| -> f64 { points.iter().map(|(v, y)| w * v * (0.5 * (x + y)).powf(power)).sum() };
         points.iter().map(inner).sum::<f64>().ln()
     }
 
-    /// Both directions of two batches of Gaussian noise, to ten digits.
+    /// Both directions of two Gaussian batches, to ten digits.
     #[test]
     fn two_gaussian_batches_by_quadrature() {
         for mu in [0.2, 1.0, 1.7] {
@@ -180,11 +186,11 @@ mod tests {
         }
     }
 
-    /// A pair with few values, symmetric as the noise here is, in epochs of many batches: binomial sums are the truth, and the bound from moments alone is near it.
+    /// A symmetric pair of few values, in epochs of many batches, against exact binomial sums.
     #[test]
     fn other_noise_is_bounded_by_its_moments() {
         for loss in [0.1f64, 0.8, 2.5] {
-            // e^{±l} with Q-mass q for e^l, and the rest, of which a part has ratio 1.
+            // e^{±l} with Q-mass q for e^l; of the rest, a part has ratio 1.
             for middle in [0.0, 0.6] {
                 let up = (1.0 - middle) / (1.0 + loss.exp());
                 let down = 1.0 - middle - up;

@@ -13,19 +13,20 @@ use crate::{
     sampling::{NeighbouringRelation, Sampling},
 };
 
-/// Largest order of families without a closed form.
+/// Largest order without a closed form.
 const LAST_EXTENDED: u32 = 1024;
-/// Orders are computed to the first of these that is enough: small orders cost least, and mostly hold the best.
+/// Orders are computed to the first sufficient level: small orders are cheap and mostly the best.
 pub(super) const LEVELS: [u32; 6] = [16, 32, 64, 128, LAST_ORDER, LAST_EXTENDED];
-/// Where [`LAST_ORDER`] and [`LAST_EXTENDED`] are among them.
+/// Positions of [`LAST_ORDER`] and [`LAST_EXTENDED`] in [`LEVELS`].
 pub(super) const INTEGERS: usize = 4;
 const EXTENDED: usize = 5;
-/// Largest order of the Gaussian.
+/// Largest order of Gaussian noise.
 const LAST_GAUSSIAN: u32 = 1 << 17;
-/// With more vectors than this in contention for the maximum, ln I_k is maximised for each k before it is summed (never lower).
+/// With more candidate vectors than this, ln I_k is maximised for each k first (never lower).
 const CONTENDERS: usize = 8;
 
-/// Rényi divergence bound ε(α) of one release, for neighbours as its sampling says, and noise as of real numbers. Cheap to clone.
+/// Bound ε(α) on the Rényi divergence of one release, for the neighbours of its sampling and
+/// real-valued noise. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct RdpCurve(Arc<Inner>);
 
@@ -34,39 +35,42 @@ struct Inner {
     sampling: Sampling,
     protected: Protected,
     shifts: Arc<Shifts>,
-    /// Where noise is rounded to a grid, and its inexactness counted: by the accountant, as it is no matter of orders.
+    /// The grid, if noise is rounded; the accountant adds its cost, which has no order.
     on_grid: Option<Arc<OnGrid>>,
     /// ε(α) for α from 2 to each of [`LEVELS`].
     integers: [OnceLock<Vec<f64>>; LEVELS.len()],
 }
 
-/// What the rate does not enter: curves of several rates share it.
+/// The part that does not depend on the sampling rate, shared by curves of several rates.
 #[derive(Debug)]
 struct Shifts {
-    /// [`Release::sensitivity_factor`]: neighbouring sums may be this many times further apart than one vector is from zero.
     sensitivity_factor: f64,
     source: Mechanism,
-    /// [`contenders`] of each of [`LEVELS`], and of a single vector up to twice its order.
+    /// [`contenders`] up to each of [`LEVELS`]; `single`: for one vector, up to twice the order.
     full: [OnceLock<Vec<Vec<f64>>>; LEVELS.len()],
     single: [OnceLock<Vec<Vec<f64>>>; LEVELS.len()],
-    /// ln I_k of the largest entry of Ψ up to each of [`LEVELS`].
+    /// ln I_k of the largest entry of Ψ, up to each of [`LEVELS`].
     largest: [OnceLock<Vec<f64>>; LEVELS.len()],
 }
 
 #[derive(Debug)]
 enum Mechanism {
-    /// Gaussian noise of this standard deviation over the L2 bound of one vector.
-    Gaussian { noise_multiplier: f64 },
-    /// Any other.
-    Other { noise: Box<dyn Noise>, sensitivity: Sensitivity },
+    /// Standard deviation over the L2 bound of one vector.
+    Gaussian {
+        noise_multiplier: f64,
+    },
+    Other {
+        noise: Box<dyn Noise>,
+        sensitivity: Sensitivity,
+    },
 }
 
 impl RdpCurve {
-    /// Lemma 4 and 5 for one release. Orders are computed when they are asked for.
+    /// Lemmas 4 and 5 for one release. Orders are computed on demand.
     ///
     /// # Errors
-    /// [`PrivacyError::NoNoise`] and [`PrivacyError::NoBound`] where there is no guarantee; [`PrivacyError::Unpriced`] for noise on a grid whose sampler
-    /// has no known error; anything [`Release::validate`] refuses.
+    /// [`PrivacyError::NoNoise`] or [`PrivacyError::NoBound`]; as [`Release::validate`];
+    /// [`PrivacyError::Unpriced`] for noise on a grid whose sampler has no known error.
     pub fn of(release: &Release) -> Result<Self, PrivacyError> {
         release.validate()?;
         let spec = &release.priced_noise()?;
@@ -74,7 +78,7 @@ impl RdpCurve {
         let source = match (noise.gaussian_sigma(), &release.sensitivity) {
             (_, Sensitivity::Unbounded) => return Err(PrivacyError::NoBound),
             (Some(sigma), Sensitivity::L2 { norm }) => Mechanism::Gaussian { noise_multiplier: sigma / norm },
-            // Σ k(k−1)ψ²/(2σ²) depends on ψ's norm alone.
+            // Σ k(k−1)ψ²/(2σ²) depends on ψ's norm only.
             (Some(sigma), Sensitivity::Envelope { profile }) => {
                 Mechanism::Gaussian { noise_multiplier: sigma / profile.norm() }
             }
@@ -88,21 +92,20 @@ impl RdpCurve {
         Ok(Self(Arc::new(Inner { sampling, protected, shifts, on_grid, integers: Default::default() })))
     }
 
-    /// The same under Poisson sampling at another rate, for the price of Lemma 4 alone: no ln I_k is computed twice. `None` where it is sampled otherwise.
+    /// This curve at another Poisson rate, reusing every ln I_k; `None` for other sampling.
     pub(crate) fn at_rate(&self, rate: f64) -> Option<Self> {
         let poisson = matches!(self.0.sampling, Sampling::Poisson { .. }) && (0.0..=1.0).contains(&rate);
         poisson.then(|| self.sampled(Sampling::Poisson { rate }))
     }
 
-    /// The same, sampled otherwise.
     fn sampled(&self, sampling: Sampling) -> Self {
         let Inner { protected, shifts, on_grid, .. } = self.0.as_ref();
         let (shifts, on_grid) = (shifts.clone(), on_grid.clone());
         Self(Arc::new(Inner { sampling, protected: *protected, shifts, on_grid, integers: Default::default() }))
     }
 
-    /// Curves of which one epoch may hold any. An epoch of a random allocation costs what its least noise does where all are Gaussian, as the others are functions
-    /// of that one; else what it would cost in a shuffled partition.
+    /// Adapts curves of one epoch. In random allocation of Gaussian noise only, it costs as much as
+    /// with its least noise, of which the others are functions; else as a shuffled epoch.
     pub(super) fn of_one_epoch(curves: Vec<Self>) -> Vec<Self> {
         let ordered = |curve: &Self| {
             matches!(curve.0.shifts.source, Mechanism::Gaussian { .. }) && curve.0.hidden_among().is_some()
@@ -135,8 +138,8 @@ impl RdpCurve {
         self.level(INTEGERS)
     }
 
-    /// About what ε(α)/α is while it is small, for as little work as it takes: noise as wide as Gaussian noise that shows as much of a small shift. Tells where
-    /// to look, never what is charged.
+    /// Cheap estimate of ε(α)/α for small ε(α): that of Gaussian noise with the same Fisher
+    /// information. Guides the search, and is never charged.
     pub(super) fn slope(&self) -> f64 {
         let Inner { sampling, shifts, .. } = self.0.as_ref();
         let information = match &shifts.source {
@@ -147,13 +150,13 @@ impl RdpCurve {
             }
         };
         let rate = sampling.rate();
-        // Of a mean of t, a t-th of the variance.
+        // The mean of t ratios has a t-th of the variance.
         let square = self.0.hidden_among().map_or(rate * rate, |batches| 1.0 / batches as f64);
         0.5 * square * (shifts.sensitivity_factor * shifts.sensitivity_factor * information).exp_m1()
     }
 
-    /// At most ε(α) for α from 2 to that of [`LEVELS`]: Lemma 4's last term for the largest entry of Ψ alone. Flat densities' ln I_k soon grow faster than k². Empty where
-    /// [`RdpCurve::slope`] tells all.
+    /// A lower bound on ε(α) for α from 2 to the level's last: Lemma 4's last term for Ψ's largest
+    /// entry, as flat densities' ln I_k outgrow k². Empty if [`RdpCurve::slope`] suffices.
     pub(super) fn at_least(&self, level: usize) -> Vec<f64> {
         let Inner { sampling, shifts, .. } = self.0.as_ref();
         let Mechanism::Other { noise, sensitivity: Sensitivity::Envelope { profile } } = &shifts.source else {
@@ -168,12 +171,12 @@ impl RdpCurve {
         moments.iter().zip(2u32..).map(|(moment, k)| (f64::from(k) * log_rate + moment) / f64::from(k - 1)).collect()
     }
 
-    /// ε(α) for α from 2 to that of [`LEVELS`].
+    /// ε(α) for α from 2 to the level's last.
     pub(super) fn level(&self, level: usize) -> &[f64] {
         self.0.integers[level].get_or_init(|| self.0.compute(level))
     }
 
-    /// How its examples are chosen.
+    /// The sampling policy.
     #[must_use]
     pub fn sampling(&self) -> Sampling {
         self.0.sampling
@@ -187,8 +190,9 @@ impl RdpCurve {
         self.0.on_grid.as_deref()
     }
 
-    /// ε(α), in nats, at `order` α > 1; `None` where no bound is known. Known are integers from 2 to 1024 (Gaussian noise: to 2^17, or half
-    /// that where sampling exchanges vectors), and for Gaussian noise fractions, too; of a random allocation integers to 256.
+    /// ε(α), in nats, at `order` α > 1; `None` if unknown. Known orders: integers from 2 to 1024
+    /// (random allocation: 256). Gaussian noise without fixed-size lots: also fractions, and
+    /// integers to 2^17 (half that if Poisson sampling exchanges vectors).
     #[must_use]
     pub fn at(&self, order: f64) -> Option<f64> {
         let whole = order == order.floor() && (2.0..=f64::from(LAST_GAUSSIAN)).contains(&order);
@@ -224,11 +228,11 @@ impl RdpCurve {
                 }
                 sampled_gaussian_at(noise_multiplier / sensitivity_factor, rate, order)
             }
-            // Few of them are asked for, and each has as many terms.
+            // Few such orders are requested, and each has as many terms.
             (_, Sampling::Poisson { rate }) if whole && order <= f64::from(LAST_EXTENDED) && !self.0.exchanges() => {
                 let price = |moments: &Vec<f64>| poisson::at_integer(rate, order as u32, moments);
                 let mut maximum = [shifts.full(EXTENDED).iter().map(price).fold(0.0, max_or_infinite)];
-                close(&mut maximum);
+                replace_invalid_by_infinity(&mut maximum);
                 Some(maximum[0])
             }
             _ if whole && order <= f64::from(LAST_EXTENDED) => self.level(EXTENDED).get(order as usize - 2).copied(),
@@ -236,25 +240,25 @@ impl RdpCurve {
         }
     }
 
-    /// Whether ε(α) is a Rényi divergence (or a maximum of some) and so does not fall as α grows; a bound may.
+    /// True if ε(α) is a Rényi divergence (or a maximum of some), so non-decreasing in α.
     pub(super) fn is_divergence(&self) -> bool {
         self.0.sampling.neighbours() == NeighbouringRelation::AddOrRemoveOne
             && !self.0.exchanges()
             && (self.0.hidden_among().is_none() || self.is_quick())
     }
 
-    /// Whether fractional orders are known.
+    /// True if fractional orders are known.
     pub(super) fn has_fractions(&self) -> bool {
         self.is_quick() && self.0.hidden_among().is_none()
     }
 
-    /// Whether all orders take some thousandths of a second, and not some tenths.
+    /// True if all orders take milliseconds rather than tenths of a second.
     pub(super) fn is_quick(&self) -> bool {
         matches!(self.0.shifts.source, Mechanism::Gaussian { .. })
             && self.0.sampling.neighbours() == NeighbouringRelation::AddOrRemoveOne
     }
 
-    /// Terms that [`RdpCurve::at`] adds up for an order beyond [`LAST_ORDER`], or between integers.
+    /// Terms that [`RdpCurve::at`] sums for an order above [`LAST_ORDER`] or between integers.
     pub(super) fn terms_at(&self, order: f64) -> f64 {
         match (&self.0.shifts.source, self.0.sampling) {
             (Mechanism::Gaussian { noise_multiplier }, Sampling::Poisson { .. } | Sampling::CyclicPoisson { .. })
@@ -262,7 +266,7 @@ impl RdpCurve {
             {
                 4.0 * poisson::gaussian_terms(*noise_multiplier, 2.0 * order)
             }
-            // All orders of a level at once, and once.
+            // All orders of a level at once, only once.
             (_, Sampling::FixedSize { .. }) => 2e5,
             _ => 2.0 * order,
         }
@@ -282,26 +286,26 @@ impl RdpCurve {
 }
 
 impl Inner {
-    /// Whether Poisson sampling draws a vector that may be another, the rest of the mixture being neither.
+    /// True if Poisson sampling draws one vector or another, neither of them the mixture's rest.
     fn exchanges(&self) -> bool {
         let poisson = matches!(self.sampling, Sampling::Poisson { .. } | Sampling::CyclicPoisson { .. });
         let rate = self.sampling.rate();
         poisson && rate > 0.0 && rate < 1.0 && self.shifts.sensitivity_factor > 1.0
     }
 
-    /// t of a random allocation whose draw hides something: not where one vector becomes another in the same batch.
+    /// t of a random allocation that amplifies: not if one vector replaces another in a batch.
     fn hidden_among(&self) -> Option<u64> {
         self.sampling.allocated().filter(|batches| *batches > 1 && self.shifts.sensitivity_factor == 1.0)
     }
 
-    /// ε(α) for α from 2 to that of a level.
+    /// ε(α) for α from 2 to the level's last.
     fn compute(&self, level: usize) -> Vec<f64> {
         let Self { sampling, shifts, .. } = self;
         let Shifts { sensitivity_factor, source, .. } = shifts.as_ref();
         let vectors = shifts.full(level);
         let mut epsilon = match *sampling {
             Sampling::Poisson { rate } | Sampling::CyclicPoisson { rate, .. } if self.exchanges() => {
-                // Sampling never costs more than taking part for certain.
+                // Sampling never costs more than certain participation.
                 let mut orders = maximum(vectors, 1.0);
                 let single = maximum(shifts.single(level), rate);
                 let pairs = single.iter().zip(&single[1..]).skip(1).step_by(2);
@@ -311,7 +315,7 @@ impl Inner {
                 orders
             }
             Sampling::Poisson { rate } | Sampling::CyclicPoisson { rate, .. } => maximum(vectors, rate),
-            // Each example meets one release of an epoch, and whoever knew which had the whole of it.
+            // Each example joins one release of an epoch; knowing which costs that release in full.
             Sampling::Shuffled { .. } | Sampling::RandomAllocation { .. } => {
                 let mut orders = maximum(vectors, 1.0);
                 if let Some(batches) = self.hidden_among() {
@@ -330,19 +334,20 @@ impl Inner {
                     Mechanism::Gaussian { noise_multiplier } => Some(noise_multiplier / sensitivity_factor),
                     Mechanism::Other { .. } => None,
                 };
-                // Two vectors may be exchanged that lie in different ones of the envelope: ln I_k is then a mean of theirs, at each k. A sum of
-                // exponentials is convex, so Lemma 4's is costliest at one end; the least of several bounds is not.
+                // The exchanged vectors may lie in different ones of the envelope, so ln I_k is a
+                // mean of theirs. Lemma 4's sum is convex, so costliest at an end; a minimum of
+                // bounds is not.
                 fixed_size::at_integers(sampling.rate(), &maxima_by_order(vectors), gaussian)
             }
         };
-        close(&mut epsilon);
+        replace_invalid_by_infinity(&mut epsilon);
         epsilon
     }
 }
 
-/// An order whose quadrature did not settle has an infinite ln I_k, of which differences and products make what is no number;
-/// no divergence is negative, either. Both are infinite: an order that is not known must never be the cheapest.
-fn close(bounds: &mut [f64]) {
+/// Replaces NaN (from unsettled quadrature) and negative values by infinity: an unknown order must
+/// never be the cheapest.
+fn replace_invalid_by_infinity(bounds: &mut [f64]) {
     for bound in bounds {
         *bound = if *bound >= 0.0 { *bound } else { f64::INFINITY };
     }
@@ -360,7 +365,7 @@ impl Shifts {
 }
 
 impl Mechanism {
-    /// For each vector an upper bound on Σ_i ln I_k(v_i), k = 2..=`last`, of shifts up to `sensitivity_factor` vectors long.
+    /// For each vector an upper bound on Σ_i ln I_k(`sensitivity_factor`·v_i), k = 2..=`last`.
     fn log_moments(&self, sensitivity_factor: f64, last: u32) -> Vec<Vec<f64>> {
         let mut vectors = match self {
             Self::Gaussian { noise_multiplier } => {
@@ -370,12 +375,12 @@ impl Mechanism {
                 log_moments(noise.as_ref(), sensitivity, sensitivity_factor, last as usize - 1)
             }
         };
-        vectors.iter_mut().for_each(|moments| close(moments));
+        vectors.iter_mut().for_each(|moments| replace_invalid_by_infinity(moments));
         vectors
     }
 }
 
-/// ε(α) of the Poisson-sampled Gaussian, where it is known.
+/// ε(α) of the Poisson-sampled Gaussian, if known.
 fn sampled_gaussian_at(noise_multiplier: f64, rate: f64, order: f64) -> Option<f64> {
     if order == order.floor() && (2.0..=f64::from(LAST_GAUSSIAN)).contains(&order) {
         return Some(poisson::gaussian_at_integer(rate, noise_multiplier, order as u32));
@@ -389,7 +394,7 @@ fn gaussian_log_moments(noise_multiplier: f64, last: u32) -> Vec<f64> {
     (2..=last).map(|k| f64::from(k) * f64::from(k - 1) * half_square).collect()
 }
 
-/// For each vector of the envelope (one for an L2 ball) an upper bound on Σ_i ln I_k(v_i), k = 2.. .
+/// For each vector of the envelope (one for a ball) an upper bound on Σ_i ln I_k(v_i) for k ≥ 2.
 fn log_moments(noise: &dyn Noise, sensitivity: &Sensitivity, sensitivity_factor: f64, orders: usize) -> Vec<Vec<f64>> {
     match sensitivity {
         Sensitivity::Unbounded => vec![vec![f64::INFINITY; orders]],
@@ -398,8 +403,9 @@ fn log_moments(noise: &dyn Noise, sensitivity: &Sensitivity, sensitivity_factor:
         }
         Sensitivity::Envelope { profile } if sensitivity_factor == 1.0 => profile.log_moment_sums(noise, 1.0, orders),
         Sensitivity::Envelope { profile } => {
-            // NeighbouringRelation differ by v − v′, each in its own arrangement of its own vector: |v_i − v′_i| ≤ a_i + b_i. Where F = ln I_k is convex,
-            // F(a+b) ≤ ½F(2a) + ½F(2b), so the sum is at most the doubled envelope's. Where it is not, the L2 ball of twice the norm holds.
+            // Neighbours differ by v − v′, each in its own arrangement: |v_i − v′_i| ≤ a_i + b_i.
+            // If F = ln I_k is convex, F(a+b) ≤ ½F(2a) + ½F(2b), so the sum is at most the doubled
+            // envelope's. Otherwise the L2 ball of twice the norm bounds it.
             let reach = sensitivity_factor * profile.largest();
             let convex = convex_orders(noise, reach, orders);
             let mut sums = profile.log_moment_sums(noise, sensitivity_factor, orders);
@@ -418,8 +424,8 @@ fn log_moments(noise: &dyn Noise, sensitivity: &Sensitivity, sensitivity_factor:
     }
 }
 
-/// For each order whether ln I_k is convex in τ on [0, reach], judged on a fine grid of secants, and of some beyond: a bend at the very end would not show in the last
-/// ones before it. What a table does between those, with its steps, no grid tells: it is not taken for convex.
+/// For each order, whether ln I_k is convex in τ on [0, reach], judged by a fine grid of secants,
+/// some beyond `reach` to show a bend at its end. Tables never count as convex.
 fn convex_orders(noise: &dyn Noise, reach: f64, orders: usize) -> Vec<bool> {
     const POINTS: usize = 48;
     const BEYOND: usize = 3;
@@ -441,7 +447,7 @@ fn convex_orders(noise: &dyn Noise, reach: f64, orders: usize) -> Vec<bool> {
     convex
 }
 
-/// The largest ln I_k over vectors, for each k by itself.
+/// The largest ln I_k over the vectors, for each k.
 fn maxima_by_order(vectors: &[Vec<f64>]) -> Vec<f64> {
     let mut top = vectors.first().map_or(Vec::new(), |first| first.clone());
     for vector in vectors.iter().skip(1) {
@@ -452,10 +458,11 @@ fn maxima_by_order(vectors: &[Vec<f64>]) -> Vec<f64> {
     top
 }
 
-/// The vectors that may be the costliest at some order of Lemma 4, whatever the rate: what no other exceeds at every k. If they are many, one that exceeds all.
+/// The vectors that may be costliest at some order of Lemma 4, at any rate: those that no other
+/// exceeds at every k. If they are many, one vector that exceeds all.
 fn contenders(vectors: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let dominates = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(x, y)| x >= y);
-    // What exceeds another everywhere has the larger sum, so that it is found first.
+    // A vector that exceeds another everywhere has the larger sum, so it is found first.
     let mut rest: Vec<(f64, &Vec<f64>)> = vectors.iter().map(|vector| (vector.iter().sum(), vector)).collect();
     let mut front: Vec<&Vec<f64>> = Vec::new();
     while let Some((_, next)) = rest.iter().copied().max_by(|a, b| a.0.total_cmp(&b.0)) {
@@ -468,7 +475,7 @@ fn contenders(vectors: &[Vec<f64>]) -> Vec<Vec<f64>> {
     front.into_iter().cloned().collect()
 }
 
-/// Lemma 4's maximum over vectors, order by order.
+/// Lemma 4's maximum over vectors, for each order.
 fn maximum(vectors: &[Vec<f64>], rate: f64) -> Vec<f64> {
     let prices: Vec<Vec<f64>> = vectors.iter().map(|moments| poisson::at_integers(rate, moments)).collect();
     maxima_by_order(&prices)
@@ -478,14 +485,14 @@ fn maximum(vectors: &[Vec<f64>], rate: f64) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// Whatever their order: none that is needed is left out, none that another exceeds stays, and many become one.
+    /// In any order: keeps the needed vectors, drops the dominated ones, and merges many into one.
     #[test]
     fn contenders_are_the_front() {
         let vectors = |n: u32, bend: f64| -> Vec<Vec<f64>> {
             let value = |v: u32, k: u32| (1.0 + f64::from(v)) * (1.0 - bend * f64::from(v * k)) * f64::from(k);
             (0..n).map(|i| i * 7 % n).map(|v| (2..12).map(|k| value(v, k)).collect()).collect()
         };
-        // Straight ones are exceeded by the last; bent ones by none, at some k.
+        // Straight vectors are all below the last; bent ones are each largest at some k.
         let one = vectors(50, 0.0);
         assert_eq!(contenders(&one), [one.iter().max_by(|a, b| a[0].total_cmp(&b[0])).unwrap().clone()]);
         for n in [3, 8, 50] {

@@ -1,12 +1,12 @@
-//! Fixed-size sampling without replacement, replace-one neighbours: Wang, Balle & Kasiviswanathan 2019.
+//! Fixed-size sampling without replacement, replace-one: Wang, Balle & Kasiviswanathan 2019.
 
 use crate::numeric::{ln_1p_exp, ln_expm1, ln_gamma, log_sum_exp, max_or_infinite};
 
-/// ε(α) for α = 2.. from ln I_k of the *difference* of two neighbouring sums (doubled where both are encoded gradients).
+/// ε(α) for α ≥ 2, from ln I_k of neighbouring sums' *difference* (doubled for encoded gradients).
 ///
-/// ε(α) ≤ ln(1 + Σ_{j=2..α} C(α,j) γ^j B_j)/(α−1), γ = size/population, with B_j ≤ 2 I_j for every mechanism and
-/// B_2 ≤ 4(I_2 − 1) (Theorem 9). For the Gaussian (`noise_multiplier` given) B_j ≤ 4√(D_{2⌊j/2⌋} D_{2⌈j/2⌉}) as well
-/// (Theorem 27), where D_l is the l-th central moment of the likelihood ratio.
+/// ε(α) ≤ ln(1 + Σ_{j=2..α} C(α,j) γ^j B_j)/(α−1), γ = size/population, with B_j ≤ 2 I_j for every
+/// mechanism and B_2 ≤ 4(I_2 − 1) (Theorem 9). For the Gaussian (given `noise_multiplier`) also B_j
+/// ≤ 4√(D_{2⌊j/2⌋} D_{2⌈j/2⌉}) (Theorem 27), D_l the l-th central moment of the likelihood ratio.
 pub(super) fn at_integers(rate: f64, log_moments: &[f64], noise_multiplier: Option<f64>) -> Vec<f64> {
     let last = log_moments.len() + 1;
     let even = noise_multiplier.map_or(Vec::new(), |sigma| even_central_moments(sigma, last));
@@ -35,24 +35,25 @@ pub(super) fn at_integers(rate: f64, log_moments: &[f64], noise_multiplier: Opti
             let rounding = super::poisson::exponent_rounding(order as u32, ln_rate, log_moments);
             let amplified =
                 ln_1p_exp(log_sum_exp(&scratch) + rounding) * (1.0 + super::poisson::rounding(order as u32));
-            // Sampling never costs more than releasing the sum of all: the plain divergence holds as well.
+            // Sampling never costs more than the unsampled release, so the plain bound holds too.
             let least = max_or_infinite(amplified.min(log_moments[order - 2]), f64::MIN_POSITIVE);
             least / (order as f64 - 1.0) * (1.0 + 8.0 * f64::EPSILON)
         })
         .collect()
 }
 
-/// ln D_{2m} for m = 1, 2, …, D_l = E_{x∼N(0,σ²)}[(r−1)^l], r = e^{(2x−1)/(2σ²)}. As Σ_i (−1)^{l−i} C(l,i) e^{i(i−1)/2σ²} it cancels down to nothing;
-/// as an integral of a positive entire function the trapezoidal rule gives all its digits.
+/// ln D_{2m} for m = 1, 2, …, D_l = E_{x∼N(0,σ²)}[(r−1)^l], r = e^{(2x−1)/(2σ²)}. As a sum, Σ_i
+/// (−1)^{l−i} C(l,i) e^{i(i−1)/2σ²}, it cancels; as an integral of a positive entire function, the
+/// trapezoidal rule gives all digits.
 fn even_central_moments(sigma: f64, last: usize) -> Vec<f64> {
-    // Below, D_l is more than half of I_l (and the plain bound is the smaller); above, one step hardly shows.
+    // Below, D_l exceeds half of I_l (the plain bound is smaller); above, steps hardly show.
     if !(0.3..=1e6).contains(&sigma) {
         return Vec::new();
     }
     let step = 0.25 * sigma;
     let (low, high) = (-14.0 * sigma, last as f64 + 1.0 + 14.0 * sigma);
     let count = ((high - low) / step).ceil() as usize;
-    // (ln |r − 1|, ln of the weight) at each point.
+    // (ln |r − 1|, ln weight) at each point.
     let points: Vec<(f64, f64)> = (0..=count)
         .map(|j| {
             let x = low + j as f64 * step;
@@ -67,7 +68,7 @@ fn even_central_moments(sigma: f64, last: usize) -> Vec<f64> {
         .map(|m| {
             scratch.clear();
             scratch.extend(points.iter().map(|(e, w)| 2.0 * m as f64 * e + w));
-            // Units in the last place of the largest parts of the terms that count, whose x is at most about 2m.
+            // Units in the last place of the largest parts of terms that count, x up to about 2m.
             let parts = 4.0 * m as f64 * (m as f64 + 14.0 * sigma) / (sigma * sigma);
             log_sum_exp(&scratch) + ln_norm + 1e-12 + 4.0 * f64::EPSILON * parts
         })

@@ -1,6 +1,6 @@
-//! Rényi accounting: Lemma 4, Lemma 5, Theorem 1 (Nasr, Shokri & Houmansadr 2020) and the conversions to (ε, δ).
+//! Rényi accounting: Lemmas 4 and 5, Theorem 1 (Nasr, Shokri & Houmansadr 2020) and conversions.
 //!
-//! A [`RdpCurve`] is ε(α) of one release; an [`Accountant`] adds curves (Theorem 1) and converts; [`epsilon_of`] does both for a ledger.
+//! An [`RdpCurve`] is ε(α) of one release; an [`RdpAccountant`] adds them up (Theorem 1) and converts.
 
 mod accountant;
 mod allocation;
@@ -10,7 +10,7 @@ mod fixed_size;
 mod orders;
 mod poisson;
 
-pub use accountant::{Accountant, CurveId, epsilon_of};
+pub use accountant::{CurveId, RdpAccountant, epsilon_of};
 pub use conversion::{Bound, Epsilon, classic, improved};
 pub use curve::RdpCurve;
 pub use orders::{FIRST_ORDER, LAST_ORDER, Orders};
@@ -37,10 +37,10 @@ mod tests {
 
     #[test]
     fn tutorial_case() {
-        // 60 epochs of MNIST at σ = 1.1: 3.009 (classic) and 2.597 (improved) at integer orders, as dp_accounting 0.6.0.
+        // 60 epochs of MNIST at σ = 1.1; dp_accounting 0.6.0: 3.009 (classic), 2.597 (improved).
         let noise = NoiseSpec::Gaussian { sigma: 1.1 };
         let ledger = ledger(Sensitivity::L2 { norm: 1.0 }, Some(noise), 14_062);
-        let integers = Accountant::of(&ledger).unwrap().epsilon_at(1e-5, Orders::Integers).unwrap();
+        let integers = RdpAccountant::of(&ledger).unwrap().epsilon_at(1e-5, Orders::Integers).unwrap();
         assert!((integers.classic.epsilon / 3.009_099_525_732_417 - 1.0).abs() < 1e-8, "{integers:?}");
         assert!((integers.improved.epsilon / 2.596_981_178_594_853 - 1.0).abs() < 1e-8, "{integers:?}");
         assert_eq!((integers.classic.order, integers.improved.order), (9.0, 8.0));
@@ -53,7 +53,8 @@ mod tests {
 
     #[test]
     fn student_t_envelope() {
-        // ψ_i = 1/√P: known from Σ ln I_k = P·ln I_k(1/√P); for P = 26,010 it is the Gaussian of equal Fisher information to 1e-3.
+        // ψ_i = 1/√P, so Σ ln I_k = P·ln I_k(1/√P): for P = 26,010 like the Gaussian of equal
+        // Fisher information, to 1e-3.
         let psi = vec![(26_010f32).sqrt().recip(); 26_010];
         let profile = EnvelopeProfile::from_vectors([psi.as_slice()]).unwrap();
         let noise = NoiseSpec::StudentT { nu: 9.0, scale: 1.0 };
@@ -65,7 +66,7 @@ mod tests {
         assert!((t.classic.epsilon / gaussian.classic.epsilon - 1.0).abs() < 1e-3, "{t:?} {gaussian:?}");
     }
 
-    /// Where to begin is a guess: the best of all orders is found wherever it is.
+    /// The best order is found wherever the search begins.
     #[test]
     fn the_best_order_is_found_from_either_end() {
         let entries: Vec<f64> = (1..200).map(|i| 1.0 / f64::from(i)).collect();
@@ -76,7 +77,7 @@ mod tests {
             for steps in [1, 1000, 100_000] {
                 let noise = NoiseSpec::StudentT { nu: 9.0, scale };
                 let ledger = ledger(Sensitivity::Envelope { profile: profile.clone() }, Some(noise), steps);
-                let accountant = Accountant::of(&ledger).unwrap();
+                let accountant = RdpAccountant::of(&ledger).unwrap();
                 let found = accountant.epsilon_at(1e-5, Orders::Integers).unwrap();
                 let listed = accountant.epsilon_at(1e-5, Orders::Listed(&orders)).unwrap();
                 let near = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
@@ -109,7 +110,7 @@ mod tests {
         }
     }
 
-    /// Where k·|ln q| is large and the sum is not: (q, σ, α, ε(α) rounded down), 60-digit arithmetic.
+    /// Large k·|ln q| with a small sum: (q, σ, α, ε(α) rounded down), 60-digit arithmetic.
     #[test]
     fn rounding_of_large_exponents_is_covered() {
         #[rustfmt::skip]
@@ -151,28 +152,28 @@ mod tests {
         }
     }
 
-    /// A loss too small for a number is a loss; a rate of 0 is none, at any δ.
+    /// A loss below the smallest f64 is positive; only a rate of 0 gives ε = 0, at any δ.
     #[test]
-    fn only_a_rate_of_nothing_is_nothing() {
+    fn only_a_zero_rate_costs_nothing() {
         for sampling in [Sampling::Poisson { rate: 1e-200 }, Sampling::Poisson { rate: 1e-300 }] {
             let release =
                 Release::new(sampling, Sensitivity::L2 { norm: 1.0 }, Some(NoiseSpec::Gaussian { sigma: 1.0 }));
             let curve = RdpCurve::of(&release).unwrap();
             assert!(curve.integer_orders().iter().all(|bound| *bound > 0.0));
             assert!([1.5, 7.25, 300.0].into_iter().all(|order| curve.at(order).is_none_or(|bound| bound > 0.0)));
-            let mut accountant = Accountant::new();
+            let mut accountant = RdpAccountant::new();
             let id = accountant.add_curve(curve.clone()).unwrap();
             accountant.compose(id, 1);
             let found = accountant.epsilon(1e-310).unwrap();
             assert!(found.classic.epsilon > 0.0 && found.improved.epsilon > 0.0, "{sampling:?}: {found:?}");
-            let mut nothing = Accountant::new();
+            let mut nothing = RdpAccountant::new();
             let id = nothing.add_curve(curve.at_rate(0.0).unwrap()).unwrap();
             nothing.compose(id, 1000);
             assert_eq!(nothing.epsilon(1e-310).unwrap().classic.epsilon, 0.0);
         }
     }
 
-    /// More kinds of release than can be counted soon: refused by name, before any is priced.
+    /// Too many kinds of release are refused before any is priced.
     #[test]
     fn too_many_kinds_are_refused_before_they_are_priced() {
         let kinds = |count: u32, noise: fn(f64) -> NoiseSpec| {

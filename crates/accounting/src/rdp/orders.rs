@@ -1,18 +1,18 @@
-//! Orders α at which curves are known, and those of which a conversion takes the best.
+//! The Rényi orders α that conversions choose from.
 
-/// Every curve is known at the integer orders α from this …
+/// Smallest order at which every curve is known.
 pub const FIRST_ORDER: u32 = 2;
-/// … to this.
+/// Largest order up to which every curve is known.
 pub const LAST_ORDER: u32 = 256;
 
-/// Which orders a conversion may use.
+/// The orders that a conversion may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Orders<'a> {
-    /// Integers 2..=256, then fractional ones beside the best (Gaussian), or larger ones if 256 is the best.
+    /// Integers 2..=256, then fractions near the best (Gaussian), or larger ones if that is 256.
     #[default]
     All,
     /// Integers 2..=256 only.
     Integers,
-    /// These, where the curves are defined there.
+    /// These orders, where the curves are known.
     Listed(&'a [f64]),
 }

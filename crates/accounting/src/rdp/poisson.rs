@@ -1,15 +1,16 @@
-//! Poisson sampling: Lemma 4 at integer orders, quadrature at fractional orders of the Gaussian.
+//! Poisson sampling: Lemma 4 at integer orders; quadrature at fractional orders for the Gaussian.
 
 use std::sync::LazyLock;
 
 use super::orders::LAST_ORDER;
 use crate::numeric::{ln_1p_exp, ln_expm1, ln_gamma, log_sum_exp, max_or_infinite, ratio_excess};
 
-/// What seven roundings may have taken from a bound, and one more.
+/// Factor that covers eight roundings.
 const ROUNDED_UP: f64 = 1.0 + 4.0 * f64::EPSILON;
 
-/// What rounding may have taken from ln of a sum over an order's binomial coefficients, relative, where that is above 1: terms are off by up to six units
-/// in the last place of ln α!, which is 1.2e3, 6.1e3 and 1.5e6 at the largest orders. Below, and where other terms are larger: [`exponent_rounding`].
+/// Relative rounding error of ln of a sum over binomial coefficients, where that is above 1: terms
+/// are off by up to six units in the last place of ln α!, which is 1.2e3, 6.1e3 and 1.5e6 at the
+/// largest orders. For smaller or other terms see [`exponent_rounding`].
 pub(super) fn rounding(order: u32) -> f64 {
     match order {
         ..=256 => 2e-12,
@@ -18,14 +19,14 @@ pub(super) fn rounding(order: u32) -> f64 {
     }
 }
 
-/// What rounding may have taken from the exponent of a sum over an order's binomial coefficients: units in the last place of its largest parts, which are
-/// α·|ln q|, α·|ln(1−q)|, ln α! and ln I_α.
+/// Rounding error of the exponent of a sum over binomial coefficients: units in the last place of
+/// its largest parts, α·|ln q|, α·|ln(1−q)|, ln α! and ln I_α.
 pub(super) fn exponent_rounding(order: u32, ln_rates: f64, log_moments: &[f64]) -> f64 {
     let largest = log_moments.get(order as usize - 2).copied().unwrap_or(f64::INFINITY);
     exponent_rounding_below(order, ln_rates, largest)
 }
 
-/// The same from ln I_α.
+/// The same, given ln I_α.
 fn exponent_rounding_below(order: u32, ln_rates: f64, largest: f64) -> f64 {
     4.0 * f64::EPSILON * (f64::from(order) * ln_rates.abs() + 3.0 * ln_factorial(order) + largest + 1.0)
 }
@@ -37,27 +38,27 @@ fn ln_factorial(n: u32) -> f64 {
     LN_FACTORIAL.get(n as usize).copied().unwrap_or_else(|| ln_gamma(f64::from(n) + 1.0))
 }
 
-/// ln(I_k − 1) + k·ln(q/(1−q)) − ln k!: of Lemma 4's terms, what is the same at every α.
-fn shares(q: f64, log_moments: &[f64]) -> Vec<f64> {
+/// ln(I_k − 1) + k·ln(q/(1−q)) − ln k!: the part of Lemma 4's terms that is the same at every α.
+fn ln_mixture_terms(q: f64, log_moments: &[f64]) -> Vec<f64> {
     let odds = q.ln() - (-q).ln_1p();
     (2u32..).zip(log_moments).map(|(k, &l)| ln_expm1(l) + f64::from(k) * odds - ln_factorial(k)).collect()
 }
 
-/// ε(α) of a Poisson-sampled release at one integer α ≥ 2, from the [`shares`] of k = 2..=α, which these ln I_k made.
+/// ε(α) of a Poisson-sampled release at one integer α ≥ 2, from the [`shares`] of these ln I_k.
 ///
-/// Lemma 4: A = Σ_k C(α,k) q^k (1−q)^{α−k} I_k, ε = ln A/(α−1) (the paper's 1/(1−α) is a slip). As the binomial weights add to 1
-/// and I_0 = I_1 = 1, A − 1 = Σ_{k≥2} C(α,k) q^k (1−q)^{α−k} (I_k − 1): no cancellation.
+/// Lemma 4: A = Σ_k C(α,k) q^k (1−q)^{α−k} I_k, ε = ln A/(α−1) (the paper's 1/(1−α) is a slip). As
+/// the weights add up to 1 and I_0 = I_1 = 1, A − 1 = Σ_{k≥2} C(α,k) q^k (1−q)^{α−k} (I_k − 1).
 fn lemma_4(q: f64, order: u32, log_moments: &[f64], shares: &[f64], scratch: &mut Vec<f64>) -> f64 {
     scratch.clear();
     scratch.extend((2..=order).zip(shares).map(|(k, share)| share - ln_factorial(order - k)));
     let whole = ln_factorial(order) + f64::from(order) * (-q).ln_1p();
     let error = exponent_rounding(order, q.ln().abs() + (-q).ln_1p().abs(), log_moments);
-    // Of what is below all numbers, the smallest stands for it.
+    // A positive value that underflows becomes the smallest normal f64.
     let ln_a = max_or_infinite(ln_1p_exp(whole + log_sum_exp(scratch) + error), f64::MIN_POSITIVE);
     ln_a * (1.0 + rounding(order)) / f64::from(order - 1)
 }
 
-/// As [`lemma_4`], from ln I_k; rates 0 and 1 exactly.
+/// As [`lemma_4`], from ln I_k; exact for rates 0 and 1.
 pub(super) fn at_integer(q: f64, order: u32, log_moments: &[f64]) -> f64 {
     if q == 0.0 {
         return 0.0;
@@ -65,11 +66,11 @@ pub(super) fn at_integer(q: f64, order: u32, log_moments: &[f64]) -> f64 {
     if q == 1.0 {
         return log_moments[order as usize - 2] / f64::from(order - 1) * ROUNDED_UP;
     }
-    lemma_4(q, order, log_moments, &shares(q, log_moments), &mut Vec::new())
+    lemma_4(q, order, log_moments, &ln_mixture_terms(q, log_moments), &mut Vec::new())
 }
 
-/// As [`at_integer`] for Gaussian noise, where ln I_k = k(k−1)/(2σ²), for as much work as there are terms that count: of a hundred thousand mostly some
-/// hundreds. σ: noise over sensitivity; α ≥ 2.
+/// As [`at_integer`] for Gaussian noise, ln I_k = k(k−1)/(2σ²), computing only the terms that
+/// count: mostly some hundreds of a hundred thousand. σ: noise over sensitivity; α ≥ 2.
 pub(super) fn gaussian_at_integer(q: f64, sigma: f64, order: u32) -> f64 {
     let half_square = 0.5 / sigma / sigma;
     let log_moment = |k: u32| f64::from(k) * f64::from(k - 1) * half_square;
@@ -93,26 +94,27 @@ pub(super) fn gaussian_at_integer(q: f64, sigma: f64, order: u32) -> f64 {
     ln_a * (1.0 + rounding(order)) / f64::from(order - 1)
 }
 
-/// Terms t(k) of Lemma 4, of which those are left out that are nothing beside the largest.
+/// Terms t(k) of Lemma 4, without those negligible against the largest.
 struct Terms<'a> {
     term: &'a dyn Fn(u32) -> f64,
     half_square: f64,
     counted: Vec<f64>,
-    /// The largest that was counted.
+    /// The largest counted term.
     top: f64,
 }
 
 impl Terms<'_> {
-    /// So far below the largest in ln that all 2^17 together are beyond the last digit, and the bound's own rounding is nothing.
+    /// Gap in ln below which even 2^17 terms, and the bound's rounding, are beyond the last digit.
     const NOTHING: f64 = 60.0;
-    /// So many are counted without a look at their bound.
+    /// Up to this many terms are counted without checking their bound.
     const FEW: u32 = 64;
 
-    /// Counts the terms of `first..=last`, but those of stretches that add nothing.
+    /// Counts the terms of `first..=last`, skipping negligible ranges.
     ///
-    /// h(k) = t(k) − k²/(2σ²) is concave: −ln k! and −ln (α−k)! are, k·ln(q/(1−q)) is a line, and with x = k(k−1)/(2σ²) the second derivative of
-    /// ln(eˣ − 1) is at most 1/σ², as (1 + 1/(eˣ−1))·x′² ≥ x′²/x > 2x″. So a line through two neighbours at one end of a stretch is above h in all of it,
-    /// and with k²/(2σ²), which is convex, largest at an end.
+    /// h(k) = t(k) − k²/(2σ²) is concave: −ln k! and −ln (α−k)! are, k·ln(q/(1−q)) is linear, and
+    /// with x = k(k−1)/(2σ²) the second derivative of ln(eˣ − 1) is at most 1/σ², as
+    /// (1 + 1/(eˣ−1))·x′² ≥ x′²/x > 2x″. So a line through two neighbours at one end of a range is
+    /// above h in all of it; that line plus the convex k²/(2σ²) is largest at an end.
     fn count(&mut self, first: u32, last: u32) {
         if first > last {
             return;
@@ -135,7 +137,7 @@ impl Terms<'_> {
         let (at_first, at_last) = (low + square(first), high + square(last));
         self.top = self.top.max(at_first).max(at_last);
         let bound = at_first.max(from_below).min(at_last.max(from_above));
-        // So put that a bound that is no number leaves nothing out.
+        // Written so that a NaN bound skips nothing.
         if bound < self.top - Self::NOTHING {
             return;
         }
@@ -154,33 +156,34 @@ pub(super) fn at_integers(q: f64, log_moments: &[f64]) -> Vec<f64> {
     if q == 1.0 {
         return orders.map(|a| log_moments[a as usize - 2] / f64::from(a - 1) * ROUNDED_UP).collect();
     }
-    let shares = shares(q, log_moments);
+    let shares = ln_mixture_terms(q, log_moments);
     let mut scratch = Vec::with_capacity(LAST_ORDER as usize);
     orders.map(|a| lemma_4(q, a, log_moments, &shares, &mut scratch)).collect()
 }
 
-/// ε(α) where Poisson sampling draws one vector or another in its place, from the curve of one that is there or not: D_{2α−1} = `below`,
-/// D_{2α} = `above`. From the sum with the first to the sum with neither, and from there to the sum with the second: Mironov 2017,
-/// Proposition 11, with p = (2α−1)/α. It needs both directions of the curve, which Lemma 4 has, and holds at any real order.
-///
-/// (Lemma 4 with the distance of the two vectors is no bound: there the rest of the mixture is one of them, here it is neither.)
+/// ε(α) if Poisson sampling draws one vector or another, from the curve of one that is present or
+/// absent: D_{2α−1} = `below`, D_{2α} = `above`. By way of the sum with neither: Mironov 2017,
+/// Proposition 11, with p = (2α−1)/α. Needs both directions of the curve, which Lemma 4 gives, and
+/// holds at any real order. (Lemma 4 with the vectors' distance is no bound: there one of the
+/// vectors is the rest of the mixture; here neither is.)
 pub(super) fn replace_one(order: f64, below: f64, above: f64) -> f64 {
     (2.0 * order / (2.0 * order - 1.0) * below + above) * (1.0 + 4.0 * f64::EPSILON)
 }
 
-/// The rule's step: both error terms, e^{−2π²σ²/h²} and e^{−2π²σ²·σ²…/h}, are below 1e-15 with it.
+/// Step at which both error terms, e^{−2π²σ²/h²} and e^{−2π²σ²·σ²…/h}, are below 1e-15.
 fn gaussian_step(sigma: f64) -> f64 {
     (0.45 * sigma * sigma).min(0.45 * sigma)
 }
 
-/// How many terms [`gaussian_at`] adds up, from −12σ to α + 12σ.
+/// Number of terms of [`gaussian_at`], from −12σ to α + 12σ.
 pub(super) fn gaussian_terms(sigma: f64, order: f64) -> f64 {
     (order + 24.0 * sigma) / gaussian_step(sigma)
 }
 
-/// ε(α) of the Poisson-sampled Gaussian at any real order α > 1, where that is worth its time: Mironov, Talwar & Zhang 2019, eq. 5,
-/// A − 1 = E_{x∼N(0,σ²)}[(1+y)^α − 1 − αy], y = q(e^{(2x−1)/(2σ²)} − 1), by the trapezoidal rule, which converges geometrically
-/// (the integrand is analytic in |Im x| < πσ², where 1 + y has its zeros). σ: noise over sensitivity.
+/// ε(α) of the Poisson-sampled Gaussian at real α > 1, where affordable. Mironov, Talwar & Zhang
+/// 2019, eq. 5: A − 1 = E_{x∼N(0,σ²)}[(1+y)^α − 1 − αy], y = q(e^{(2x−1)/(2σ²)} − 1), by the
+/// trapezoidal rule, which converges geometrically (the integrand is analytic in |Im x| < πσ²,
+/// where 1 + y has its zeros). σ: noise over sensitivity.
 pub(super) fn gaussian_at(q: f64, sigma: f64, order: f64) -> Option<f64> {
     if q == 0.0 {
         return Some(0.0);
@@ -199,7 +202,7 @@ pub(super) fn gaussian_at(q: f64, sigma: f64, order: f64) -> Option<f64> {
     for j in 0..=count {
         let x = low + j as f64 * step;
         let exponent = (x - 0.5) / variance;
-        // ln(1 + y): the likelihood ratio of mixture and base.
+        // ln(1 + y): log likelihood ratio of mixture and base.
         let rho = if exponent > 30.0 {
             exponent + ln_q + (rest / q * (-exponent).exp()).ln_1p()
         } else {
@@ -212,7 +215,7 @@ pub(super) fn gaussian_at(q: f64, sigma: f64, order: f64) -> Option<f64> {
         };
         logs.push(ln_excess - 0.5 * x * x / variance);
     }
-    // Units in the last place of the largest parts of the terms that count, whose x is at most about α.
+    // Units in the last place of the largest parts of the terms that count, with x up to about α.
     let rounding = 4.0 * f64::EPSILON * (order * ln_q.abs() + 4.0 * order * order / variance + 300.0);
     let ln_a = ln_1p_exp(log_sum_exp(&logs) + (step / (sigma * std::f64::consts::TAU.sqrt())).ln() + rounding);
     Some(max_or_infinite(ln_a, f64::MIN_POSITIVE) * (1.0 + 1e-11) / (order - 1.0))
@@ -222,7 +225,7 @@ pub(super) fn gaussian_at(q: f64, sigma: f64, order: f64) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// All terms, one by one.
+    /// The sum of all terms.
     fn whole_sum(q: f64, sigma: f64, order: u32) -> f64 {
         let half_square = 0.5 / sigma / sigma;
         let moments: Vec<f64> = (2..=order).map(|k| f64::from(k) * f64::from(k - 1) * half_square).collect();
@@ -230,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_of_a_large_order_is_nothing() {
+    fn skipped_terms_of_large_orders_are_negligible() {
         for sigma in [0.3, 1.0, 8.0, 30.0, 90.0, 1e3, 1e5, 1e30] {
             for q in [0.0, 1e-200, 1e-6, 256.0 / 60_000.0, 0.1, 0.5, 0.97, 1.0] {
                 for order in [2, 3, 4, 67, 300, 2047, 9001] {

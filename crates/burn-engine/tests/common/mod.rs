@@ -8,7 +8,7 @@ pub struct Example {
     pub label: u8,
 }
 
-/// Strokes on paper, no two alike.
+/// Rotated wavy strokes, all different.
 pub fn examples(count: usize) -> Vec<Example> {
     (0..count)
         .map(|n| {

@@ -1,4 +1,4 @@
-//! CIFAR's archives, `cifar-10-binary.tar.gz` and `cifar-100-binary.tar.gz`: unpacked in one pass, entry by entry; what is held are the packed bytes and the records.
+//! CIFAR's archives, `cifar-10-binary.tar.gz` and `cifar-100-binary.tar.gz`, unpacked in one pass.
 //! Sources: POSIX.1-1988 (ustar), RFC 1952 (gzip).
 
 use std::io::Read;
@@ -13,16 +13,16 @@ use super::{
     sets::Sets,
 };
 
-/// Bytes of a header, and of what entries are filled up to.
+/// Bytes of a header; contents are padded to a multiple of it.
 pub(super) const BLOCK: usize = 512;
-/// What is named where no entry is being read.
+/// Name in errors that concern no entry.
 const TAR: &str = "tar";
 /// Most entries of an archive, of any kind.
 const MOST_ENTRIES: usize = 64;
-/// Most bytes of an entry that describes another.
+/// Most bytes of an extended header.
 const LONGEST_EXTENSION: u64 = 1 << 16;
 
-/// Whether an unpacked file begins as a tar archive does.
+/// True if an unpacked file begins with a tar header.
 pub(super) fn is_tar(start: &[u8]) -> bool {
     start.len() >= BLOCK && start[..BLOCK].iter().any(|&byte| byte != 0) && checksum(start) == octal(&start[148..156])
 }
@@ -30,7 +30,7 @@ pub(super) fn is_tar(start: &[u8]) -> bool {
 /// Reads an archive; `file` is its name.
 ///
 /// # Errors
-/// The first entry that is damaged or none of CIFAR's, or a batch that is missing.
+/// The first damaged or unknown entry, or a missing batch.
 pub(super) fn read(file: &str, packed: &[u8]) -> Result<Sets, FileError> {
     let digest = known::md5(packed);
     let (batches, texts) = entries(packed, MOST_OF_ALL).map_err(|fault| fault.of(file))?;
@@ -63,7 +63,7 @@ fn entries(packed: &[u8], most: u64) -> Result<Entries, FileFault> {
         tar.within = shown(&name);
         let entry = || shown(&name);
         match kind {
-            // A file; a folder; a note on the next entry, or on all.
+            // A file; a folder; an extended header for the next entry or for all.
             0 | b'0' => {}
             b'5' if size == 0 => continue,
             b'x' | b'g' if size <= LONGEST_EXTENSION => {
@@ -83,7 +83,7 @@ fn entries(packed: &[u8], most: u64) -> Result<Entries, FileFault> {
             }
             continue;
         }
-        let known = [cifar::Variety::Ten, cifar::Variety::Hundred].into_iter().any(|variety| {
+        let known = [cifar::CifarVersion::Ten, cifar::CifarVersion::Hundred].into_iter().any(|variety| {
             let (training, test) = variety.batches();
             base == test || training.contains(&base.as_str())
         });
@@ -116,16 +116,16 @@ struct Tar<'a> {
     gzip: MultiGzDecoder<&'a [u8]>,
     /// Unpacked bytes so far.
     at: u64,
-    /// The entry that is being read, for errors.
+    /// Entry being read, for errors.
     within: String,
 }
 
 impl Tar<'_> {
-    /// The next header; `None`: the archive ends here.
+    /// Reads the next header; `None` at the end of the archive.
     fn header(&mut self) -> Result<Option<Entry>, FileFault> {
         let at = self.at;
         let block = self.take(BLOCK as u64, BLOCK)?;
-        // Some programs leave the blocks of zeros at the end out.
+        // Some programs omit the zero blocks at the end.
         if block.is_empty() || block.len() == BLOCK && block.iter().all(|&byte| byte == 0) {
             return Ok(None);
         }
@@ -148,9 +148,9 @@ impl Tar<'_> {
         Ok(Some(Entry { name, size, kind: block[156] }))
     }
 
-    /// The contents of an entry and what fills its last block.
+    /// Reads the contents of an entry and skips its padding.
     fn contents(&mut self, size: u64, packed: usize) -> Result<Vec<u8>, FileFault> {
-        // No more room than the packed bytes can fill, and the blocks after them.
+        // Reserve no more than the packed bytes can unpack to.
         let whole = size.next_multiple_of(BLOCK as u64);
         let room = whole.min(packed.saturating_mul(DEFLATE_RATIO) as u64) as usize;
         let mut contents = self.take(whole, room)?;
@@ -161,7 +161,7 @@ impl Tar<'_> {
         Ok(contents)
     }
 
-    /// At most so many bytes.
+    /// Unpacks at most `bytes` bytes, with memory for `room` reserved first.
     fn take(&mut self, bytes: u64, room: usize) -> Result<Vec<u8>, FileFault> {
         let mut out = Vec::new();
         let entry = || self.within.clone();
@@ -174,7 +174,7 @@ impl Tar<'_> {
         Ok(out)
     }
 
-    /// Reads what follows the last entry, at most so much as tar fills a record up to: gzip's checksum stands behind it.
+    /// Reads the padding after the last entry, less than 1 MiB, so that gzip checks its checksum.
     fn end(&mut self) -> Result<(), FileFault> {
         const MOST: u64 = 1 << 20;
         TAR.clone_into(&mut self.within);
@@ -185,13 +185,13 @@ impl Tar<'_> {
     }
 }
 
-/// A number in octal digits, with blanks or zeros around it.
+/// Parses an octal number between blanks or NUL bytes.
 fn octal(field: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(field).ok()?.trim_matches(['\0', ' ']);
     if text.is_empty() { None } else { u64::from_str_radix(text, 8).ok() }
 }
 
-/// The sum of a header's bytes, those of the checksum itself as blanks.
+/// Sum of a header's bytes, with the checksum field taken as blanks.
 pub(super) fn checksum(block: &[u8]) -> Option<u64> {
     let byte = |(i, &byte): (usize, &u8)| if (148..156).contains(&i) { 32 } else { u64::from(byte) };
     Some(block.iter().take(BLOCK).enumerate().map(byte).sum())
@@ -201,7 +201,7 @@ pub(super) fn checksum(block: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::data::{
-        cifar::Variety,
+        cifar::CifarVersion,
         tests::{entry, gzip, header, packed, records, ten},
     };
 
@@ -209,21 +209,21 @@ mod tests {
     fn an_archive_is_read_in_one_pass() {
         let sets = read("cifar.tar.gz", &packed(&ten())).unwrap();
         assert_eq!((sets.train.labels.len(), sets.test.as_ref().map(|test| test.labels.len())), (32, Some(7)));
-        assert_eq!(sets.train.images[..3072], records(Variety::Ten, 1, 1)[1..]);
-        assert_eq!(sets.train.images[3072 * 12..][..3072], records(Variety::Ten, 1, 2)[1..], "by their names");
+        assert_eq!(sets.train.images[..3072], records(CifarVersion::Ten, 1, 1)[1..]);
+        assert_eq!(sets.train.images[3072 * 12..][..3072], records(CifarVersion::Ten, 1, 2)[1..], "by their names");
         assert_eq!(sets.classes.as_ref().unwrap().name(9), "j");
         assert_eq!(sets.published, None);
         let hundred = packed(&[
             ("pax", b"20 comment=something".to_vec(), b'g'),
-            ("cifar-100-binary/test.bin", records(Variety::Hundred, 3, 0), 0),
-            ("cifar-100-binary/train.bin", records(Variety::Hundred, 4, 1), b'0'),
+            ("cifar-100-binary/test.bin", records(CifarVersion::Hundred, 3, 0), 0),
+            ("cifar-100-binary/train.bin", records(CifarVersion::Hundred, 4, 1), b'0'),
         ]);
         let sets = read("cifar.tar.gz", &hundred).unwrap();
         assert_eq!((sets.train.labels.len(), sets.classes.unwrap().count()), (4, 100));
     }
 
     #[test]
-    fn what_is_wrong_with_an_archive_is_said() {
+    fn faulty_archives_are_reported() {
         let without = |gone: &str| {
             let mut entries = ten();
             entries.retain(|(name, ..)| !name.ends_with(gone));
@@ -251,8 +251,8 @@ mod tests {
             (without("test_batch.bin"), "test_batch.bin is not in it"),
             (packed(&[("notes.txt", vec![1], b'0')]), "“notes.txt” is none of CIFAR's files"),
             (packed(&[]), "names of classes alone"),
-            (with("x/test_batch.bin", records(Variety::Ten, 1, 0), b'0'), "“test_batch.bin” is in it twice"),
-            (with("x/test.bin", records(Variety::Hundred, 1, 0), b'0'), "length 3074: "),
+            (with("x/test_batch.bin", records(CifarVersion::Ten, 1, 0), b'0'), "“test_batch.bin” is in it twice"),
+            (with("x/test.bin", records(CifarVersion::Hundred, 1, 0), b'0'), "length 3074: "),
             (with("link", vec![], b'2'), "tar: “link” is a link or something else"),
             (packed(&[("test_batch.bin", vec![3; 5000], b'0')]), "length 5000: "),
             (packed(&[("test_batch.bin", vec![99; 3073], b'0')]), "label 99 in record 0"),

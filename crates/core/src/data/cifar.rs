@@ -1,6 +1,8 @@
-//! CIFAR-10's and CIFAR-100's binary files: records of a label's byte (of CIFAR-100 two: coarse, fine) and 3072 pixels, 32×32 red, then green, then blue values, each row by
-//! row. They have no header, so a length that is a multiple of a record's is what they are known by.
-//! Source: Krizhevsky, "Learning Multiple Layers of Features from Tiny Images", 2009, <https://www.cs.toronto.edu/~kriz/cifar.html>.
+//! Binary files of CIFAR-10 and CIFAR-100: records of the label (one byte; for CIFAR-100 two,
+//! coarse and fine) and 3072 pixels: 32×32 red, then green, then blue, row by row. They have no
+//! header and are recognised by a length that is a multiple of a record's.
+//! Source: Krizhevsky, "Learning Multiple Layers of Features from Tiny Images", 2009,
+//! <https://www.cs.toronto.edu/~kriz/cifar.html>.
 
 use super::{
     Classes, Picture,
@@ -11,7 +13,7 @@ use super::{
 const PICTURE: Picture = Picture { channels: 3, side: 32 };
 
 const TEN: [&str; 10] = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"];
-/// The fine labels, in alphabetical order.
+/// Fine labels, in alphabetical order.
 const HUNDRED: [&str; 100] = [
     "apple",
     "aquarium_fish",
@@ -115,20 +117,20 @@ const HUNDRED: [&str; 100] = [
     "worm",
 ];
 
-/// Which of the two.
+/// CIFAR-10 or CIFAR-100.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Variety {
+pub(super) enum CifarVersion {
     Ten,
     Hundred,
 }
 
-impl Variety {
+impl CifarVersion {
     /// Bytes of a record.
     pub const fn record(self) -> usize {
         self.labels() + PICTURE.pixels()
     }
 
-    /// Bytes of it before the pixels; the last is the label that is used.
+    /// Label bytes of a record; the last is the label used.
     const fn labels(self) -> usize {
         match self {
             Self::Ten => 1,
@@ -150,7 +152,7 @@ impl Variety {
         }
     }
 
-    /// The files of its archive that hold records: to train on, to test with.
+    /// Files of records in its archive: training, test.
     pub const fn batches(self) -> (&'static [&'static str], &'static str) {
         match self {
             Self::Ten => (
@@ -165,28 +167,28 @@ impl Variety {
 /// The records of one file, checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Batch {
-    pub variety: Variety,
+    pub variety: CifarVersion,
     records: Vec<u8>,
 }
 
-/// Whether a file of so many bytes can be of such records.
+/// True if a file of `bytes` bytes may consist of records.
 pub(super) const fn is_length(bytes: u64) -> bool {
     bytes > 0
-        && (bytes.is_multiple_of(Variety::Ten.record() as u64)
-            || bytes.is_multiple_of(Variety::Hundred.record() as u64))
+        && (bytes.is_multiple_of(CifarVersion::Ten.record() as u64)
+            || bytes.is_multiple_of(CifarVersion::Hundred.record() as u64))
 }
 
 impl Batch {
-    /// Takes the bytes of a file.
+    /// Checks the bytes of a file.
     ///
     /// # Errors
-    /// The length is no multiple of a record's, there are too many, or a label is out of range.
+    /// The length fits neither variety, there are too many records, or a label is out of range.
     pub fn read(bytes: Vec<u8>) -> Result<Self, FileFault> {
         let found = bytes.len() as u64;
-        let fits = |variety: &Variety| bytes.len().is_multiple_of(variety.record());
-        let mut varieties = [Variety::Ten, Variety::Hundred].into_iter().filter(fits);
+        let fits = |variety: &CifarVersion| bytes.len().is_multiple_of(variety.record());
+        let mut varieties = [CifarVersion::Ten, CifarVersion::Hundred].into_iter().filter(fits);
         let first = varieties.next().filter(|_| found > 0).ok_or(FileFault::CifarLength { found })?;
-        // A length that is a multiple of both is the one's whose labels are in range.
+        // If the length fits both, the labels decide.
         let variety = match (check(first, &bytes), varieties.next()) {
             (Ok(()), _) => first,
             (Err(_), Some(other)) if check(other, &bytes).is_ok() => other,
@@ -199,20 +201,19 @@ impl Batch {
         self.records.len() / self.variety.record()
     }
 
-    /// How many bytes it holds.
     pub const fn bytes(&self) -> u64 {
         self.records.len() as u64
     }
 }
 
-fn check(variety: Variety, bytes: &[u8]) -> Result<(), FileFault> {
+fn check(variety: CifarVersion, bytes: &[u8]) -> Result<(), FileFault> {
     let count = bytes.len() / variety.record();
     if count > MOST_EXAMPLES {
         return Err(FileFault::TooMany { found: count as u64 });
     }
     let fields: &[(CifarField, u8)] = match variety {
-        Variety::Ten => &[(CifarField::Label, 10)],
-        Variety::Hundred => &[(CifarField::Coarse, 20), (CifarField::Fine, 100)],
+        CifarVersion::Ten => &[(CifarField::Label, 10)],
+        CifarVersion::Hundred => &[(CifarField::Coarse, 20), (CifarField::Fine, 100)],
     };
     for (record, bytes) in bytes.chunks_exact(variety.record()).enumerate() {
         for (&(field, below), &found) in fields.iter().zip(bytes) {
@@ -224,22 +225,17 @@ fn check(variety: Variety, bytes: &[u8]) -> Result<(), FileFault> {
     Ok(())
 }
 
-/// A text of CIFAR's that names classes, or says nothing that is needed.
+/// A text file of CIFAR's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Text {
-    /// The classes that are told apart, as the file names them.
     Names(Vec<String>),
-    /// The page about the set, or names of what is not told apart.
+    /// The page about the set, or the names of the coarse classes.
     Unused,
 }
 
-/// Most bytes of a text of CIFAR's.
 pub(super) const LONGEST_TEXT: u64 = 100_000;
 
-/// A text, by the name that CIFAR gives it; `None`: it has another name.
-///
-/// # Errors
-/// A line is no text.
+/// Reads a UTF-8 text file known by its name; `None` for other names.
 pub(super) fn text(name: &str, bytes: &[u8]) -> Option<Result<Text, FileFault>> {
     match name {
         "batches.meta.txt" | "fine_label_names.txt" => Some(names(bytes).map(Text::Names)),
@@ -248,7 +244,7 @@ pub(super) fn text(name: &str, bytes: &[u8]) -> Option<Result<Text, FileFault>> 
     }
 }
 
-/// Whether CIFAR has a text of this name.
+/// True if CIFAR has a text file of this name.
 pub(super) fn is_text(name: &str) -> bool {
     matches!(name, "batches.meta.txt" | "fine_label_names.txt" | "coarse_label_names.txt" | "readme.html")
 }
@@ -264,7 +260,7 @@ fn names(bytes: &[u8]) -> Result<Vec<String>, FileFault> {
     Ok(names)
 }
 
-/// Whether a file of this name is to test with; `None`: the name does not tell.
+/// True for a test file, false for a training file, by its name; `None` if the name does not tell.
 fn tests(name: &str) -> Option<bool> {
     let name = name.to_lowercase();
     match (name.contains("test"), name.contains("train") || name.contains("data_batch")) {
@@ -274,10 +270,10 @@ fn tests(name: &str) -> Option<bool> {
     }
 }
 
-/// The sets of these files, each by its name; texts name the classes if they are there. Batches to train on follow each other by their names.
+/// Builds the sets from named files, in the order of their names; texts, if any, name the classes.
 ///
 /// # Errors
-/// Files of both varieties, twice the same name, nothing to train on, or names that do not fit.
+/// Both varieties, a name given twice, no training batch, or class names that do not fit.
 pub(super) fn assemble(batches: Vec<(String, Batch)>, texts: Vec<(String, Text)>) -> Result<Sets, FileError> {
     let Some((_, Batch { variety, .. })) = batches.first() else {
         let name = texts.first().map_or("", |(name, _)| name);
@@ -321,7 +317,7 @@ pub(super) fn assemble(batches: Vec<(String, Batch)>, texts: Vec<(String, Text)>
     Ok(Sets { published: None, picture: PICTURE, classes: Some(classes), train: joined(train)?, test })
 }
 
-/// One batch after the other, each let go once it is copied.
+/// Joins batches in the order of their names, freeing each once copied.
 fn joined(mut batches: Vec<(String, Batch)>) -> Result<Part, FileError> {
     batches.sort_by(|(a, _), (b, _)| a.cmp(b));
     let count: usize = batches.iter().map(|(_, batch)| batch.len()).sum();
@@ -349,49 +345,49 @@ mod tests {
     use super::*;
     use crate::data::tests::records;
 
-    fn batch(name: &str, variety: Variety, count: usize) -> (String, Batch) {
+    fn batch(name: &str, variety: CifarVersion, count: usize) -> (String, Batch) {
         (name.to_owned(), Batch::read(records(variety, count, name.len() as u8)).unwrap())
     }
 
     #[test]
     fn records_become_images_of_three_channels() {
-        assert_eq!(Variety::Hundred.names().len(), 100);
-        assert!(Variety::Hundred.names().is_sorted());
+        assert_eq!(CifarVersion::Hundred.names().len(), 100);
+        assert!(CifarVersion::Hundred.names().is_sorted());
         let sets = assemble(
             vec![
-                batch("data_batch_2.bin", Variety::Ten, 3),
-                batch("test_batch.bin", Variety::Ten, 5),
-                batch("data_batch_1.bin", Variety::Ten, 12),
+                batch("data_batch_2.bin", CifarVersion::Ten, 3),
+                batch("test_batch.bin", CifarVersion::Ten, 5),
+                batch("data_batch_1.bin", CifarVersion::Ten, 12),
             ],
             vec![],
         )
         .unwrap();
         assert_eq!(sets.picture, PICTURE);
         assert_eq!(sets.train.labels, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 0, 1, 2], "by their names");
-        assert_eq!(sets.train.images[..3072], records(Variety::Ten, 1, 16)[1..]);
+        assert_eq!(sets.train.images[..3072], records(CifarVersion::Ten, 1, 16)[1..]);
         assert_eq!(sets.test.unwrap().labels.len(), 5);
         assert_eq!(sets.classes.unwrap().name(9), "truck");
-        let hundred = assemble(vec![batch("mine", Variety::Hundred, 100)], vec![]).unwrap();
+        let hundred = assemble(vec![batch("mine", CifarVersion::Hundred, 100)], vec![]).unwrap();
         assert_eq!(hundred.train.labels, (0..100).collect::<Vec<u8>>(), "the fine ones");
         assert_eq!((hundred.test, hundred.classes.unwrap().name(99)), (None, "worm".to_owned()));
     }
 
     #[test]
-    fn a_length_of_both_is_told_apart_by_the_labels() {
+    fn ambiguous_length_is_resolved_by_labels() {
         let both = 3073 * 3074;
-        let ten = records(Variety::Ten, both / 3073, 0);
-        assert_eq!(Batch::read(ten).unwrap().variety, Variety::Ten);
-        let hundred = records(Variety::Hundred, both / 3074, 0);
-        assert_eq!(Batch::read(hundred).unwrap().variety, Variety::Hundred);
+        let ten = records(CifarVersion::Ten, both / 3073, 0);
+        assert_eq!(Batch::read(ten).unwrap().variety, CifarVersion::Ten);
+        let hundred = records(CifarVersion::Hundred, both / 3074, 0);
+        assert_eq!(Batch::read(hundred).unwrap().variety, CifarVersion::Hundred);
         assert!(is_length(both as u64) && is_length(3073) && is_length(6148) && !is_length(0) && !is_length(3072));
     }
 
     #[test]
-    fn names_are_those_of_the_text() {
+    fn class_names_are_read_from_the_text_file() {
         let mut text_of = TEN.join("\n") + "\n\n";
         text_of = text_of.replace("cat", "Katze");
         let names = |text_of: &str| text("batches.meta.txt", text_of.as_bytes()).unwrap().unwrap();
-        let ten = || vec![batch("data_batch_1.bin", Variety::Ten, 9)];
+        let ten = || vec![batch("data_batch_1.bin", CifarVersion::Ten, 9)];
         let sets = assemble(ten(), vec![("batches.meta.txt".to_owned(), names(&text_of))]).unwrap();
         assert_eq!(sets.classes.unwrap().name(3), "Katze");
         assert_eq!(text("readme.html", b"\xff").unwrap(), Ok(Text::Unused));
@@ -399,16 +395,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_them_is_said() {
-        let mut wrong = records(Variety::Ten, 3, 0);
+    fn faulty_batches_are_reported() {
+        let mut wrong = records(CifarVersion::Ten, 3, 0);
         wrong[3073] = 10;
-        let mut fine = records(Variety::Hundred, 2, 0);
+        let mut fine = records(CifarVersion::Hundred, 2, 0);
         fine[3075] = 100;
-        let mut coarse = records(Variety::Hundred, 2, 0);
+        let mut coarse = records(CifarVersion::Hundred, 2, 0);
         coarse[3074] = 20;
         for (bytes, says) in [
             (vec![], "length 0: CIFAR's binary files are records of 3073 bytes"),
-            (records(Variety::Ten, 3, 0)[..9000].to_vec(), "length 9000: "),
+            (records(CifarVersion::Ten, 3, 0)[..9000].to_vec(), "length 9000: "),
             (wrong, "label 10 in record 1 (counted from 0); expected 0 to 9"),
             (fine, "fine label 100 in record 1 (counted from 0); expected 0 to 99"),
             (coarse, "coarse label 20 in record 1 (counted from 0); expected 0 to 19"),
@@ -416,7 +412,7 @@ mod tests {
             let fault = Batch::read(bytes).unwrap_err().to_string();
             assert!(fault.starts_with(says), "{fault}");
         }
-        let ten = |name| batch(name, Variety::Ten, 7);
+        let ten = |name| batch(name, CifarVersion::Ten, 7);
         let names = |names: &[&str]| {
             let names = Text::Names(names.iter().map(|name| (*name).to_owned()).collect());
             vec![("batches.meta.txt".to_owned(), names)]
@@ -428,7 +424,7 @@ mod tests {
             (vec![ten("train.bin"), ten("b")], vec![], "b: the name tells neither training nor test"),
             (vec![ten("train.bin"), ten("train.bin")], vec![], "train.bin: “train.bin” is in it twice"),
             (
-                vec![ten("train.bin"), batch("test.bin", Variety::Hundred, 2)],
+                vec![ten("train.bin"), batch("test.bin", CifarVersion::Hundred, 2)],
                 vec![],
                 "test.bin: length 6148: CIFAR's binary files",
             ),

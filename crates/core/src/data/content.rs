@@ -1,4 +1,4 @@
-//! What a file is: told by its bytes, and never by its name but for the few texts of CIFAR's.
+//! Recognises a file by its bytes; only CIFAR's few texts are recognised by their names.
 
 use super::{
     archive,
@@ -11,34 +11,33 @@ use super::{
     zipped::{self, Zipped},
 };
 
-/// A file that was read.
+/// A parsed file.
 #[derive(Debug)]
 pub(super) enum Content {
     /// Images or labels.
     Idx(Idx),
-    /// Images with their labels, among others of the same set.
+    /// Images with their labels; other batches may belong to the same set.
     Batch(Batch),
     Text(Text),
-    /// A set by itself.
+    /// A complete set.
     Sets(Sets),
-    /// A set by itself, once its pictures are decoded.
+    /// A complete set of pictures still to be decoded.
     Pictures(Undecoded),
 }
 
 impl Content {
-    /// Bytes that it holds unpacked.
+    /// Bytes held unpacked.
     pub fn bytes(&self) -> u64 {
         match self {
             Self::Idx(idx) => idx.elements.len() as u64,
             Self::Batch(batch) => batch.bytes(),
             Self::Sets(sets) => sets.bytes(),
-            // Pictures count themselves when they are decoded.
+            // Pictures are counted when they are decoded.
             Self::Text(_) | Self::Pictures(_) => 0,
         }
     }
 }
 
-/// Why a file was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ContentError {
     #[error(transparent)]
@@ -47,18 +46,18 @@ pub(super) enum ContentError {
     File(#[from] FileError),
 }
 
-/// How a file is read.
+/// Format by which to read a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Idx,
-    /// IDX, or an archive.
+    /// IDX or a tar archive, gzipped.
     Gzip,
     Cifar,
     Text,
     Zip,
 }
 
-/// The form of a file of `size` bytes that begins with these.
+/// Recognises a file of `size` bytes by its name and its first bytes.
 fn form(name: &str, start: &[u8], size: u64) -> Result<Form, FileFault> {
     match start {
         _ if cifar::is_text(name) && size <= cifar::LONGEST_TEXT => Ok(Form::Text),
@@ -67,9 +66,9 @@ fn form(name: &str, start: &[u8], size: u64) -> Result<Form, FileFault> {
         _ if zipped::MAGIC.iter().any(|magic| start.starts_with(magic)) => Ok(Form::Zip),
         _ if start.starts_with(npy::MAGIC) => Err(FileFault::OneArray),
         [0x89, b'P', b'N', b'G', ..] | [0xff, 0xd8, 0xff, ..] => Err(FileFault::OnePicture),
-        // Records have no header, so all that they can be known by is their length; the first of them may begin as IDX does.
+        // CIFAR's records have no header, only their length, and may begin like IDX.
         _ if cifar::is_length(size) && !idx::declares(start, size) => Ok(Form::Cifar),
-        // The third byte of IDX is a type of elements.
+        // The third byte of IDX is the element type.
         [0, 0, kind, ..] if is_bin(name) && !(0x08..=0x0e).contains(kind) => {
             Err(FileFault::CifarLength { found: size })
         }
@@ -80,15 +79,12 @@ fn form(name: &str, start: &[u8], size: u64) -> Result<Form, FileFault> {
     }
 }
 
-/// For the sentence alone.
+/// Decides only which error is reported.
 fn is_bin(name: &str) -> bool {
     name.to_lowercase().ends_with(".bin")
 }
 
-/// Checks what the first bytes of a file of `size` bytes show. A kilobyte is enough.
-///
-/// # Errors
-/// As [`read`], but for what only the rest can show.
+/// Checks the first bytes of a file of `size` bytes, as [`read`] would; a kilobyte is enough.
 pub(super) fn check_start(name: &str, start: &[u8], size: u64) -> Result<(), ContentError> {
     if form(name, start, size).map_err(|fault| fault.of(name))? == Form::Idx {
         idx::check_start(name, start, size)?;
@@ -97,9 +93,6 @@ pub(super) fn check_start(name: &str, start: &[u8], size: u64) -> Result<(), Con
 }
 
 /// Reads a file; `name` is its name.
-///
-/// # Errors
-/// The first thing that is wrong with it.
 pub(super) fn read(name: &str, bytes: Vec<u8>) -> Result<Content, ContentError> {
     let named = |fault: FileFault| fault.of(name);
     Ok(match form(name, &bytes, bytes.len() as u64).map_err(named)? {
@@ -122,7 +115,7 @@ pub(super) fn read(name: &str, bytes: Vec<u8>) -> Result<Content, ContentError> 
     })
 }
 
-/// Whether a gzip file holds a tar archive. What cannot be unpacked is left to the reader of IDX, which says so.
+/// True if a gzip file holds a tar archive. If it cannot be unpacked, the IDX reader reports that.
 fn is_archive(packed: &[u8]) -> bool {
     idx::unpacked_start(packed, 512).is_ok_and(|start| archive::is_tar(&start))
 }

@@ -1,4 +1,4 @@
-//! PNG and JPEG files become pixels, where no browser does it.
+//! Decodes PNG and JPEG files where no browser does.
 
 use std::io::Cursor;
 
@@ -9,10 +9,10 @@ use super::{
     raster::{DecodeError, Raster},
 };
 
-/// Decodes a PNG or JPEG file, and turns it as a camera's note says, which browsers do as well.
+/// Decodes a PNG or JPEG file and applies its orientation tag, as browsers do.
 ///
 /// # Errors
-/// What is wrong with it, in the decoder's words.
+/// The decoder's message.
 pub fn decode(coded: &[u8]) -> Result<Raster, DecodeError> {
     let picture = decoded(coded).map_err(|error| DecodeError { detail: error.to_string() })?;
     let picture = picture.into_rgba8();
@@ -22,7 +22,7 @@ pub fn decode(coded: &[u8]) -> Result<Raster, DecodeError> {
 fn decoded(coded: &[u8]) -> image::ImageResult<DynamicImage> {
     let mut limits = Limits::default();
     (limits.max_image_width, limits.max_image_height) = (Some(LONGEST), Some(LONGEST));
-    // Eight bytes a pixel of the largest.
+    // Eight bytes per pixel of the largest picture.
     limits.max_alloc = Some(u64::from(LONGEST).pow(2) * 8);
     let mut reader = ImageReader::new(Cursor::new(coded)).with_guessed_format()?;
     reader.limits(limits);

@@ -1,28 +1,33 @@
-//! A name for the examples of a set that follows from them alone, so that runs on the same digits are found again.
+//! A digest of a set's examples, by which runs on the same digits are recognised.
 
 use sha2::{Digest as _, Sha256};
 
 use super::{Classes, Dataset, Picture, idx::hexadecimal};
 
-/// Stands before what is hashed, so that no file that happens to hold these bytes has the same name; changed whenever the definition is.
+/// Prefix of the hashed bytes, unlike any file's. Change it whenever the definition changes.
 const DOMAIN: &[u8] = b"hushgrad-digits-1\n";
-/// The same for images that are not 28×28 grey values of ten classes; what they are follows it.
+/// Prefix for images that are not 28×28 grey values of ten classes.
 const OTHERS: &[u8] = b"hushgrad-images-1\n";
 
 impl Dataset {
-    /// A name for these examples that does not depend on their order or on the set's name: 64 lower-case hexadecimal digits.
+    /// Digest of the examples, whatever their order or set's name, as 64 lower-case hex digits.
     ///
-    /// SHA-256 of `hushgrad-digits-1` and a line feed, the number of examples (u64, little-endian) and the examples' own SHA-256 in ascending order; an example's is that of
-    /// its label's byte and its 784 pixels. Of images that are no digits `hushgrad-images-1` and a line feed stand before, then a byte each for channels, side and number of classes. Two sets have the same name if and only if they hold the same examples equally often, but for a
-    /// collision of SHA-256. One example more, less or changed makes another name: sets that overlap are not recognised.
+    /// SHA-256 of `hushgrad-digits-1` and a line feed, the number of examples (u64, little-endian)
+    /// and the examples' own SHA-256 in ascending order; an example's is that of its label's byte
+    /// and its 784 pixels. For other images the prefix is `hushgrad-images-1` and a line feed, then
+    /// one byte each for channels, side and number of classes. Barring collisions of SHA-256, two
+    /// sets have the same digest if and only if they hold the same examples equally often. Adding,
+    /// removing or changing one example changes it; overlapping sets are not recognised.
     ///
-    /// **Not private**: whoever knows all examples but one can try each candidate for it. Keep it where the examples are kept.
+    /// **Not private**: whoever knows all examples but one can try each candidate for it. Store it
+    /// only where the examples are stored.
     #[must_use]
     pub fn digest(&self) -> String {
         self.digest_of(usize::MAX)
     }
 
-    /// [`Dataset::digest`] of the first 1000 examples alone, which takes milliseconds. Two sets with the same first 1000 examples get the same name.
+    /// [`Dataset::digest`] of the first 1000 examples only, which takes milliseconds. Sets that
+    /// begin with the same 1000 examples have the same opening digest.
     #[must_use]
     pub fn opening_digest(&self) -> String {
         self.digest_of(1000)
@@ -56,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn order_and_name_do_not_matter_and_each_example_does() {
+    fn digest_depends_on_each_example_but_not_on_order_or_name() {
         let set = synthetic::digits(1, 40, 1).train;
         let name = set.digest();
         assert!(name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit() && !byte.is_ascii_uppercase()));
@@ -65,9 +70,9 @@ mod tests {
 
         let mut others = vec![name];
         others.push(set.slice(0..39).digest());
-        // One of them twice, and another left out.
+        // One example twice, another left out.
         others.push(permuted(&set, &[&backwards[..39], &[5]].concat()).digest());
-        // All, and one of them twice.
+        // One example more, a duplicate.
         others.push(permuted(&set, &[&backwards[..], &[5]].concat()).digest());
         let mut pixel = set.images.to_vec();
         pixel[784 * 7 + 300] ^= 1;
@@ -75,12 +80,12 @@ mod tests {
         let mut label = set.labels.to_vec();
         label[7] = (label[7] + 1) % 10;
         others.push(Dataset::new("", set.images.to_vec(), label).digest());
-        // The labels of two examples exchanged.
+        // The labels of two examples swapped.
         let (mut exchanged, i) = (set.labels.to_vec(), (1..40).find(|&i| set.labels[i] != set.labels[0]).unwrap());
         exchanged.swap(0, i);
         others.push(Dataset::new("", set.images.to_vec(), exchanged).digest());
         others.push(Dataset::new("", vec![], vec![]).digest());
-        // The same bytes, as other images, and of more classes.
+        // The same bytes as images of another size, or with more classes.
         let bytes = || (set.images.to_vec(), set.labels.to_vec());
         let of = |picture, classes| Dataset::of("", picture, classes, bytes().0, bytes().1).digest();
         others.push(of(Picture::DIGIT, Classes::numbered(11).unwrap()));
@@ -91,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn an_opening_is_that_of_every_set_that_goes_on_from_it() {
+    fn opening_digest_covers_the_first_1000_examples() {
         let set = synthetic::digits(1, 1010, 1).train;
         let opening = set.opening_digest();
         assert_eq!(opening, set.slice(0..1000).digest());
@@ -100,9 +105,9 @@ mod tests {
         assert_ne!(opening, set.slice(1..1010).opening_digest());
     }
 
-    /// By another program: `printf 'hushgrad-digits-1\n' …; sha256sum`. Files hold these names.
+    /// By another program: `printf 'hushgrad-digits-1\n' …; sha256sum`. Saved files hold digests.
     #[test]
-    fn names_stay_what_they_are() {
+    fn digests_are_stable() {
         assert_eq!(
             Dataset::new("", vec![], vec![]).digest(),
             "0d398d6c09811322666e5dd55f1fc93e236befe9fa5770f256f9372389340abd"

@@ -1,28 +1,28 @@
-//! What is wrong with a file of images that is no IDX file: the field, what was found there, what was expected, what to do.
+//! Errors of image files other than IDX: the field, what was found, what was expected, what to do.
 
 use super::{
     name::quoted,
     picture::{ClassesError, MOST_CLASSES, MOST_SIDE},
 };
 
-/// Most examples of a set.
+/// Most examples in a set.
 pub(super) const MOST_EXAMPLES: usize = super::idx::MAX_EXAMPLES as usize;
-/// Most bytes that one file, or one entry of an archive, may have, packed or not: 500,000 images of 28×28 bytes, and a header.
+/// Most bytes of one file or archive entry, packed or not: a header and 500,000 28×28 images.
 pub(super) const MOST_OF_ONE: u64 = MOST_EXAMPLES as u64 * 784 + 16;
-/// Most bytes of all files together, both as they come and unpacked.
+/// Most bytes of all files together, packed and unpacked alike.
 pub(super) const MOST_OF_ALL: u64 = 512_000_000;
 /// Longest side of a coded picture, in pixels.
 pub(super) const LONGEST: u32 = 4096;
 /// Most pixels of all coded pictures together, by their headers: some minutes of decoding.
 pub(super) const MOST_PIXELS: u64 = 20_000_000_000;
 
-/// A file that was refused, by its name.
+/// A refused file, by its name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}: {fault}")]
 pub struct FileError {
     /// The file's name.
     pub file: String,
-    /// What is wrong with it.
+    /// Why it was refused.
     pub fault: FileFault,
 }
 
@@ -181,20 +181,20 @@ pub enum FileFault {
 }
 
 impl FileFault {
-    /// The fault of this file.
+    /// Attaches the file's name.
     pub(super) fn of(self, file: &str) -> FileError {
         FileError { file: file.to_owned(), fault: self }
     }
 }
 
-/// A label of a record.
+/// A label field of a CIFAR record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CifarField {
-    /// CIFAR-10's.
+    /// The label of CIFAR-10.
     Label,
-    /// CIFAR-100's first byte.
+    /// The first byte of CIFAR-100.
     Coarse,
-    /// CIFAR-100's second.
+    /// The second byte of CIFAR-100.
     Fine,
 }
 
@@ -229,14 +229,14 @@ impl std::fmt::Display for TarField {
     }
 }
 
-/// A field of an array's header.
+/// A field of a NumPy header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NpyField {
-    /// How long the header is.
+    /// The header's length.
     Length,
     /// The type of the elements.
     Descr,
-    /// Which index runs fastest.
+    /// The order of the elements in memory.
     FortranOrder,
     /// The lengths of the dimensions.
     Shape,
@@ -253,12 +253,12 @@ impl std::fmt::Display for NpyField {
     }
 }
 
-/// What an array should have been.
+/// The type or shape that an array should have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NpyExpected {
-    /// Types of images.
+    /// Element types of images.
     ImageType,
-    /// Types of labels.
+    /// Element types of labels.
     LabelType,
     /// Shapes of images.
     ImageShape,
@@ -297,7 +297,7 @@ impl std::fmt::Display for NpySide {
     }
 }
 
-/// A name of an archive's, short enough for a sentence.
+/// A name from an archive, shortened for an error message.
 pub(super) fn shown(name: &str) -> String {
     quoted(name, 80)
 }

@@ -1,8 +1,8 @@
-//! IDX, the format of MNIST's files: two zero bytes, the element type, the number of dimensions, each dimension as a
-//! big-endian u32, then the elements row by row. Read plain or gzipped, told apart by the first bytes.
+//! IDX, the format of MNIST's files: two zero bytes, the element type, the number of dimensions,
+//! each dimension as a big-endian u32, then the elements row by row; plain or gzipped.
 //!
-//! Every field is checked before a byte is allocated for what it claims, so that neither a lying header nor a
-//! decompression bomb costs more memory than the file itself could fill.
+//! Every field is checked before memory is allocated for it: neither a false header nor a
+//! decompression bomb takes more memory than the file could fill.
 //! Source: LeCun, Cortes & Burges, "The IDX file format", <http://yann.lecun.com/exdb/mnist/>.
 
 use std::{fmt, io::Read};
@@ -18,11 +18,11 @@ use super::{
 
 /// Rows and columns of a digit.
 pub const SIDE: u32 = 28;
-/// Classes of digits.
+/// Number of digit classes.
 pub const CLASSES: u8 = 10;
-/// Most examples that a file may hold.
+/// Most examples in a file.
 pub const MAX_EXAMPLES: u32 = 500_000;
-/// Most bytes of pixels that a file may hold: as many digits. A browser's memory still takes them.
+/// Most bytes of pixels in a file: those of [`MAX_EXAMPLES`] digits, which fit a browser's memory.
 const MOST_PIXELS: u64 = MAX_EXAMPLES as u64 * PIXELS as u64;
 
 const UNSIGNED_BYTE: u8 = 0x08;
@@ -33,13 +33,12 @@ pub(super) const DEFLATE_RATIO: usize = 1032;
 /// What a file holds, by its number of dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Three dimensions: count, rows, columns; or a fourth behind them: the colours of a pixel, 1 or 3.
+    /// Three dimensions (count, rows, columns), or four (with the channels of a pixel, 1 or 3).
     Images,
     /// One dimension: count.
     Labels,
 }
 
-/// Most dimensions of a file.
 const MOST_DIMENSIONS: usize = 4;
 
 /// Bytes before the first element.
@@ -56,16 +55,16 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A checked file: images of up to 64×64 pixels, or labels below 100; at least one, at most [`MAX_EXAMPLES`].
+/// A checked file of 1 to [`MAX_EXAMPLES`] images of up to 64×64 pixels, or labels below 100.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Idx {
     /// Images or labels.
     pub kind: Kind,
-    /// What the images are. Those that are not square have zeros on both sides, equally many, so that they are as long as their longer side.
+    /// Size of the images. Images that are not square are centred and padded with zeros.
     pub picture: Picture,
-    /// `count × picture.pixels()` values, as a data set has them, or `count` labels.
+    /// `count × picture.pixels()` values in a dataset's order, or `count` labels.
     pub elements: Vec<u8>,
-    /// MD5 of the file as it came, if it came packed and somebody asked ([`read_owned`]).
+    /// MD5 of the file as given, if gzipped and read by [`read_owned`].
     pub(super) packed: Option<String>,
 }
 
@@ -79,19 +78,19 @@ impl Idx {
         }
     }
 
-    /// SHA-256 of the unpacked file, lower-case hexadecimal, where it is of labels or of digits.
+    /// SHA-256 of the unpacked file, lower-case hexadecimal; valid for labels and for digits only.
     #[must_use]
     pub fn sha256(&self) -> String {
         digest(self.kind, self.count(), &self.elements)
     }
 }
 
-/// SHA-256 of the file of these digits or labels.
+/// SHA-256 of an unpacked file of digits or labels.
 pub(super) fn digest(kind: Kind, count: usize, elements: &[u8]) -> String {
     sha256(&[&header(kind, u32::try_from(count).unwrap_or(u32::MAX)), elements])
 }
 
-/// SHA-256 of the parts one after the other, lower-case hexadecimal.
+/// SHA-256 of the concatenated parts, lower-case hexadecimal.
 pub fn sha256(parts: &[&[u8]]) -> String {
     use sha2::{Digest, Sha256};
     let mut hasher = Sha256::new();
@@ -163,7 +162,7 @@ pub enum Fault {
     #[error("length: {expected} bytes were declared and the file has {}{found}; something else is in it", if *.at_least { "at least " } else { "" })]
     TooLong {
         found: u64,
-        /// Unpacking stopped at the first byte too many.
+        /// Unpacking stopped at the first excess byte.
         at_least: bool,
         expected: u64,
     },
@@ -174,7 +173,7 @@ pub enum Fault {
 /// A field of the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
-    /// The two zero bytes that a file begins with.
+    /// The two leading zero bytes.
     Magic,
     /// The third byte: 0x08, unsigned bytes.
     ElementType,
@@ -186,7 +185,7 @@ pub enum Field {
     Rows,
     /// Pixels from left to right.
     Columns,
-    /// Values of a pixel.
+    /// Channels of a pixel.
     Colours,
 }
 
@@ -204,15 +203,15 @@ impl fmt::Display for Field {
     }
 }
 
-/// Reads one file, whichever kind it is; `file` is its name, for errors.
+/// Reads a file of either kind; `file` is its name, for errors.
 ///
 /// # Errors
-/// [`IdxError::File`] with the first [`Fault`] met.
+/// [`IdxError::File`] with the first [`Fault`] found.
 pub fn read(file: &str, bytes: &[u8]) -> Result<Idx, IdxError> {
     read_any(bytes).map_err(|fault| IdxError::File { file: file.to_owned(), fault })
 }
 
-/// The same for bytes that are handed over: those of a plain file are kept and not copied. Of a packed one the MD5 is taken.
+/// As [`read`], without copying the bytes of a plain file; takes the MD5 of a gzipped one.
 ///
 /// # Errors
 /// As [`read`].
@@ -227,15 +226,15 @@ pub fn read_owned(file: &str, mut bytes: Vec<u8>) -> Result<Idx, IdxError> {
     header.finish(bytes).map_err(named)
 }
 
-/// Whether a file of `size` bytes that begins with these is a plain IDX file to the length that it declares.
+/// True if `start` begins a plain IDX file that declares `size` bytes.
 pub(super) fn declares(start: &[u8], size: u64) -> bool {
     Header::parse(start, |found| Fault::Magic { found }).is_ok_and(|header| header.file_bytes() == size)
 }
 
-/// Checks what the first bytes of a file of `size` bytes show. A kilobyte is enough.
+/// Checks the first bytes of a file of `size` bytes; a kilobyte is enough.
 ///
 /// # Errors
-/// As [`read`], but for what only the rest can show.
+/// As [`read`], except for faults that only the rest shows.
 pub fn check_start(file: &str, start: &[u8], size: u64) -> Result<(), IdxError> {
     let checked = match start {
         [] => Err(Fault::Empty),
@@ -258,7 +257,7 @@ pub fn read_kind(file: &str, bytes: &[u8], expected: Kind) -> Result<Idx, IdxErr
     Ok(idx)
 }
 
-/// The header of an unpacked file with `count` digits or labels: what [`read`] expects before the elements.
+/// Returns the header of an unpacked file of `count` digits or labels.
 #[must_use]
 pub fn header(kind: Kind, count: u32) -> Vec<u8> {
     match kind {
@@ -267,10 +266,10 @@ pub fn header(kind: Kind, count: u32) -> Vec<u8> {
     }
 }
 
-/// The header of an unpacked file with these dimensions: count; or count, rows, columns and, with colours, how many.
+/// Returns the header for these dimensions: count; or count, rows, columns and, if any, channels.
 ///
 /// # Panics
-/// When there are more than 255.
+/// When there are more than 255 dimensions.
 #[must_use]
 pub fn header_of(dimensions: &[u32]) -> Vec<u8> {
     assert!(dimensions.len() <= 255, "the format has a byte for their number");
@@ -293,7 +292,7 @@ fn read_plain(bytes: &[u8]) -> Result<Idx, Fault> {
     header.finish(elements)
 }
 
-/// The header of a file of `found` bytes that begins with these, if it declares as many.
+/// Parses the header of a plain file of `found` bytes, and checks that it declares as many.
 fn plain_header(start: &[u8], found: u64) -> Result<Header, Fault> {
     let header = Header::parse(start, |found| Fault::Magic { found })?;
     let expected = header.file_bytes();
@@ -307,7 +306,7 @@ fn plain_header(start: &[u8], found: u64) -> Result<Header, Fault> {
 fn read_gzip(bytes: &[u8]) -> Result<Idx, Fault> {
     let mut decoder = MultiGzDecoder::new(bytes);
     let mut start = Vec::with_capacity(header_bytes(MOST_DIMENSIONS));
-    // The dimensions say how long the header is, so its first four bytes are read alone.
+    // Read four bytes first: they give the length of the header.
     unpack(&mut decoder, 4, &mut start)?;
     if start.is_empty() {
         return Err(Fault::NotIdxInside { found: start });
@@ -318,11 +317,11 @@ fn read_gzip(bytes: &[u8]) -> Result<Idx, Fault> {
     }
     let header = Header::parse(&start, |found| Fault::NotIdxInside { found })?;
     let declared = header.elements();
-    // The byte more is unpacked, too.
+    // Includes the extra byte below.
     let room = declared.min(bytes.len().saturating_mul(DEFLATE_RATIO)) + 1;
     let mut elements = Vec::new();
     elements.try_reserve_exact(room).map_err(|_| Fault::NoMemory { bytes: declared })?;
-    // One byte more than declared: reading to the end also checks gzip's own checksum.
+    // One byte more than declared: only reading to the end checks gzip's own checksum.
     unpack(&mut decoder, declared as u64 + 1, &mut elements)?;
     let (found, expected) = ((header.bytes() + elements.len()) as u64, header.file_bytes());
     match found.cmp(&expected) {
@@ -332,7 +331,7 @@ fn read_gzip(bytes: &[u8]) -> Result<Idx, Fault> {
     }
 }
 
-/// Exactly `expected` bytes, unpacked if they are gzip.
+/// Returns exactly `expected` bytes, unpacked if they are gzipped.
 pub(crate) fn unpack_exactly(bytes: &[u8], expected: usize) -> Result<Vec<u8>, Fault> {
     let (mut unpacked, at_least) = (Vec::new(), bytes.starts_with(&GZIP));
     if at_least {
@@ -358,7 +357,7 @@ fn unpack(decoder: &mut MultiGzDecoder<&[u8]>, limit: u64, to: &mut Vec<u8>) -> 
     })
 }
 
-/// At most so many unpacked bytes of a gzip file's beginning.
+/// Unpacks at most `limit` bytes from the beginning of a gzip file.
 pub(super) fn unpacked_start(bytes: &[u8], limit: u64) -> Result<Vec<u8>, Fault> {
     let mut start = Vec::new();
     unpack(&mut MultiGzDecoder::new(bytes), limit, &mut start)?;
@@ -368,13 +367,12 @@ pub(super) fn unpacked_start(bytes: &[u8], limit: u64) -> Result<Vec<u8>, Fault>
 /// A checked header.
 struct Header {
     count: u32,
-    /// Of images.
     images: Option<(Layout, Picture)>,
     dimensions: usize,
 }
 
 impl Header {
-    /// Parses the first bytes of an unpacked file; `magic` makes the error for bytes that are no IDX at all.
+    /// Parses the first bytes of an unpacked file; `magic` makes the error for other formats.
     fn parse(bytes: &[u8], magic: impl Fn(Vec<u8>) -> Fault) -> Result<Self, Fault> {
         if bytes.iter().take(2).any(|&b| b != 0) {
             return Err(magic(bytes[..bytes.len().min(4)].to_vec()));
@@ -429,7 +427,6 @@ impl Header {
         Ok(Self { count, images, dimensions })
     }
 
-    /// Bytes before the first element.
     const fn bytes(&self) -> usize {
         header_bytes(self.dimensions)
     }
@@ -443,7 +440,7 @@ impl Header {
         (self.bytes() + self.elements()) as u64
     }
 
-    /// Checks the elements, and brings images into a data set's order.
+    /// Checks labels; brings images into a dataset's order.
     fn finish(self, elements: Vec<u8>) -> Result<Idx, Fault> {
         let Some((layout, picture)) = self.images else {
             if let Some(index) = elements.iter().position(|&label| usize::from(label) >= MOST_CLASSES) {
@@ -459,7 +456,7 @@ impl Header {
 
 const _: () = assert!(MOST_PIXELS < u32::MAX as u64);
 
-/// Bytes as they are said: `50 4b 03 04`.
+/// Formats bytes as `50 4b 03 04`.
 pub(super) fn hex(bytes: &[u8]) -> String {
     if bytes.is_empty() {
         return "none".to_owned();
@@ -467,13 +464,13 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" ")
 }
 
-/// The first four bytes of a file as they are said, and what they are known for.
+/// Formats the first four bytes of a file, with the file type they suggest.
 pub(super) fn told(start: &[u8]) -> String {
     let start = &start[..start.len().min(4)];
     format!("{}{}", hex(start), known(start))
 }
 
-/// The file type that begins like this, to help whoever has picked the wrong file.
+/// The file type that begins with `bytes`, as a hint for error messages.
 fn known(bytes: &[u8]) -> &'static str {
     match bytes {
         [b'P', b'K', ..] => " (a ZIP archive: unpack it first)",
@@ -488,7 +485,7 @@ fn known(bytes: &[u8]) -> &'static str {
     }
 }
 
-/// The other element types of the format.
+/// Names the format's other element types.
 const fn element_type(byte: u8) -> &'static str {
     match byte {
         0x09 => " (signed bytes)",

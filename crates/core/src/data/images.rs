@@ -1,4 +1,4 @@
-//! The bytes of a set's images: held, or drawn when they are asked for.
+//! The bytes of a set's images, held in memory or drawn on demand.
 
 use std::{
     fmt,
@@ -6,12 +6,12 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// Draws image `index` of `seed`: the same bytes on any machine, in any order. What `image` holds before does not matter.
+/// Draws image `index` of `seed` over `image`: the same bytes on any machine, in any order.
 pub type Draw = fn(seed: u64, index: u64, image: &mut [u8]);
 
 /// Bytes of images of one size, one after the other. Cheap to clone.
 ///
-/// As a slice they are all there; images that the program draws are drawn for it, so who needs some of them asks for [`Images::one`].
+/// Dereferencing draws all images of a synthetic set; [`Images::one`] draws only one.
 #[derive(Clone)]
 pub struct Images(Held);
 
@@ -21,7 +21,7 @@ enum Held {
     Drawn(Arc<Drawn>),
 }
 
-/// An image that may have been drawn. A set and its parts share them.
+/// An image, once drawn; shared by a set and its parts.
 type Shared = Arc<OnceLock<Box<[u8]>>>;
 
 struct Drawn {
@@ -65,13 +65,13 @@ impl Drawn {
 }
 
 impl Images {
-    /// Images `first..first + len` of `seed`, of so many bytes each. None is drawn before it is asked for.
+    /// Images `first..first + len` of `seed`, `pixels` bytes each, drawn on demand.
     pub(super) fn drawn(draw: Draw, seed: u64, first: u64, len: usize, pixels: usize) -> Self {
         let each = (0..len).map(|_| Shared::default()).collect();
         Self(Held::Drawn(Arc::new(Drawn { draw, seed, first, pixels, each, all: OnceLock::new() })))
     }
 
-    /// Bytes of image `i`, where each has `pixels`.
+    /// Bytes of image `i`, where each has `pixels` bytes.
     ///
     /// # Panics
     /// When there are fewer images.
@@ -83,7 +83,7 @@ impl Images {
         }
     }
 
-    /// The images of `range`, where each has `pixels` bytes: copied, or to be drawn for both.
+    /// Images `range` of `pixels` bytes each: a copy, or a part that shares images drawn on demand.
     pub(super) fn part(&self, range: Range<usize>, pixels: usize) -> Self {
         match &self.0 {
             Held::Drawn(drawn) if drawn.all.get().is_none() => Self(Held::Drawn(Arc::new(drawn.part(range)))),
@@ -91,7 +91,7 @@ impl Images {
         }
     }
 
-    /// Number of bytes. None is drawn for it.
+    /// Number of bytes; draws nothing.
     #[must_use]
     pub fn len(&self) -> usize {
         match &self.0 {
@@ -100,13 +100,13 @@ impl Images {
         }
     }
 
-    /// Whether there is no byte.
+    /// True if there are no bytes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All bytes.
+    /// All bytes; draws what is missing.
     #[must_use]
     pub fn bytes(&self) -> &Arc<[u8]> {
         match &self.0 {
@@ -115,7 +115,7 @@ impl Images {
         }
     }
 
-    /// Whether these are clones of each other.
+    /// True if the two are clones of each other.
     #[must_use]
     pub fn same(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
@@ -179,9 +179,9 @@ mod tests {
     use super::*;
     use crate::data::synthetic::{self, colour};
 
-    /// Of what is drawn when it is asked for, in any order, the bytes are those of all that is drawn at once.
+    /// Images drawn on demand, in any order, equal those drawn all at once.
     #[test]
-    fn what_is_drawn_when_it_is_asked_for_is_what_is_drawn_at_once() {
+    fn images_drawn_on_demand_equal_those_drawn_at_once() {
         for make in [synthetic::dataset, colour::dataset] {
             let (all, one_by_one, some) = (make(5, 3, 40), make(5, 3, 40), make(5, 3, 40));
             let pixels = all.pixels();
@@ -189,7 +189,7 @@ mod tests {
             for i in (0..40).rev() {
                 assert_eq!(one_by_one.image(i), &all.images[i * pixels..(i + 1) * pixels], "{i}");
             }
-            // Some before, the rest with all.
+            // Some drawn before, the rest with all.
             assert_eq!((some.image(7), some.image(39)), (all.image(7), all.image(39)));
             assert_eq!(&*some.images, &*all.images);
             for range in [0..0, 0..40, 5..9, 39..60] {
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_drawn_that_nobody_asked_for_and_nothing_twice() {
+    fn images_are_drawn_only_on_demand_and_only_once() {
         static DRAWN: AtomicUsize = AtomicUsize::new(0);
         let drawn = || DRAWN.load(Ordering::Relaxed);
         let draw = |seed: u64, index: u64, image: &mut [u8]| {
@@ -210,7 +210,7 @@ mod tests {
         let images = Images::drawn(draw, 2, 5, 9, 4);
         let (part, len) = (images.part(3..5, 4), images.len());
         assert_eq!((len, part.len(), drawn()), (36, 8, 0));
-        // What a part draws is drawn for the whole, and the other way round.
+        // A part and the whole share what either draws.
         let whole = Images::drawn(draw, 2, 5, 9, 4);
         assert_eq!((whole.part(6..9, 4).one(2, 4), whole.one(8, 4), drawn()), (&[33; 4][..], &[33; 4][..], 1));
         assert_eq!((whole.part(7..9, 4).part(1..2, 4)[0], drawn()), (33, 1));

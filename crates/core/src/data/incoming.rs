@@ -1,5 +1,5 @@
-//! A visitor's files on their way to the thread that reads them. Their number and sizes are checked before a byte is asked for; bytes come in pieces; each
-//! file is parsed as soon as it is whole, so that only one file is held in the form in which it came.
+//! Receives a visitor's files piece by piece. Their number and sizes are checked before any byte is
+//! requested; each file is parsed once complete, so that only one is held unparsed.
 
 use std::ops::Range;
 
@@ -9,37 +9,37 @@ use super::{
     visitor::{self, Assembled, VisitorError},
 };
 
-/// Bytes of a file's first piece, which shows what the file is, and of the pieces after it.
+/// Bytes of a file's first piece, which shows its format, and of later pieces.
 const FIRST: u64 = 1 << 10;
 const PIECE: u64 = 4 << 20;
 
-/// Files that are being received.
+/// Files being received.
 #[derive(Debug)]
 pub struct Incoming {
     /// Names and sizes in bytes.
     files: Vec<(String, u64)>,
-    /// The first of them, which have arrived whole and have been parsed.
+    /// The files that have been received and parsed, in order.
     read: Vec<Content>,
-    /// The bytes so far of the file after those.
+    /// The bytes received of the next file.
     bytes: Vec<u8>,
-    /// Most bytes that all files may have unpacked.
+    /// Most bytes of all files unpacked.
     most: u64,
 }
 
 /// A range of bytes of one file.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Piece {
-    /// Place among the files, from 0.
+    /// Index of the file, from 0.
     pub file: u32,
-    /// Bytes of that file, from 0; the end is excluded.
+    /// Byte range within the file.
     pub bytes: Range<u64>,
 }
 
 impl Incoming {
-    /// Prepares to receive files of these names and sizes in bytes.
+    /// Prepares to receive files, given as names and sizes in bytes.
     ///
     /// # Errors
-    /// No file, more than seven, an empty file, a file larger than 500,000 digits take, or more than 512 MB in all.
+    /// No file, more than seven, an empty one, one over 500,000 digits, or over 512 MB in all.
     pub fn new(files: Vec<(String, u64)>) -> Result<Self, VisitorError> {
         Self::within(MOST_OF_ALL, files)
     }
@@ -60,7 +60,7 @@ impl Incoming {
         Ok(Self { files, read: Vec::new(), bytes: Vec::new(), most })
     }
 
-    /// The piece that comes next; `None` when all files have arrived.
+    /// The next piece to request; `None` when all files have arrived.
     #[must_use]
     pub fn next(&self) -> Option<Piece> {
         let (_, size) = self.files.get(self.read.len())?;
@@ -69,10 +69,10 @@ impl Incoming {
         Some(Piece { file: self.read.len() as u32, bytes: start..end })
     }
 
-    /// Takes the bytes that [`Incoming::next`] asked for; `None`: they could not be read.
+    /// Takes the piece that [`Incoming::next`] requested; `None` if it could not be read.
     ///
     /// # Errors
-    /// A file that is not what it says, that cannot be read or held in memory, or a piece of another length than was asked for.
+    /// An invalid or unreadable file, one too large for the memory, or a piece of the wrong length.
     pub fn take(&mut self, piece: Option<&[u8]>) -> Result<(), VisitorError> {
         let (Some(asked), Some((name, size))) = (self.next(), self.files.get(self.read.len())) else {
             return Err(VisitorError::Nothing);
@@ -97,17 +97,17 @@ impl Incoming {
         Ok(())
     }
 
-    /// How many bytes have arrived, and how many there are.
+    /// Bytes received, and bytes in all.
     #[must_use]
     pub fn progress(&self) -> (u64, u64) {
         let sizes = |files: &[(String, u64)]| files.iter().map(|(_, size)| size).sum::<u64>();
         (sizes(&self.files[..self.read.len()]) + self.bytes.len() as u64, sizes(&self.files))
     }
 
-    /// What all files are together, once they have arrived.
+    /// Assembles the files once all have arrived.
     ///
     /// # Errors
-    /// [`VisitorError`]: files that do not fit together.
+    /// [`VisitorError`] if the files do not fit together.
     pub fn assembled(self) -> Result<Assembled, VisitorError> {
         visitor::assemble_read(self.files.into_iter().map(|(name, _)| name).zip(self.read).collect())
     }
@@ -143,7 +143,7 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    /// How many pieces it took, and what came of them.
+    /// Returns the number of pieces, and the result.
     fn bring(files: &[(&str, Vec<u8>)]) -> (u32, Result<Digits, VisitorError>) {
         let sizes = files.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.len() as u64)).collect();
         let mut incoming = match Incoming::new(sizes) {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_make_the_digits_that_whole_files_make() {
+    fn pieces_and_whole_files_give_the_same_digits() {
         let images = file(Kind::Images, 12_000);
         let labels = packed(&file(Kind::Labels, 12_000));
         let files = [("train-images-idx3-ubyte", images), ("train-labels-idx1-ubyte.gz", labels)];
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_file_that_is_none_ends_with_its_first_kilobyte() {
+    fn invalid_large_file_is_refused_after_its_first_kilobyte() {
         let (pieces, refused) = bring(&[("zeros", vec![0; 30_000_000])]);
         assert_eq!((pieces, refused.unwrap_err().to_string().starts_with("zeros: element type 0x00")), (1, true));
         let mut longer = file(Kind::Images, 12_000);
@@ -212,9 +212,9 @@ mod tests {
         assert_eq!((pieces, refused.unwrap_err().to_string().starts_with("longer: length: ")), (1, true));
     }
 
-    /// Kilobytes that unpack to what would fill the memory.
+    /// Kilobytes that would unpack to fill the memory.
     #[test]
-    fn what_unpacks_to_more_than_it_declares_or_fits_is_refused() {
+    fn decompression_bombs_are_refused() {
         let mut bomb = idx::header(Kind::Images, 10);
         bomb.resize(30_000_000, 0);
         let (_, refused) = bring(&[("bomb.gz", packed(&bomb))]);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_changes_or_goes_away_is_named() {
+    fn changed_or_missing_file_is_named() {
         let sizes = vec![("mine".to_owned(), 5000)];
         let mut incoming = Incoming::new(sizes).unwrap();
         assert_eq!(incoming.take(None).unwrap_err().to_string().split(';').next(), Some("“mine” cannot be read"));

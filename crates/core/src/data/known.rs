@@ -1,18 +1,18 @@
-//! Sets that are published, by the digests of the files that they are published in: what their classes are called, and that their test sets are public.
+//! Published sets, recognised by their files' digests: class names and public test sets.
 
 use md5::{Digest as _, Md5};
 
-/// A set of four packed IDX files. Files by MD5, as the sets' own pages and torchvision give it.
+/// A set of four gzipped IDX files, by MD5 as given on the sets' own pages and by torchvision.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct KnownIdx {
     pub name: &'static str,
-    /// Of the packed labels: training, test.
+    /// MD5 of the gzipped labels: training, test.
     labels: [&'static str; 2],
-    /// Of the packed images: training, test; none where they are not known here.
+    /// MD5 of the gzipped images: training, test; `None` if not known here.
     images: Option<[&'static str; 2]>,
     /// The label of the first class.
     pub first: u8,
-    /// Names of the classes; none where they are the digits.
+    /// Names of the classes; empty for digits.
     pub classes: &'static [&'static str],
 }
 
@@ -24,7 +24,8 @@ const LETTERS: &[&str] = &[
     "X", "Y", "Z",
 ];
 
-/// Xiao, Rasul & Vollgraf 2017, arXiv:1708.07747; Clanuwat et al. 2018, arXiv:1812.01718; Cohen et al. 2017, arXiv:1702.05373.
+/// Xiao, Rasul & Vollgraf 2017, arXiv:1708.07747; Clanuwat et al. 2018, arXiv:1812.01718; Cohen et
+/// al. 2017, arXiv:1702.05373.
 const KNOWN: [KnownIdx; 4] = [
     KnownIdx {
         name: "Fashion-MNIST",
@@ -56,24 +57,25 @@ const KNOWN: [KnownIdx; 4] = [
     },
 ];
 
-/// Digests of CIFAR-10's and CIFAR-100's archives of binary files. Krizhevsky 2009, <https://www.cs.toronto.edu/~kriz/cifar.html>.
+/// MD5 of the CIFAR archives of binary files. Krizhevsky 2009,
+/// <https://www.cs.toronto.edu/~kriz/cifar.html>.
 pub(super) const CIFAR_10: &str = "c32a1d4ab5d03f1284b67883e8d87530";
 pub(super) const CIFAR_100: &str = "03b5dce01913d631647c71ecec9e9cb8";
 
-/// The set whose labels these are: files by the digest of each as it came, if it came packed.
+/// Finds a set by the MD5 of its gzipped label files; `test` may be absent.
 pub(super) fn by_labels(train: Option<&str>, test: Option<&str>) -> Option<&'static KnownIdx> {
     KNOWN.iter().find(|set| train == Some(set.labels[0]) && test.is_none_or(|test| test == set.labels[1]))
 }
 
 impl KnownIdx {
-    /// Whether these are its images as well, so that the test set is the published one. The labels are its own already.
+    /// True if these are the set's images, too, so that its test set is public.
     pub(super) fn has_images(&self, train: Option<&str>, test: Option<&str>) -> bool {
         self.images.is_some_and(|images| [train, test] == images.map(Some))
     }
 }
 
-/// MD5 of a file as it came, lower-case hexadecimal. It names files that nobody forged; that a file is the published one is no matter of ε, which holds for any
-/// training set. Whoever forges one forges it for himself.
+/// MD5 of a file as given, lower-case hexadecimal. A forged file harms only its user: ε holds for
+/// any training set.
 pub(super) fn md5(bytes: &[u8]) -> String {
     Md5::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -84,7 +86,7 @@ mod tests {
     use crate::data::Classes;
 
     #[test]
-    fn sets_are_known_by_both_of_their_labels() {
+    fn sets_are_recognised_by_their_label_files() {
         assert_eq!(md5(b"abc"), "900150983cd24fb0d6963f7d28e17f72", "RFC 1321, A.5");
         for set in &KNOWN {
             let [train, test] = set.labels.map(Some);

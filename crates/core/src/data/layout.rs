@@ -1,17 +1,17 @@
-//! The bytes of images as files have them, brought into the order that a data set has: square, one channel after the other, each row by row.
+//! Brings a file's images into a dataset's order: square, channel by channel, each row by row.
 
 use super::Picture;
 
-/// How the values of an image lie in a file.
+/// Order of the values of an image in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// One channel after the other.
+    /// Channel by channel.
     Planar,
-    /// The channels of a pixel together.
+    /// Pixel by pixel, with all channels of each.
     Interleaved,
 }
 
-/// Images of one size as a file has them.
+/// Size and order of the images in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     /// 1 to 64.
@@ -29,15 +29,15 @@ impl Layout {
         self.rows * self.columns * self.channels
     }
 
-    /// What the images become: as wide and as high as their longer side; `None` where models take no such.
+    /// Size as squares of the longer side; `None` if no model takes it.
     pub fn picture(self) -> Option<Picture> {
         Picture::new(self.channels, self.rows.max(self.columns))
     }
 
-    /// The images of `bytes` as a data set has them. Where rows and columns differ, zeros stand on both sides of an image, equally many; of an odd number
-    /// one more below or on the right. It is a fixed function of each image.
+    /// Converts each image on its own to a dataset's order, padding its shorter side with zeros on
+    /// both sides; an odd row or column goes below or to the right.
     ///
-    /// `None`: models take no such images, or there is no memory.
+    /// `None` if no model takes such images, or memory is short.
     pub fn squares(self, bytes: Vec<u8>) -> Option<Vec<u8>> {
         let picture = self.picture()?;
         if self.rows == self.columns && (self.channels == 1 || self.order == Order::Planar) {
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_are_parted_and_the_shorter_side_is_padded() {
+    fn channels_are_separated_and_the_shorter_side_is_padded() {
         let layout = Layout { rows: 1, columns: 2, channels: 3, order: Order::Interleaved };
         assert_eq!(layout.picture(), Picture::new(3, 2));
         assert_eq!(layout.squares(vec![1, 2, 3, 4, 5, 6]).unwrap(), [1, 4, 0, 0, 2, 5, 0, 0, 3, 6, 0, 0]);

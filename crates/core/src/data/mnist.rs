@@ -1,4 +1,4 @@
-//! MNIST on this machine: where it lies, and that it is MNIST to the last byte.
+//! Finds MNIST on this machine and checks that it is MNIST to the last byte.
 
 use std::path::{Path, PathBuf};
 
@@ -15,25 +15,25 @@ use super::{
 pub struct Found {
     /// 60,000 training and 10,000 test images, checked against their digests.
     pub digits: Digits,
-    /// The folder that holds them.
+    /// The folder or mirror that it came from.
     pub place: Place,
-    /// Places looked at before, and what was wrong with them.
+    /// Places that were tried before, with their faults.
     pub tried: Vec<Tried>,
 }
 
-/// Looks in `MNIST_DIR`, beside the checkout, and in the user's cache, in this order, and loads the first that holds
-/// MNIST. A set `MNIST_DIR` is binding. About 0.3 s, most of it unpacking.
+/// Loads MNIST from the first of `MNIST_DIR`, beside the checkout and the user's cache that has it.
+/// If `MNIST_DIR` is set, no other place is tried. Takes about 0.3 s, mostly unpacking.
 ///
 /// # Errors
-/// [`MnistError`], with every place and what was wrong with it.
+/// [`MnistError`], with every place that was tried and its fault.
 pub fn locate() -> Result<Found, MnistError> {
     locate_in(mnist_files::places(|key| std::env::var_os(key), checkout().as_deref()))
 }
 
-/// [`locate`], and where MNIST is nowhere, a download into the user's cache from the first mirror that has it all.
+/// As [`locate`]; if MNIST is absent, fills the user's cache from the first mirror that works.
 ///
 /// # Errors
-/// As [`locate`]; the mirrors are among the places.
+/// As [`locate`], with the mirrors among the places tried.
 pub fn locate_or_download() -> Result<Found, MnistError> {
     let mut tried = match locate() {
         Err(MnistError::Absent { tried }) => tried,
@@ -51,7 +51,7 @@ pub fn locate_or_download() -> Result<Found, MnistError> {
     Err(MnistError::Absent { tried })
 }
 
-/// Fills `cache` from a mirror: with all four files, each MNIST's to the last byte, or not at all.
+/// Fills `cache` from a mirror with all four files, checked, or leaves none of them there.
 fn download(mirror: &str, cache: &Path) -> Result<Digits, DownloadError> {
     let unfinished = cache.with_file_name(format!(".unfinished-mnist-{}", std::process::id()));
     let fill = || -> Result<Digits, DownloadError> {
@@ -80,7 +80,7 @@ fn download(mirror: &str, cache: &Path) -> Result<Digits, DownloadError> {
     filled
 }
 
-/// [`locate`] in given places.
+/// [`locate`] in the given places.
 ///
 /// # Errors
 /// As [`locate`].
@@ -98,7 +98,7 @@ pub fn locate_in(places: Vec<Place>) -> Result<Found, MnistError> {
     Err(MnistError::Absent { tried })
 }
 
-/// The checkout that this program runs in: the repository around the current folder, else the package that cargo runs.
+/// The repository around the current folder; otherwise the package that cargo runs.
 fn checkout() -> Option<PathBuf> {
     let here = std::env::current_dir().ok();
     let repository = here.as_deref().and_then(|here| here.ancestors().find(|folder| folder.join(".git").exists()));
@@ -111,7 +111,7 @@ fn checkout() -> Option<PathBuf> {
 /// [`FolderError`] with the first file at fault.
 pub fn load(folder: &Path) -> Result<Digits, FolderError> {
     is_folder(folder)?;
-    // Look for all four before any is read.
+    // Check that all four exist before reading any.
     for file in &FILES {
         mnist_files::find(folder, file).ok_or(FolderError::Missing(file.name))?;
     }
@@ -133,7 +133,7 @@ pub(super) fn is_folder(path: &Path) -> Result<(), FolderError> {
     match path.metadata() {
         Ok(there) if there.is_dir() => Ok(()),
         Ok(_) => Err(FolderError::NoFolderButAFile),
-        // Also one that may not be looked at, which the reading says.
+        // Any error but a missing path, e.g. missing permission, is reported as it is.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(FolderError::NoFolder),
         Err(error) => Err(FolderError::Read { path: path.to_owned(), error }),
     }
@@ -149,7 +149,7 @@ fn load_file(folder: &Path, file: &'static MnistFile, kind: Kind) -> Result<Idx,
     Ok(idx)
 }
 
-/// Reads a file whose size is sane.
+/// Reads a file of at most `MAX_FILE_BYTES` bytes.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, FolderError> {
     let unreadable = |error| FolderError::Read { path: path.to_owned(), error };
     let bytes = std::fs::metadata(path).map_err(unreadable)?.len();
@@ -163,7 +163,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, FolderError> {
 mod tests {
     use super::*;
 
-    /// No network is asked: `curl` is told to take nothing but https.
+    /// Uses no network: `curl` is restricted to https.
     #[test]
     fn a_download_that_fails_says_why_and_leaves_the_cache_as_it_was() {
         let folder = std::env::temp_dir().join(format!("hushgrad-mnist-{}", std::process::id()));

@@ -1,4 +1,4 @@
-//! Why MNIST cannot be had on this machine.
+//! Errors of finding and downloading MNIST.
 
 use std::path::PathBuf;
 
@@ -8,15 +8,15 @@ use super::{
     visitor::VisitorError,
 };
 
-/// Largest file that is opened at all, packed or not, in bytes: what the largest accepted IDX file takes.
+/// Largest file that is read, packed or not, in bytes: an IDX file of [`idx::MAX_EXAMPLES`] digits.
 pub(super) const MAX_FILE_BYTES: u64 = 16 + idx::MAX_EXAMPLES as u64 * idx::PIXELS as u64;
 
-/// A place that does not hold MNIST, and why.
+/// A place that does not provide MNIST, and why.
 #[derive(Debug)]
 pub struct Tried {
-    /// The folder that was looked into.
+    /// The folder or mirror that was tried.
     pub place: Place,
-    /// What was wrong with it.
+    /// Its fault.
     pub fault: PlaceError,
 }
 
@@ -26,14 +26,14 @@ impl std::fmt::Display for Tried {
     }
 }
 
-/// Why there is no MNIST.
+/// Why MNIST was not found.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of each says what it is")]
 pub enum MnistError {
-    /// Nothing was found anywhere.
+    /// No place holds it.
     #[error("MNIST is not on this machine; looked in {}. Set MNIST_DIR to a folder with its four files", list(.tried))]
     Absent { tried: Vec<Tried> },
-    /// `MNIST_DIR` was asked for by name, so nothing else was tried.
+    /// `MNIST_DIR` is set, so no other place was tried.
     #[error("MNIST_DIR={}: {fault}", .folder.display())]
     MnistDir { folder: PathBuf, fault: FolderError },
 }
@@ -66,7 +66,7 @@ pub enum FolderError {
     Files(#[from] VisitorError),
 }
 
-/// Why MNIST could not be downloaded from a mirror. What the cache held before stays.
+/// Why a download failed. The cache stays as it was, except after `Replace` or `Write`.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of each says what it is")]
 pub enum DownloadError {
@@ -74,10 +74,10 @@ pub enum DownloadError {
     Make { folder: PathBuf, error: std::io::Error },
     #[error("`curl` does not run ({0})")]
     Curl(std::io::Error),
-    /// The text is curl's own, and names the file and the mirror.
+    /// curl's own message, which names the file and the mirror.
     #[error("{0}")]
     Refused(String),
-    /// What the mirror sent is not MNIST.
+    /// The mirror's files are not MNIST.
     #[error(transparent)]
     Folder(#[from] FolderError),
     #[error("cannot replace {}: {error}", .folder.display())]
@@ -86,7 +86,7 @@ pub enum DownloadError {
     Write { folder: PathBuf, error: std::io::Error },
 }
 
-/// Why a place, a folder of this machine or a mirror, does not give MNIST.
+/// Why a place, a local folder or a mirror, does not provide MNIST.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of each says what it is")]
 pub enum PlaceError {

@@ -1,7 +1,7 @@
-//! MNIST's files: names, digests, mirrors, and where this machine may hold them.
+//! MNIST's files: names, digests, mirrors, and the places that may hold them on this machine.
 //!
-//! Depends on the standard library alone, so that the build tool includes this very file by `#[path]`.
-//! MNIST: LeCun, Cortes & Burges, <http://yann.lecun.com/exdb/mnist/> (that server no longer hands the files out).
+//! Uses only the standard library, because the build tool includes this file by `#[path]`.
+//! MNIST: LeCun, Cortes & Burges, <http://yann.lecun.com/exdb/mnist/> (no longer serves the files).
 
 use std::path::{Path, PathBuf};
 
@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 pub struct MnistFile {
     /// Name without `.gz`, as published.
     pub name: &'static str,
-    /// Bytes once unpacked.
+    /// Unpacked size in bytes.
     pub bytes: u64,
-    /// SHA-256 of the unpacked bytes, lower-case hexadecimal. Gzip wrappers differ from mirror to mirror; what is in them does not.
+    /// SHA-256 of the unpacked bytes, lower-case hexadecimal; gzip wrappers differ between mirrors.
     pub sha256: &'static str,
 }
 
 impl MnistFile {
-    /// Name as the mirrors serve it.
+    /// The name under which mirrors serve it.
     #[must_use]
     pub fn gz_name(&self) -> String {
         format!("{}.gz", self.name)
@@ -52,27 +52,27 @@ pub const TEST_LABELS: MnistFile = MnistFile {
 /// Training images, training labels, test images, test labels.
 pub const FILES: [MnistFile; 4] = [TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS];
 
-/// Folders on public mirrors; a file is at `{mirror}/{gz_name}`. Tried in this order.
+/// Folders on public mirrors, tried in this order; a file is at `{mirror}/{gz_name}`.
 pub const MIRRORS: [&str; 2] =
     ["https://storage.googleapis.com/cvdf-datasets/mnist", "https://ossci-datasets.s3.amazonaws.com/mnist"];
 
-/// Where MNIST may lie on this machine, and who said so.
+/// A place that may hold MNIST, and why it is tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Why it is looked into.
+    /// Why it is tried.
     pub why: Why,
-    /// The folder with the four files.
+    /// The folder or mirror with the four files.
     pub folder: PathBuf,
 }
 
-/// Why MNIST may lie in a folder.
+/// Why a place is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// The environment variable `MNIST_DIR`. Somebody asked for it: when it does not hold MNIST, that is an error, not a reason to look elsewhere.
+    /// The environment variable `MNIST_DIR`; it is an error if that folder does not hold MNIST.
     MnistDir,
     /// `../shared/mnist` beside the checkout.
     BesideCheckout,
-    /// The user's cache, which downloads fill.
+    /// The user's cache, filled by downloads.
     Cache,
     /// A public mirror.
     Mirror,
@@ -89,9 +89,9 @@ impl std::fmt::Display for Why {
     }
 }
 
-/// Folders to look in, in order: `MNIST_DIR`; `../shared/mnist` beside `checkout`; the cache.
+/// Folders to try, in order: `MNIST_DIR`; `../shared/mnist` beside `checkout`; the cache.
 ///
-/// `env` reads an environment variable (`|k| std::env::var_os(k)`). Empty variables count as unset.
+/// `env` reads an environment variable (`|k| std::env::var_os(k)`); empty ones count as unset.
 pub fn places(env: impl Fn(&str) -> Option<std::ffi::OsString>, checkout: Option<&Path>) -> Vec<Place> {
     let mut places = Vec::new();
     if let Some(folder) = env("MNIST_DIR").filter(|v| !v.is_empty()) {
@@ -106,13 +106,13 @@ pub fn places(env: impl Fn(&str) -> Option<std::ffi::OsString>, checkout: Option
     places
 }
 
-/// The folder into which downloads of MNIST go: `mnist` in `HUSHGRAD_CACHE`, else in `hushgrad` in the user's cache
-/// folder (`XDG_CACHE_HOME`, `~/Library/Caches`, `%LOCALAPPDATA%`, `~/.cache`). `None`: there is no home.
+/// The cache folder for downloads: `mnist` in `HUSHGRAD_CACHE`, else in `hushgrad` in the user's
+/// cache (`XDG_CACHE_HOME`, `~/Library/Caches`, `%LOCALAPPDATA%`, `~/.cache`). `None` without home.
 pub fn cache_folder(env: impl Fn(&str) -> Option<std::ffi::OsString>) -> Option<PathBuf> {
     let folder = |key: &str| env(key).filter(|v| !v.is_empty()).map(PathBuf::from);
     let own = folder("HUSHGRAD_CACHE").or_else(|| {
         let user = match folder("XDG_CACHE_HOME") {
-            // The XDG specification: a relative path is to be ignored.
+            // The XDG specification says to ignore relative paths.
             Some(xdg) if xdg.is_absolute() => xdg,
             _ if cfg!(windows) => folder("LOCALAPPDATA")?,
             _ if cfg!(target_os = "macos") => folder("HOME")?.join("Library").join("Caches"),
@@ -123,7 +123,7 @@ pub fn cache_folder(env: impl Fn(&str) -> Option<std::ffi::OsString>) -> Option<
     Some(own.join("mnist"))
 }
 
-/// `curl`, set up to fetch a packed file from a mirror. One that does not answer, or crawls, must not hold anybody up.
+/// A `curl` command that fetches a gzipped file from a mirror and gives up on slow transfers.
 #[must_use]
 pub fn fetch(curl: impl AsRef<std::ffi::OsStr>, mirror: &str, file: &MnistFile, to: &Path) -> std::process::Command {
     let mut command = std::process::Command::new(curl);
@@ -136,7 +136,7 @@ pub fn fetch(curl: impl AsRef<std::ffi::OsStr>, mirror: &str, file: &MnistFile, 
     command
 }
 
-/// The file in `folder`, plain or with `.gz`; `None` if neither is there.
+/// The file in `folder`, plain or with `.gz`; `None` if absent.
 #[must_use]
 pub fn find(folder: &Path, file: &MnistFile) -> Option<PathBuf> {
     [file.name.to_owned(), file.gz_name()].into_iter().map(|name| folder.join(name)).find(|path| path.is_file())

@@ -1,4 +1,4 @@
-//! Images and labels: IDX files, the digits that the program draws itself, datasets in memory.
+//! Labelled images: file readers, synthetic images and datasets in memory.
 
 #![warn(missing_docs)]
 
@@ -49,14 +49,15 @@ pub use picture::{Classes, Picture};
 pub use shift::Shift;
 pub use turned::ONE_IN;
 
-/// Labelled images of one size, one byte a value (of a digit: 0 is paper, 255 is ink), row by row. Cheap to clone.
+/// Labelled images of one size, row by row, one byte per value (for digits, 0 is paper, 255 ink).
+/// Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dataset {
-    /// What the page calls it, e.g. "MNIST" or "synthetic digits".
+    /// Name shown on the page, e.g. "MNIST" or "synthetic digits".
     pub name: String,
-    /// What each image is.
+    /// Size and channels of each image.
     pub picture: Picture,
-    /// What its label says.
+    /// Classes that the labels name.
     pub classes: Classes,
     /// `len × picture.pixels()` bytes.
     pub images: Images,
@@ -65,22 +66,22 @@ pub struct Dataset {
     features: Shared,
 }
 
-/// The fixed features of a set's first images, as many as were asked for, in order. Clones of a set share them. They follow from the images alone, so
-/// equality does not look at them.
+/// The features computed so far, shared by a set's clones. They follow from the images, so all
+/// values compare equal.
 #[derive(Clone, Debug, Default)]
 struct Shared(Arc<RwLock<Features>>);
 
-/// Which fixed features an image may have; `model::features` says how many, and of what.
+/// Kinds of fixed image features; see `model::features`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FeatureKind {
     /// Coefficients of the scattering transform.
     Scattering,
-    /// What a small network finds whose layers were trained on images that the program draws.
+    /// Activations of a small network trained on synthetic images.
     Learned,
 }
 
 impl FeatureKind {
-    /// How it is written in a list of layers.
+    /// Name of the kind in a list of layers.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -90,16 +91,16 @@ impl FeatureKind {
     }
 }
 
-/// A model's fixed features of a set's images, one byte each, image by image: of as many of the first images as were asked for.
+/// Fixed features of the first images of a set, as many as have been requested so far.
 #[derive(Debug, Default)]
 pub struct Features {
     of: Option<(Images, FeatureKind)>,
-    /// A byte for each value, an example after the other.
+    /// One byte per value, example by example.
     pub bytes: Vec<u8>,
 }
 
 impl Features {
-    /// The features of the first images of `data`, as many as are known; none where these are of another set, or of another kind.
+    /// The features of `data`'s first images; empty if those held are of another set or kind.
     #[must_use]
     pub fn of(&self, data: &Dataset, kind: FeatureKind) -> &[u8] {
         if self.belong_to(data, kind) { &self.bytes } else { &[] }
@@ -125,7 +126,7 @@ impl Dataset {
         Self::of(name, Picture::DIGIT, Classes::digits(), images, labels)
     }
 
-    /// Images of any size, of any classes: `images` are `picture.pixels()` bytes each, `labels` one byte below the number of classes.
+    /// Images of any size and classes: `images` are `picture.pixels()` bytes each, `labels` a byte.
     #[must_use]
     pub fn of(
         name: &str,
@@ -138,7 +139,7 @@ impl Dataset {
         Self { name: name.to_owned(), picture, classes, images, labels, features: Shared::default() }
     }
 
-    /// Other images of the same size and the same classes.
+    /// Other images of the same name, size and classes.
     #[must_use]
     pub fn like(&self, images: impl Into<Images>, labels: impl Into<Arc<[u8]>>) -> Self {
         Self::of(&self.name, self.picture, self.classes.clone(), images, labels)
@@ -150,17 +151,17 @@ impl Dataset {
         self.picture.pixels()
     }
 
-    /// From the contents of an images file and of a labels file; the names are the files', for errors.
+    /// Reads an images file and a labels file, given as (name, contents); names are for errors.
     ///
     /// # Errors
-    /// Either file's fault, or [`IdxError::CountsDiffer`].
+    /// The first fault of either file, or [`IdxError::CountsDiffer`].
     pub fn from_idx(name: &str, images: (&str, &[u8]), labels: (&str, &[u8])) -> Result<Self, IdxError> {
         let pixels = idx::read_kind(images.0, images.1, Kind::Images)?;
         let digits = idx::read_kind(labels.0, labels.1, Kind::Labels)?;
         Self::pair(name, (images.0, pixels), (labels.0, digits))
     }
 
-    /// Joins two files that have been read already.
+    /// Pairs the images and the labels of two parsed files.
     fn pair(name: &str, images: (&str, Idx), labels: (&str, Idx)) -> Result<Self, IdxError> {
         if images.1.count() != labels.1.count() {
             return Err(IdxError::CountsDiffer {
@@ -174,12 +175,12 @@ impl Dataset {
         Ok(Self::of(name, picture, Classes::up_to(picture, highest), images.1.elements, labels.1.elements))
     }
 
-    /// The images' features, locked for reading. Any number of runs may read at a time.
+    /// Locks the features for reading. Any number of runs may read at a time.
     pub fn features(&self) -> RwLockReadGuard<'_, Features> {
         self.features.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The images' features of a kind for writing; those of another kind are forgotten. Nobody else reads or writes them until the guard is dropped.
+    /// Locks the features for writing, exclusively, and clears those of another set or kind.
     pub fn features_mut(&self, kind: FeatureKind) -> RwLockWriteGuard<'_, Features> {
         let mut features = self.features.0.write().unwrap_or_else(PoisonError::into_inner);
         if !features.belong_to(self, kind) {
@@ -194,13 +195,13 @@ impl Dataset {
         self.labels.len()
     }
 
-    /// Whether it has no example.
+    /// True if there are no examples.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty()
     }
 
-    /// Some of its examples, each once for every one of `shifts`, by which its image is moved.
+    /// Returns copies of `images`, each moved by every one of `shifts`, with their labels.
     ///
     /// # Panics
     /// When one of `images` is not below [`Self::len`].
@@ -223,7 +224,7 @@ impl Dataset {
         self.images.one(i, self.pixels())
     }
 
-    /// The examples of `range` by themselves; what lies beyond the end is left out.
+    /// The examples of `range`, cut off at the end of the set.
     #[must_use]
     pub fn slice(&self, range: std::ops::Range<usize>) -> Self {
         let end = range.end.min(self.len());
@@ -235,17 +236,17 @@ impl Dataset {
 /// A training set (private) and a test set.
 #[derive(Clone, Debug)]
 pub struct Digits {
-    /// What is trained on.
+    /// Training examples.
     pub train: Dataset,
-    /// What accuracy is measured on.
+    /// Test examples, on which accuracy is measured.
     pub test: Dataset,
-    /// Where both came from.
+    /// Source of both sets.
     pub source: Source,
-    /// Where the test set came from.
+    /// Source of the test set.
     pub test_set: TestSet,
 }
 
-/// Where the digits came from, as the page says.
+/// Where the digits came from, as shown on the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
@@ -253,31 +254,31 @@ pub enum Source {
     Mnist,
     /// Digits drawn by the program from a seed: public by construction.
     Synthetic,
-    /// Colour images drawn by the program, public as well.
+    /// Colour images drawn by the program; public as well.
     Colour,
-    /// The visitor's own files, which stay on the machine.
+    /// The visitor's own files, which stay on their machine.
     Visitor,
-    /// Carried by the site, and not MNIST.
+    /// A set other than MNIST that the site provides.
     Site,
     /// The visitor's files of a published set other than MNIST, checked against its known digests.
     Known,
 }
 
-/// Where the test set came from, and so what a test accuracy reveals.
+/// Where the test set came from, which decides what a test accuracy reveals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TestSet {
-    /// Public examples: accuracy on them reveals nothing about anybody.
+    /// Public examples, about which a test accuracy reveals nothing private.
     Public,
-    /// The visitor's own test files. Training never sees them, and ε does not cover them.
+    /// The visitor's own test files, never trained on; ε does not cover them.
     Visitor,
-    /// About one in six of the visitor's training examples, each held out for itself ([`Dataset::hold_out_by_coin`]). Training never sees them, and ε does
-    /// not cover them.
+    /// About one in six of the visitor's training examples, each held out by its own coin
+    /// ([`Dataset::hold_out_by_coin`]) and never trained on; ε does not cover them.
     HeldOut,
 }
 
 impl Digits {
-    /// What page and tool say of somebody's own set when it is loaded.
+    /// Remarks to show when a visitor's own set is loaded; empty for other sets.
     #[must_use]
     pub fn remarks(&self) -> Vec<Remark> {
         if self.source != Source::Visitor {
@@ -292,27 +293,27 @@ impl Digits {
     }
 }
 
-/// Of images that reach no brighter value it is said that they are dark.
+/// A set whose brightest value is below this is reported as dark.
 const DARK: u8 = 128;
 
-/// What is said of somebody's own images when they are loaded: to them alone.
+/// A remark on a visitor's own images, shown to the visitor alone when they are loaded.
 ///
-/// ε is about one example more or less. The size of the images, how they are scaled, whether they are grey, and how many classes there are could follow from one
-/// example; they are taken for known beforehand.
+/// ε covers one example more or less. Size, scale and colour of the images and the number of
+/// classes may depend on a single example; they are presumed public.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Remark {
-    /// Of all sets that nobody has published.
+    /// Applies to every unpublished set.
     #[error(
         "The size of the images, whether they have colours, how their values are scaled, and the number of classes are read off the files, and taken for public: ε does not cover what \
          these tell of an image."
     )]
     Presumed,
-    /// No value is above this.
+    /// All training images are dark.
     #[error(
         "The brightest value of all training images is {brightest} of 255. They are trained on as dark as they are: multiply the values if 255 was meant to be white."
     )]
     Dark {
-        /// The value.
+        /// The largest value.
         brightest: u8,
     },
     /// No training image has this label.
@@ -324,7 +325,7 @@ pub enum Remark {
 }
 
 impl TestSet {
-    /// What page and tool say beside the accuracy; `None` where there is nothing to say.
+    /// Caution to show beside the accuracy; `None` if there is nothing to say.
     #[must_use]
     pub const fn caution(self) -> Option<&'static str> {
         match self {

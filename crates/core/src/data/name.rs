@@ -1,19 +1,20 @@
-//! Names that strangers give: of files, entries, classes, runs. A letter that shows nothing itself, and changes how those around it are shown, could turn the page's own sentences round.
+//! Names given by strangers: of files, entries, classes, runs. Hidden characters, which could
+//! reorder the page's own text, are removed or replaced.
 
-/// Whether a letter is a control character, breaks a line, or sets the direction of those after it (Unicode Standard Annex 9, table 2).
+/// True for controls, line breaks, direction marks (Unicode Standard Annex 9, table 2) and U+FEFF.
 #[must_use]
 pub fn is_hidden(letter: char) -> bool {
     letter.is_control()
         || matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// Whether a letter is written from right to left.
+/// True for letters of right-to-left scripts.
 const fn is_right_to_left(letter: char) -> bool {
     matches!(letter, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}' | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
 }
 
-/// A name as a sentence may quote it: at most `most` letters and "…", hidden ones as "�". One with letters from right to left is isolated (FSI … PDI), so that
-/// the sentence keeps its order.
+/// Quotes a name: at most `most` characters, then "…" if cut; hidden ones become "�". A name with
+/// right-to-left letters is isolated (FSI … PDI), so that the sentence around it keeps its order.
 #[must_use]
 pub fn quoted(name: &str, most: usize) -> String {
     let plain = name.chars().take(most).map(|letter| if is_hidden(letter) { '\u{fffd}' } else { letter });
@@ -25,7 +26,7 @@ fn isolated(name: String) -> String {
     if name.chars().any(is_right_to_left) { format!("\u{2068}{name}\u{2069}") } else { name }
 }
 
-/// A name as it is kept: at most `most` letters, none of them hidden; isolated, as [`quoted`] ones are, where it has letters from right to left.
+/// A name to store: at most `most` characters, without hidden ones; isolated as in [`quoted`].
 #[must_use]
 pub fn kept(name: &str, most: usize) -> String {
     let kept: String = name.trim().chars().filter(|letter| !is_hidden(*letter)).take(most).collect();
@@ -37,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_name_turns_the_sentence_around_it() {
+    fn names_cannot_reorder_the_text_around_them() {
         let turned = "evil\u{202e}gnp.exe\n\u{2067}";
         assert_eq!(quoted(turned, 80), "evil\u{fffd}gnp.exe\u{fffd}\u{fffd}");
         assert_eq!(kept(turned, 80), "evilgnp.exe");
@@ -45,7 +46,7 @@ mod tests {
         for name in [quoted("שלום", 80), kept("שלום", 80), kept(&kept("שלום", 80), 4)] {
             assert_eq!(name, "\u{2068}שלום\u{2069}");
         }
-        // Joiners belong to letters.
+        // Joiners belong to letters, and stay.
         assert_eq!(kept(" 👩\u{200d}🔬 ", 9), "👩\u{200d}🔬");
     }
 }

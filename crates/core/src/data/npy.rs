@@ -1,5 +1,6 @@
-//! One NumPy array: a short header, then the elements, and what images and labels are made of it.
-//! Source: NumPy's format, versions 1 to 3, <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
+//! Reads a NumPy array, a short header and the elements, as images or labels.
+//! Source: NumPy's format, versions 1 to 3,
+//! <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
 
 use super::{
     Picture,
@@ -13,30 +14,30 @@ pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 /// Most bytes of a header.
 const LONGEST_HEADER: usize = 1 << 16;
 
-/// An array whose header was read and whose length is what it declares.
+/// An array whose header has been read and whose length matches it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Array {
     pub name: String,
     kind: Type,
     shape: Vec<u64>,
-    /// The elements, from `start` on.
+    /// The whole file; the elements begin at `start`.
     bytes: Vec<u8>,
     start: usize,
 }
 
-/// The type of an array's elements.
+/// Element type of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Type {
-    /// As it is written: `<f4`.
+    /// As written in the header, e.g. `<f4`.
     name: String,
-    /// `u`, `i`, `f`, or a letter that is not read here.
+    /// `u`, `i`, `f`, or another character if unsupported.
     letter: u8,
     /// Bytes of an element.
     size: usize,
     big_endian: bool,
 }
 
-/// Values of images as they are, before it is known how they are scaled.
+/// Images before scaling.
 #[derive(Debug)]
 pub(super) struct Images {
     array: Array,
@@ -44,20 +45,20 @@ pub(super) struct Images {
     count: usize,
 }
 
-/// How floating-point values become bytes: rounded, or times 255 and rounded.
+/// Conversion of floating-point values to bytes: rounded, or times 255 and rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scale {
-    /// No value is above 1.
+    /// All values are at most 1: multiply by 255.
     Unit,
-    /// Some value is.
+    /// Some value is above 1.
     Bytes,
 }
 
 impl Array {
-    /// Reads an array's file; `name` is the array's.
+    /// Reads an array's file; `name` is the array's name.
     ///
     /// # Errors
-    /// A field of the header that cannot be read, or another length than it declares.
+    /// An unreadable or unsupported header, or a length that does not match it.
     pub fn read(name: &str, bytes: Vec<u8>) -> Result<Self, FileFault> {
         let array = || name.to_owned();
         let header = |field| FileFault::NpyHeader { array: array(), field };
@@ -107,10 +108,10 @@ impl Array {
         }
     }
 
-    /// Takes it for labels: whole numbers below 100, of shape (count,) or (count, 1).
+    /// Converts to labels: whole numbers below 100, of shape (count,) or (count, 1).
     ///
     /// # Errors
-    /// Another type or shape, or a label out of range.
+    /// An unsupported type or shape, or a label out of range.
     pub fn labels(self) -> Result<Vec<u8>, FileFault> {
         if !matches!(self.kind.letter, b'u' | b'i') {
             let (array, name) = (self.name, self.kind.name);
@@ -132,10 +133,10 @@ impl Array {
         Ok(labels)
     }
 
-    /// Takes it for images of one of the shapes that are read.
+    /// Interprets the array as images.
     ///
     /// # Errors
-    /// Another type or shape.
+    /// An unsupported type or shape, or too many values.
     pub fn images(self) -> Result<Images, FileFault> {
         if !matches!((self.kind.letter, self.kind.size), (b'u', 1) | (b'f', 4 | 8)) {
             let (array, name) = (self.name, self.kind.name);
@@ -184,18 +185,12 @@ impl Images {
         self.count
     }
 
-    /// What the images are.
-    ///
-    /// # Errors
-    /// None that [`Array::images`] has not told.
+    /// Size of the images; never an error after [`Array::images`].
     pub fn picture(&self) -> Result<Picture, FileFault> {
         self.layout.picture().ok_or_else(|| self.array.fault(NpyExpected::ImageShape))
     }
 
-    /// How the values are scaled; `None`: they are bytes already.
-    ///
-    /// # Errors
-    /// A value that is no number from 0 to 255.
+    /// Scale of the values, which must be from 0 to 255; `None` if they are bytes already.
     pub fn scale(&self) -> Result<Option<Scale>, FileFault> {
         if self.array.kind.letter == b'u' {
             return Ok(None);
@@ -215,10 +210,7 @@ impl Images {
         Ok(Some(scale))
     }
 
-    /// The images as a data set has them. Values are those that [`Images::scale`] has seen.
-    ///
-    /// # Errors
-    /// There is no memory.
+    /// Converts images checked by [`Images::scale`] to a dataset's order; fails if memory is short.
     pub fn squares(self, scale: Option<Scale>) -> Result<Vec<u8>, FileFault> {
         let Self { mut array, layout, .. } = self;
         let no_memory = |bytes: usize| FileFault::NoMemory { entry: array.name.clone(), bytes: bytes as u64 };
@@ -241,7 +233,7 @@ impl Images {
 
 impl Type {
     fn read(text: &str, fault: impl Fn() -> FileFault) -> Result<Self, FileFault> {
-        // A list is of several fields; it has no single type.
+        // A list describes a structured type, which is unsupported.
         if text.starts_with('[') {
             return Ok(Self { name: "[…]".to_owned(), letter: b'[', size: 1, big_endian: false });
         }
@@ -260,13 +252,13 @@ impl Type {
         Ok(Self { name: name.to_owned(), letter, size: size.unwrap_or(1), big_endian: order == b'>' })
     }
 
-    /// An element's bytes, the lowest first, in a word's.
+    /// Bits of an element, as an integer.
     fn word(&self, element: &[u8]) -> u64 {
         let shift = |word: u64, &byte: &u8| word << 8 | u64::from(byte);
         if self.big_endian { element.iter().fold(0, shift) } else { element.iter().rev().fold(0, shift) }
     }
 
-    /// A whole number.
+    /// Value of an integer element.
     fn whole(&self, element: &[u8]) -> i128 {
         let (word, bits) = (self.word(element), 8 * self.size as u32);
         if self.letter == b'i' && bits <= 64 && word >> (bits - 1) & 1 == 1 {
@@ -275,31 +267,31 @@ impl Type {
         i128::from(word)
     }
 
-    /// A floating-point number of four or eight bytes.
+    /// Value of a floating-point element of four or eight bytes.
     fn float(&self, element: &[u8]) -> f64 {
         let word = self.word(element);
         if self.size == 4 { f64::from(f32::from_bits(word as u32)) } else { f64::from_bits(word) }
     }
 }
 
-/// What stands behind a key of the header.
+/// Returns the header's text after `key` and a colon.
 fn value<'a>(header: &'a str, key: &str) -> Option<&'a str> {
     let quoted = ['\'', '"'].into_iter().find_map(|quote| header.split_once(&format!("{quote}{key}{quote}")));
     Some(quoted?.1.trim_start().strip_prefix(':')?.trim_start())
 }
 
-/// The lengths in `(3, 28, 28)`.
+/// Parses lengths such as `(3, 28, 28)`.
 fn shape(text: &str) -> Option<Vec<u64>> {
     const MOST: usize = 8;
     let (inside, _) = text.strip_prefix('(')?.split_once(')')?;
     let parts: Vec<&str> = inside.split(',').map(str::trim).collect();
-    // One comma may stand at the end.
+    // A trailing comma is allowed.
     let parts = parts.strip_suffix(&[""]).unwrap_or(&parts);
     let lengths: Vec<u64> = parts.iter().map(|part| part.parse().ok()).collect::<Option<_>>()?;
     (lengths.len() <= MOST).then_some(lengths)
 }
 
-/// A shape as it is said.
+/// Formats a shape for error messages.
 fn said(shape: &[u64]) -> String {
     format!("({})", shape.iter().map(u64::to_string).collect::<Vec<_>>().join(", "))
 }
@@ -367,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_an_array_is_said() {
+    fn faulty_arrays_are_reported() {
         let good = file("|u1", "(2,)", &[1, 2]);
         let changed = |from: &str, to: &str| {
             let text = String::from_utf8_lossy(&good[10..]).replace(from, to);

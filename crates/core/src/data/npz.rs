@@ -1,4 +1,4 @@
-//! NumPy's `.npz`: a ZIP of arrays, of which names tell images from labels and training from test.
+//! NumPy's `.npz`: a ZIP of arrays, whose names tell images from labels and training from test.
 
 use super::{
     file_fault::{FileError, FileFault, MOST_OF_ALL, MOST_OF_ONE, shown},
@@ -7,20 +7,20 @@ use super::{
     zipped::Zipped,
 };
 
-/// Pairs of names, images and labels; of those for a test set the last two words.
+/// Accepted names of images and labels: training sets, then test sets.
 const TRAINING: [[&str; 2]; 5] =
     [["x", "y"], ["images", "labels"], ["x_train", "y_train"], ["train_images", "train_labels"], ["arr_0", "arr_1"]];
 const TEST: [[&str; 2]; 2] = [["x_test", "y_test"], ["test_images", "test_labels"]];
 
-/// Whether a ZIP with these entries is one.
+/// True if a ZIP with these entries is an `.npz`.
 pub(super) fn is_npz(names: &[String]) -> bool {
     names.iter().any(|name| name.ends_with(".npy"))
 }
 
-/// Places of images and of labels among the arrays, of a training set and of a test set.
+/// Indices of images and labels: training, test.
 type Pairs = ([usize; 2], Option<[usize; 2]>);
 
-/// Which arrays are what.
+/// Finds the arrays of images and labels by name.
 fn pairs(names: &[String]) -> Result<Pairs, FileFault> {
     let found = || {
         const MOST: usize = 12;
@@ -40,10 +40,10 @@ fn arrays_name(entry: &str) -> &str {
     entry.strip_suffix(".npy").unwrap_or(entry)
 }
 
-/// Reads images and labels.
+/// Reads images and labels; `file` is the archive's name.
 ///
 /// # Errors
-/// Arrays of other names, types or shapes, and values out of range.
+/// Arrays of unsupported names, types or shapes, and values out of range.
 pub(super) fn read(file: &str, zip: Zipped) -> Result<Sets, FileError> {
     sets(zip, MOST_OF_ALL).map_err(|fault| fault.of(file))
 }
@@ -79,7 +79,7 @@ fn sets(mut zip: Zipped, most: u64) -> Result<Sets, FileFault> {
         let (first, second) = (training.0.name().to_owned(), images.name().to_owned());
         return Err(FileFault::NpySizes { first, second });
     }
-    // One scale for all of the file: a test image is no other than one to train on.
+    // One scale for the whole file, so that training and test images are scaled alike.
     let scales = [training.0.scale()?, test.as_ref().map(|(images, _)| images.scale()).transpose()?.flatten()];
     let scale = scales.into_iter().flatten().reduce(|a, b| if a == Scale::Bytes { a } else { b });
     let part = |(images, labels): (Images, Vec<u8>)| -> Result<Part, FileFault> {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn one_scale_is_that_of_training_and_test() {
+    fn training_and_test_share_one_scale() {
         let floats = |values: [f32; 2]| {
             let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
             file("<f4", "(2, 1, 1)", &bytes)
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_file_is_said() {
+    fn faulty_files_are_reported() {
         let two = [("x.npy", images(9)), ("y.npy", labels(9))];
         let with = |name, bytes: Vec<u8>| {
             let mut entries = two.to_vec();
@@ -178,7 +178,7 @@ mod tests {
             let error = read_of(&entries).unwrap_err().to_string();
             assert!(error.starts_with(&format!("mine.npz: {says}")), "{error} / {says}");
         }
-        // Kilobytes that unpack to more than fits.
+        // Kilobytes that unpack to more than the limit.
         let bomb = zipped(&[("x.npy", vec![0; 3_000_000]), ("y.npy", labels(9))], true);
         assert!(bomb.len() < 20_000);
         let fault = sets(Zipped::open(bomb).unwrap(), 1_000_000).unwrap_err();

@@ -1,4 +1,4 @@
-//! A visitor's own files on this machine: a file that holds a set, or a folder of files. What they may be is what the page reads, too.
+//! Reads a visitor's files from this machine, a single file or a folder, in the page's formats.
 
 use std::{
     collections::HashSet,
@@ -14,21 +14,19 @@ use super::{
     visitor::{self, VisitorError},
 };
 
-/// Folders in folders that are looked into.
-const DEEPEST: usize = 6;
-
-/// Digits, or other labelled images, in a file or a folder: what `--data PATH` reads.
+/// Reads labelled images from a file or a folder, as `--data PATH` names it.
 ///
-/// Of a folder its IDX files are read (names with idx1, idx3 or ubyte); else CIFAR's batches (names that end in .bin) and the names of its classes; else the one
-/// archive that is in it (.npz, .zip, .tar.gz); else its folders of pictures, one for each class.
+/// In a folder, the first of these that exists is read: IDX files (names with idx1, idx3 or ubyte);
+/// CIFAR's batches (.bin) and class names; a single archive (.npz, .zip, .tar.gz, .tgz); folders of
+/// pictures, one per class.
 ///
 /// # Errors
-/// [`FolderError`]; files follow the rules of [`visitor::assemble`].
+/// [`FolderError`]; files must satisfy [`visitor::assemble`].
 pub fn load(path: &Path) -> Result<Digits, FolderError> {
     load_telling(path, &mut |_, _| {})
 }
 
-/// As [`load`]; `seen` hears how many pictures of how many are decoded.
+/// As [`load`]; calls `seen(decoded, total)` after each picture.
 ///
 /// # Errors
 /// As [`load`].
@@ -43,7 +41,7 @@ pub fn load_telling(path: &Path, seen: &mut dyn FnMut(u64, u64)) -> Result<Digit
     Ok(titled(digits, &shown))
 }
 
-/// Digits under the name that they are published by, or that of their place.
+/// Names the sets by their published name, otherwise by their path.
 fn titled(mut digits: Digits, place: &str) -> Digits {
     for set in [&mut digits.train, &mut digits.test] {
         set.name = match digits.source {
@@ -57,7 +55,7 @@ fn titled(mut digits: Digits, place: &str) -> Digits {
 fn of_folder(folder: &Path, seen: &mut dyn FnMut(u64, u64)) -> Result<Digits, FolderError> {
     let (mut idx, mut batches, mut texts, mut archives) = (vec![], vec![], vec![], vec![]);
     let (mut paths, mut has_folders) = (entries(folder)?, false);
-    // A file that lies there plain and packed is one file.
+    // If a file exists both plain and gzipped, keep the plain one.
     paths.sort();
     paths.dedup_by(|packed, plain| name(packed).strip_suffix(".gz") == Some(name(plain).as_str()));
     for path in paths {
@@ -89,10 +87,9 @@ fn of_folder(folder: &Path, seen: &mut dyn FnMut(u64, u64)) -> Result<Digits, Fo
     Ok(visitor::assemble_telling(&files, seen)?)
 }
 
-/// A file's name and contents.
 fn named(path: &Path) -> Result<(String, Vec<u8>), FolderError> {
     let name = name(path);
-    // Before its bytes are read: a file that is none may be large.
+    // The first kilobyte is checked before the whole is parsed.
     let bytes = mnist::read(path)?;
     content::check_start(&name, &bytes[..bytes.len().min(1024)], bytes.len() as u64).map_err(VisitorError::from)?;
     Ok((name, bytes))
@@ -107,20 +104,19 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, FolderError> {
     std::fs::read_dir(folder).map_err(unreadable)?.map(|entry| Ok(entry.map_err(unreadable)?.path())).collect()
 }
 
-/// The pictures in the folders of `root`.
+/// Reads the pictures in the folders of `root`.
 fn pictures(root: &Path, seen: &mut dyn FnMut(u64, u64)) -> Result<Digits, FolderError> {
     let mut found = Vec::new();
-    collect(root, String::new(), DEEPEST, &mut found, &mut HashSet::new())?;
+    collect(root, String::new(), &mut found, &mut HashSet::new())?;
     let (names, paths): (Vec<String>, Vec<PathBuf>) = found.into_iter().unzip();
     let opened = Undecoded::open(&name(root), &names, Box::new(Folder { paths }));
     Ok(visitor::decoded(opened.map_err(VisitorError::from)?, seen)?)
 }
 
-/// Files below `folder`, by their names from the root on; of a folder that links lead to again, once.
+/// Collects the files below `folder`, named by path below the root; visits each folder only once.
 fn collect(
     folder: &Path,
     before: String,
-    deep: usize,
     found: &mut Vec<(String, PathBuf)>,
     walked: &mut HashSet<PathBuf>,
 ) -> Result<(), FolderError> {
@@ -131,10 +127,7 @@ fn collect(
     for path in entries(folder)? {
         let name = before.clone() + &name(&path);
         if path.is_dir() {
-            // What lies deeper is no picture of a class, and says so by its name.
-            if deep > 0 {
-                collect(&path, name + "/", deep - 1, found, walked)?;
-            }
+            collect(&path, name + "/", found, walked)?;
         } else {
             if found.len() > 2 * MOST_EXAMPLES {
                 let fault = FileFault::TooMany { found: found.len() as u64 };
@@ -146,7 +139,6 @@ fn collect(
     Ok(())
 }
 
-/// Pictures on the disk.
 struct Folder {
     paths: Vec<PathBuf>,
 }
@@ -169,7 +161,7 @@ mod tests {
     use super::*;
     use crate::data::{
         Picture, Remark, TestSet,
-        cifar::Variety,
+        cifar::CifarVersion,
         tests::{array, png, records, zipped},
     };
 
@@ -185,10 +177,10 @@ mod tests {
         root
     }
 
-    /// Twenty links of a folder to itself would be 20⁶ folders.
+    /// Twenty links from a folder to itself would make 20⁶ folders.
     #[cfg(unix)]
     #[test]
-    fn a_folder_is_walked_once_whatever_leads_to_it() {
+    fn linked_folders_are_visited_once() {
         let root = folder("links", &[]);
         for class in ["a", "b"] {
             std::fs::create_dir_all(root.join(class)).unwrap();
@@ -225,7 +217,7 @@ mod tests {
         assert_eq!(kinds(&digits), small);
         assert!(digits.train.name.ends_with("mine.npz") && digits.remarks().contains(&Remark::Presumed));
         std::fs::remove_dir_all(root).unwrap();
-        // Images as MNIST has them are not MNIST. Those of scikit-learn's digits go to 16, and some count their classes from 1.
+        // Not MNIST despite the size; values up to 16, as in scikit-learn's digits; labels from 1.
         let labels: Vec<u8> = (0..60).map(|i| 1 + i % 9).collect();
         let entries =
             [("x.npy", array("|u1", "(60, 28, 28)", &vec![16; 60 * 784])), ("y.npy", array("|u1", "(60,)", &labels))];
@@ -235,8 +227,8 @@ mod tests {
         std::fs::remove_dir_all(root).unwrap();
 
         let batches = [
-            ("data_batch_1.bin", records(Variety::Ten, 30, 1)),
-            ("test_batch.bin", records(Variety::Ten, 9, 2)),
+            ("data_batch_1.bin", records(CifarVersion::Ten, 30, 1)),
+            ("test_batch.bin", records(CifarVersion::Ten, 9, 2)),
             ("readme.html", b"<p>".to_vec()),
         ];
         let root = folder("bin", &batches);
@@ -252,7 +244,13 @@ mod tests {
         let root = folder("pictures", &pictures);
         let loaded = load(&root).unwrap();
         assert_eq!(kinds(&loaded), (Picture::new(1, 5).unwrap(), 2, 40, held));
-        // The same in a ZIP.
+        // However deep the folders are.
+        std::fs::create_dir_all(root.join("1/2/3/4/5/6/7")).unwrap();
+        for class in ["cat", "dog"] {
+            std::fs::rename(root.join(class), root.join("1/2/3/4/5/6/7").join(class)).unwrap();
+        }
+        assert_eq!(load(&root).unwrap().train.images, loaded.train.images);
+        // The same pictures in a ZIP.
         std::fs::write(root.join("all.zip"), zipped(&pictures, true)).unwrap();
         let zip = load(&root.join("all.zip")).unwrap();
         assert_eq!((zip.train.images, zip.test.labels), (loaded.train.images, loaded.test.labels));
@@ -260,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_said() {
+    fn unreadable_paths_are_reported() {
         let several = folder("several", &[("a.npz", npz(9)), ("b.zip", npz(9))]);
         let none = folder("none", &[("notes.txt", vec![1])]);
         let odd = folder("odd", &[("a/1.png", png(2, 2, [0; 3])), ("b/1.txt", vec![])]);

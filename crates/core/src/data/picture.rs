@@ -1,4 +1,4 @@
-//! What an image is, and what can be seen on it.
+//! The size of images, and the classes of a set.
 
 use std::{fmt, sync::Arc};
 
@@ -6,27 +6,27 @@ use serde::{Deserialize, Serialize};
 
 use super::name::{is_hidden, quoted};
 
-/// The size of an image: channels of `side`×`side` bytes, one channel after the other, each row by row.
+/// The size of an image: channel by channel, each `side`×`side` bytes row by row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Picture {
     /// 1 (grey) or 3 (red, green, blue).
     pub channels: u8,
-    /// Pixels in a row, and rows: 1 to [`MOST_SIDE`].
+    /// Rows, and pixels per row: 1 to [`MOST_SIDE`].
     pub side: u8,
 }
 
-/// The longest side of an image.
+/// Longest side of an image, in pixels.
 pub const MOST_SIDE: u8 = 64;
-/// The fewest classes that can be told apart.
+/// Fewest classes.
 pub const FEWEST_CLASSES: usize = 2;
-/// The most.
+/// Most classes.
 pub const MOST_CLASSES: usize = 100;
 
 impl Picture {
-    /// MNIST's: 28×28 grey values.
+    /// MNIST's size: 28×28 grey values.
     pub const DIGIT: Self = Self { channels: 1, side: 28 };
 
-    /// An image of this size, if models take such.
+    /// An image of this size; `None` if no model takes it.
     #[must_use]
     pub const fn new(channels: usize, side: usize) -> Option<Self> {
         if (channels == 1 || channels == 3) && side >= 1 && side <= MOST_SIDE as usize {
@@ -62,13 +62,13 @@ impl fmt::Display for Picture {
     }
 }
 
-/// What the images of a set are told apart by: a name for each label, in order. Cheap to clone.
+/// Names of a set's classes, by label. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Classes(Names);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Names {
-    /// `0`, `1`, … of so many.
+    /// This many numbers, from `0`.
     Numbers(usize),
     Words(Arc<[String]>),
 }
@@ -76,29 +76,29 @@ enum Names {
 /// Longest name of a class, in characters.
 pub const LONGEST_NAME: usize = 40;
 
-/// Why there are no such classes.
+/// Why classes were refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClassesError {
     /// Too few or too many.
     #[error("{found} classes; expected {FEWEST_CLASSES} to {MOST_CLASSES}")]
     Count {
-        /// How many there are.
+        /// Number of classes.
         found: usize,
     },
     /// A name that cannot be shown.
     #[error("class {class} is called “{name}”; expected 1 to {LONGEST_NAME} characters, and no line break or tab")]
     Name {
-        /// Which, from 0.
+        /// Label, from 0.
         class: usize,
-        /// Its name, cut.
+        /// Its name, shortened.
         name: String,
     },
     /// The same name twice.
     #[error("classes {first} and {second} are both called “{name}”")]
     Twice {
-        /// The first, from 0.
+        /// Label of the first.
         first: usize,
-        /// The second.
+        /// Label of the second.
         second: usize,
         /// Their name.
         name: String,
@@ -112,7 +112,7 @@ impl Classes {
         Self(Names::Numbers(10))
     }
 
-    /// So many that nobody has named: `0`, `1`, …
+    /// `count` unnamed classes, numbered from `0`.
     ///
     /// # Errors
     /// [`ClassesError::Count`].
@@ -123,18 +123,18 @@ impl Classes {
         Ok(Self(Names::Numbers(count)))
     }
 
-    /// As many as the highest label of a file asks for, where nobody has said how many there are: one more than it, and at least two. Digits of MNIST's shape are of
-    /// ten. That the number is read off the labels is taken for public knowledge of the file; ε does not cover it.
+    /// Unnamed classes up to the `highest` label in a file, at least two; ten for digits of MNIST's
+    /// size. Their number is presumed public, although read off the labels: ε does not cover it.
     #[must_use]
     pub fn up_to(picture: Picture, highest: u8) -> Self {
         let count = (usize::from(highest) + 1).clamp(FEWEST_CLASSES, MOST_CLASSES);
         if picture == Picture::DIGIT && count <= 10 { Self::digits() } else { Self(Names::Numbers(count)) }
     }
 
-    /// Classes of these names, in the order of their labels.
+    /// Classes of these names, in the order of the labels.
     ///
     /// # Errors
-    /// [`ClassesError`].
+    /// [`ClassesError`] for a wrong number, an unfit name or a name given twice.
     pub fn named<N: AsRef<str>>(names: &[N]) -> Result<Self, ClassesError> {
         let count = names.len();
         if !(FEWEST_CLASSES..=MOST_CLASSES).contains(&count) {
@@ -154,7 +154,7 @@ impl Classes {
         Ok(Self(if numbers { Names::Numbers(count) } else { Names::Words(names.into()) }))
     }
 
-    /// How many there are.
+    /// Number of classes.
     #[must_use]
     pub fn count(&self) -> usize {
         match &self.0 {
@@ -163,7 +163,7 @@ impl Classes {
         }
     }
 
-    /// The name of a label; its number where it has none.
+    /// Name of a label; its number if unnamed.
     #[must_use]
     pub fn name(&self, label: usize) -> String {
         match &self.0 {
@@ -178,7 +178,7 @@ impl Classes {
         (0..self.count()).map(|label| self.name(label)).collect()
     }
 
-    /// Whether somebody has named them.
+    /// True if the classes have names.
     #[must_use]
     pub const fn are_named(&self) -> bool {
         matches!(self.0, Names::Words(_))

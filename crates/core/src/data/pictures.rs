@@ -1,8 +1,8 @@
-//! Coded pictures in a folder for each class, in a ZIP or on this machine's disk: which are to train on, which to test with, what size they get. Somebody else
-//! decodes them, one at a time: a browser, or the native program.
+//! Coded pictures, one folder per class, in a ZIP or on disk: sorts them into training and test,
+//! and decides their size. A browser or the native program decodes them, one at a time.
 //!
-//! Two things of the images are read off all of them together, and so are public properties of the set: their size (their own, where all are square, of one size, and at most
-//! 64 pixels wide; else 32×32) and whether they are grey.
+//! Two public properties follow from all images together: whether they are grey, and their size
+//! (their own if all are square, equally large and at most 64 pixels wide; otherwise 32×32).
 
 use std::{collections::BTreeSet, fmt};
 
@@ -14,28 +14,28 @@ use super::{
     sets::{Part, Sets},
 };
 
-/// Pixels in a row of images that were not of one size.
+/// Side, in pixels, to which pictures are scaled that are not small squares of one size.
 pub const SIDE: u8 = 32;
 /// Most bytes of a coded picture.
 const MOST_OF_A_PICTURE: u64 = 32_000_000;
 
 /// Where the coded pictures are.
 pub(super) trait Files {
-    /// The bytes of a file, by its place among the names; at most so many.
+    /// Reads the file of index `place` among the names; refuses more than `most` bytes.
     fn read(&mut self, place: usize, most: u64) -> Result<Vec<u8>, FileFault>;
 }
 
-/// Pictures on their way to a data set. Each in turn is handed out coded ([`Undecoded::wanted`]) and taken back decoded ([`Undecoded::take`]).
+/// Pictures being decoded: each is handed out coded by [`Undecoded::wanted`] and taken back decoded
+/// by [`Undecoded::take`].
 pub struct Undecoded {
     file: String,
     files: Box<dyn Files>,
-    /// To train on before those to test with, by class and name.
+    /// Training before test, then by class and name.
     entries: Vec<Entry>,
     classes: Classes,
     side: u8,
-    /// How many have been taken.
     taken: usize,
-    /// Of the pictures so far: whether one has colours; else one channel of each is kept.
+    /// True once a picture has colours; until then, one channel of each is kept.
     coloured: bool,
     train: Part,
     test: Part,
@@ -43,12 +43,12 @@ pub struct Undecoded {
 
 #[derive(Debug)]
 struct Entry {
-    /// Among the names of `files`.
+    /// Index among the names of `files`.
     place: usize,
     name: String,
     test: bool,
     label: u8,
-    /// Width and height, as its header says.
+    /// Width and height by its header.
     size: (u32, u32),
 }
 
@@ -61,7 +61,7 @@ impl fmt::Debug for Undecoded {
     }
 }
 
-/// Of which set a path's picture is, the class, and its place.
+/// A picture's set and class, by its path.
 struct Sorted {
     place: usize,
     test: bool,
@@ -69,10 +69,10 @@ struct Sorted {
 }
 
 impl Undecoded {
-    /// Sorts the files of these names, and reads the header of each. `file` is the archive's name or the folder's.
+    /// Sorts the named files and reads the header of each; `file` names the archive or the folder.
     ///
     /// # Errors
-    /// A name or a header that is not a picture's of a class, or more than there may be.
+    /// A file that is not a picture of a class, a bad header, or more than the limits allow.
     pub(super) fn open(file: &str, names: &[String], files: Box<dyn Files>) -> Result<Self, FileError> {
         Self::within(MOST_OF_ALL, file, names, files).map_err(|fault| fault.of(file))
     }
@@ -100,7 +100,7 @@ impl Undecoded {
             if pixels > MOST_PIXELS {
                 return Err(FileFault::Pixels { entry: name, most: MOST_PIXELS });
             }
-            // At most a hundred of them were named.
+            // Fits a byte: there are at most 100 classes.
             let label = classes.binary_search(&class.as_str()).unwrap_or_default() as u8;
             entries.push(Entry { place: *place, name, test: *test, label, size });
         }
@@ -124,7 +124,7 @@ impl Undecoded {
         Ok(opened)
     }
 
-    /// Whether all images, with so many channels, are no more than there may be.
+    /// Checks that all images, of `channels` channels, are within `MOST_OF_ALL` bytes.
     fn fits(&self, channels: usize) -> Result<(), FileFault> {
         let all = self.entries.len() as u64 * (channels * self.area()) as u64;
         if all <= MOST_OF_ALL {
@@ -138,10 +138,10 @@ impl Undecoded {
         usize::from(self.side).pow(2)
     }
 
-    /// The picture that comes next, coded; `None` when all have been taken.
+    /// The next picture, coded; `None` when all have been taken.
     ///
     /// # Errors
-    /// It cannot be read any more.
+    /// The picture can no longer be read.
     pub fn wanted(&mut self) -> Result<Option<Vec<u8>>, FileError> {
         let Some(Entry { place, .. }) = self.entries.get(self.taken) else { return Ok(None) };
         let read = self.files.read(*place, MOST_OF_A_PICTURE);
@@ -151,7 +151,7 @@ impl Undecoded {
     /// Takes the picture that [`Undecoded::wanted`] handed out, decoded.
     ///
     /// # Errors
-    /// It could not be decoded, or to another size than its header says; or the images come to more than there may be.
+    /// A picture that fails to decode or differs in size from its header, or too many bytes in all.
     pub fn take(&mut self, decoded: Result<Raster, DecodeError>) -> Result<(), FileError> {
         let Some(Entry { name, test, label, size: (width, height), .. }) = self.entries.get(self.taken) else {
             return Ok(());
@@ -190,19 +190,19 @@ impl Undecoded {
         Ok(())
     }
 
-    /// How many pictures have been taken, and how many there are.
+    /// Pictures taken, and pictures in all.
     #[must_use]
     pub const fn progress(&self) -> (u64, u64) {
         (self.taken as u64, self.entries.len() as u64)
     }
 
-    /// The archive's name or the folder's.
+    /// Name of the archive or the folder.
     #[must_use]
     pub fn file(&self) -> &str {
         &self.file
     }
 
-    /// The sets, of the pictures that have been taken.
+    /// The sets of the pictures taken.
     pub(super) fn sets(self) -> Sets {
         let channels = if self.coloured { 3 } else { 1 };
         Sets {
@@ -222,12 +222,12 @@ fn reserved(bytes: usize, file: &str) -> Result<Vec<u8>, FileFault> {
     Ok(room)
 }
 
-/// Whether a name is left out without a word: a folder, what begins with a dot, and what macOS puts beside files.
+/// True for names ignored silently: folders, hidden files and macOS's metadata.
 fn is_skipped(name: &str) -> bool {
     name.ends_with('/') || name.split('/').any(|part| part.starts_with('.') || part == "__MACOSX")
 }
 
-/// Whether a folder holds what is tested with, by its name; `None`: it says nothing.
+/// True for a folder of test pictures, false for training, by its name; `None` for others.
 fn tests(folder: &str) -> Option<bool> {
     match folder.to_lowercase().as_str() {
         "train" | "training" => Some(false),
@@ -250,7 +250,7 @@ fn sort(names: &[String]) -> Result<Vec<Sorted>, FileFault> {
     if paths.len() > MOST_EXAMPLES {
         return Err(FileFault::TooMany { found: paths.len() as u64 });
     }
-    // What all of them lie in says nothing, unless it says what they are for.
+    // Strip the folders that hold all pictures; one named for training makes all of them training.
     let mut all_train = false;
     while !all_train
         && let Some(top) = paths.first().map(|(_, parts)| parts[0])
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_pictures_is_said() {
+    fn faulty_pictures_are_reported() {
         let good = || png(2, 2, [9; 3]);
         let pair = |name, bytes| vec![("a/1.png", good()), (name, bytes)];
         let mut cut = good();
@@ -393,7 +393,8 @@ mod tests {
         assert_eq!(other, "mine.zip: “a/1.png” says 2×2 pixels and decodes to another size; save it again");
     }
 
-    /// A small archive may hold years of decoding: 1,200 pictures that say 4096×4096 pixels, or many entries that are the same bytes.
+    /// A small archive may hold years of decoding: 1,200 pictures said to have 4096×4096 pixels, or
+    /// many entries that share their bytes.
     #[test]
     fn pixels_are_counted_before_anything_is_decoded_and_entries_share_no_bytes() {
         let mut large = png(2, 2, [9; 3]);
@@ -404,7 +405,7 @@ mod tests {
         assert!(matches!(fault, FileFault::Pixels { .. }), "{fault}");
         assert!(opened(MOST_OF_ALL, &entries[..1100]).is_ok());
 
-        // The second entry's place in the directory becomes the first one's, whose bytes are most of the archive.
+        // Point the second entry at the first, whose bytes make up most of the archive.
         let mut zip = zipped(&[("a/1.png", vec![7; 5000]), ("b/1.png", vec![7; 5000])], false);
         let second = zip.windows(7).position(|bytes| bytes == b"b/1.png").unwrap() - 30;
         let directory = zip.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();

@@ -1,4 +1,5 @@
-//! A decoded picture, and what of it a model reads: its middle square, averaged to a size that all images share. All of it is whole numbers, so that every machine makes the same of it.
+//! Decoded pictures, cropped to the middle square and averaged to a common size. Arithmetic on
+//! integers alone, so that every machine gets the same bytes.
 
 use super::{
     file_fault::{FileFault, LONGEST},
@@ -12,19 +13,19 @@ pub struct Raster {
     pub width: u32,
     /// Pixels from top to bottom.
     pub height: u32,
-    /// `4 × width × height` bytes, row by row: red, green, blue and how opaque it is, 255 wholly; colours are as if it were.
+    /// `4 × width × height` bytes, row by row: red, green, blue, alpha, not premultiplied.
     pub rgba: Vec<u8>,
 }
 
-/// Why a decoder refused a picture, in its own words.
+/// A decoder's error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{detail}")]
 pub struct DecodeError {
-    /// What it said.
+    /// The decoder's message.
     pub detail: String,
 }
 
-/// Width and height that the header of a PNG or JPEG file says, before any of its pixels is decoded. `entry` is its name.
+/// Returns width and height from the header of a PNG or JPEG file; `entry` is its name.
 ///
 /// Sources: PNG (ISO/IEC 15948), 11.2.2; JPEG (ITU-T T.81), B.2.2.
 pub(super) fn size(entry: &str, bytes: &[u8]) -> Result<(u32, u32), FileFault> {
@@ -39,7 +40,7 @@ pub(super) fn size(entry: &str, bytes: &[u8]) -> Result<(u32, u32), FileFault> {
     if ![width, height].iter().all(|length| (1..=LONGEST).contains(length)) {
         return Err(FileFault::PictureSize { entry: entry.to_owned(), width, height });
     }
-    // Decoders make something of half a picture, and not all of them the same.
+    // Decoders accept truncated pictures, with differing results.
     let end: &[u8] = if bytes[0] == 0xff { &[0xff, 0xd9] } else { b"IEND" };
     if bytes.windows(end.len()).rev().any(|found| found == end) {
         Ok((width, height))
@@ -60,18 +61,18 @@ fn jpeg(bytes: &[u8]) -> Option<(u32, u32)> {
         if *bytes.get(at)? != 0xff {
             return None;
         }
-        // Any number of these may stand before a marker.
+        // Any number of fill bytes may precede a marker.
         while *bytes.get(at)? == 0xff {
             at += 1;
         }
         match *bytes.get(at)? {
-            // A frame's header: precision, lines, samples a line.
+            // Frame header: precision, lines, samples per line.
             0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf => {
                 return Some((short(at + 6)?.into(), short(at + 4)?.into()));
             }
             // Markers without a length.
             0x01 | 0xd0..=0xd7 => at += 1,
-            // The scan and the end come after the frame.
+            // The scan or the end, before any frame header.
             0xd8..=0xda => return None,
             _ => at += 1 + usize::from(short(at + 1)?.max(2)),
         }
@@ -79,22 +80,21 @@ fn jpeg(bytes: &[u8]) -> Option<(u32, u32)> {
 }
 
 impl Raster {
-    /// Whether there are as many bytes as pixels need, and the picture is of this size, or lies on its side.
+    /// True if the bytes match the size, and the size matches, possibly turned by 90°.
     pub(super) fn is_of(&self, (width, height): (u32, u32)) -> bool {
         let found = (self.width, self.height);
         let bytes = 4 * u64::from(self.width) * u64::from(self.height);
         (found == (width, height) || found == (height, width)) && self.rgba.len() as u64 == bytes
     }
 
-    /// The middle square of the picture, over black, `side` pixels wide: red, green and blue, each row by row.
+    /// Scales the middle square to `side` pixels, over black: red, green, blue, each row by row.
     ///
-    /// A value is the mean of what lies below it, parts of pixels by their area, rounded to the nearest. Where the picture is as wide and as high it is
-    /// the picture itself.
+    /// Each value is the mean of the pixels it covers, weighted by area and rounded to nearest.
     pub(super) fn square(&self, side: u8) -> Vec<u8> {
         let (width, height, n) = (self.width as usize, self.height as usize, usize::from(side));
         let s = width.min(height);
         let (left, top) = ((width - s) / 2, (height - s) / 2);
-        // In parts of 1/n of a pixel the picture is n·s wide: a value of the result covers s of them, a pixel n.
+        // In units of 1/n pixel, the square is n·s wide: a value covers s units, a pixel n.
         let covered = |i: usize| {
             let (from, to) = (i * s, (i + 1) * s);
             (from / n..to.div_ceil(n)).map(move |j| (j, ((j + 1) * n).min(to) - (j * n).max(from)))
@@ -138,7 +138,7 @@ mod tests {
         let wide = grey(4, 2, &[9, 10, 20, 9, 9, 30, 40, 9]);
         assert_eq!(wide.square(2)[..4], [10, 20, 30, 40]);
         let five = grey(3, 3, &[0, 90, 0, 90, 180, 90, 0, 90, 0]);
-        // Of 1.5 × 1.5 pixels: one whole, two halves, a quarter.
+        // Values cover 1.5 × 1.5 pixels: one whole, two halves, a quarter.
         assert_eq!(five.square(2)[..4], [60; 4]);
         assert_eq!(grey(1, 1, &[7]).square(64), [7; 3 * 64 * 64]);
         let up = grey(2, 2, &[0, 100, 100, 200]).square(3);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_shines_through_is_black() {
+    fn transparent_pixels_are_blended_with_black() {
         let red = Raster { width: 1, height: 1, rgba: vec![200, 100, 0, 128] };
         assert_eq!(red.square(1), [100, 50, 0]);
         assert_eq!(Raster { rgba: vec![200, 100, 0, 0], ..red.clone() }.square(1), [0; 3]);

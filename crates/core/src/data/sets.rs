@@ -1,4 +1,4 @@
-//! What one reader makes of a visitor's files: labelled images to train on and, if there are some, to test with.
+//! Labelled images parsed from a visitor's files: a training set and possibly a test set.
 
 use super::{
     Classes, Dataset, Picture,
@@ -9,19 +9,19 @@ use super::{
 /// Labelled images of one size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Part {
-    /// `labels.len() × picture.pixels()` bytes, as a data set has them.
+    /// `labels.len() × picture.pixels()` bytes, in a dataset's order.
     pub images: Vec<u8>,
     /// Each below the number of classes.
     pub labels: Vec<u8>,
 }
 
-/// A training set and, if there is one, a test set.
+/// A training set and possibly a test set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sets {
-    /// The name of a published set, if it is one to the last byte, images and labels, training and test.
+    /// Name of a published set, if all images and labels are its own to the last byte.
     pub published: Option<&'static str>,
     pub picture: Picture,
-    /// `None`: nobody says.
+    /// `None` if the files do not name them.
     pub classes: Option<Classes>,
     pub train: Part,
     pub test: Option<Part>,
@@ -37,7 +37,7 @@ impl Sets {
             .sum()
     }
 
-    /// Whether these are MNIST to the last byte, in whatever file they came.
+    /// True if the sets are MNIST to the last byte, whatever their file format.
     pub fn is_mnist(&self) -> bool {
         let Some(test) = &self.test else { return false };
         let lengths = [60_000, 10_000];
@@ -51,7 +51,7 @@ impl Sets {
         [&self.train, test].into_iter().flat_map(found).eq(FILES.iter().map(|file| file.sha256))
     }
 
-    /// Data sets of this name: training, test.
+    /// Converts to datasets of this name: training, test.
     pub fn named(self, name: &str) -> (Dataset, Option<Dataset>) {
         let labels = [Some(&self.train), self.test.as_ref()].into_iter().flatten().flat_map(|part| &part.labels);
         let highest = labels.max().copied().unwrap_or_default();

@@ -1,12 +1,12 @@
-//! Writes a dataset as the site carries it: a manifest and shards of 10,000 examples. [`super::shards`] reads them.
+//! Writes the site's dataset: a manifest and shards of 10,000 examples. [`super::shards`] reads it.
 //!
-//! Depends on the standard library, `flate2`, `sha2` and `serde_json` alone, so that the build tool includes this very
-//! file by `#[path]`.
+//! Uses only the standard library, `flate2`, `sha2` and `serde_json`, because the build tool
+//! includes this file by `#[path]`.
 //!
-//! A shard is an IDX images file followed by an IDX labels file, gzipped together. Its name does not end in `.gz`, for
-//! some servers then declare a content encoding and the browser unpacks it on the way; the reader takes either form,
-//! and the manifest's SHA-256 is of the unpacked bytes. The name carries the digest's first letters, so that a shard
-//! may be cached for ever.
+//! A shard is an IDX images file followed by an IDX labels file, gzipped together. Its name does
+//! not end in `.gz`, because some servers then declare a content encoding and the browser unpacks
+//! it; the reader takes either form. The manifest's SHA-256 is of the unpacked bytes. The name
+//! contains the digest's first digits, so that a shard may be cached for ever.
 
 use std::{
     io::{self, Write},
@@ -19,26 +19,26 @@ use sha2::{Digest, Sha256};
 pub const MANIFEST: &str = "manifest.json";
 /// Version of the manifest.
 pub const FORMAT: u32 = 1;
-/// Examples in every shard but the last of a set.
+/// Examples per shard, except the last of a set.
 pub const SHARD_EXAMPLES: usize = 10_000;
 
-/// Bytes of an image: 28 rows of 28, a byte a pixel.
+/// Bytes of an image: 28 rows of 28 bytes.
 pub const PIXELS: usize = 28 * 28;
 
-/// A training or a test set: 784 bytes an image, one byte a label.
+/// A training or test set.
 #[derive(Clone, Copy, Debug)]
 pub struct Set<'a> {
-    /// 784 bytes an image, row by row.
+    /// 784 bytes per image, row by row.
     pub pixels: &'a [u8],
-    /// A byte an image, 0 to 9.
+    /// One byte per image, 0 to 9.
     pub labels: &'a [u8],
 }
 
-/// Writes manifest and shards into `folder` (made if need be) and returns the files' paths and sizes, the manifest
-/// last: a folder with a manifest is whole. The same data give the same bytes.
+/// Writes the shards into `folder`, created if absent, then the manifest, whose presence marks a
+/// complete folder. Returns paths and sizes in that order. The same data give the same bytes.
 ///
 /// # Errors
-/// When a file cannot be written, or a set has not 784 pixels for every label.
+/// A file cannot be written, or a set is empty or does not have 784 pixels per label.
 pub fn write(folder: &Path, name: &str, train: Set<'_>, test: Set<'_>) -> io::Result<Vec<(PathBuf, u64)>> {
     std::fs::create_dir_all(folder)?;
     let (mut files, mut shards) = (Vec::new(), Vec::new());
@@ -80,9 +80,9 @@ pub fn write(folder: &Path, name: &str, train: Set<'_>, test: Set<'_>) -> io::Re
     Ok(files)
 }
 
-/// What a shard holds before it is packed.
+/// Bytes of a shard before packing.
 fn unpacked(pixels: &[u8], labels: &[u8]) -> Vec<u8> {
-    // At most 10,000 examples a shard, which fits any integer.
+    // A shard has at most 10,000 examples, so this fits.
     let count = (labels.len() as u32).to_be_bytes();
     let side = 28u32.to_be_bytes();
     [&[0, 0, 8, 3], &count[..], &side, &side, pixels, &[0, 0, 8, 1], &count, labels].concat()

@@ -1,8 +1,8 @@
-//! The dataset that the site carries beside the page: a manifest and shards, read one after the other.
+//! The dataset that the site provides: a manifest and shards, read one after the other.
 //!
-//! Nothing here fetches: the caller asks [`Assembler::next`] for a file's name, fetches it from the page's own origin
-//! and hands in the bytes. Ten thousand training examples and the test set are enough to start; more join later, so
-//! [`Assembler::digits`] takes a snapshot, and a run's training set stays as large as it was when the run began.
+//! The caller asks [`Assembler::next`] for a file's name, fetches it from the page's own origin and
+//! hands in the bytes. Ten thousand training examples and the test set are enough to start a run;
+//! more join later. [`Assembler::digits`] takes a snapshot, so a run's training set never changes.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,10 +13,10 @@ use super::{
     shard_writer::SHARD_EXAMPLES,
 };
 
-/// Most bytes of a manifest: a hundred times what MNIST's takes.
+/// Most bytes of a manifest, a hundred times the size of MNIST's.
 const MAX_MANIFEST_BYTES: usize = 256 << 10;
 
-/// SHA-256 of MNIST's unpacked shards, in the order training, test.
+/// SHA-256 of MNIST's unpacked shards: training, then test.
 const MNIST_SHARDS: [&str; 7] = [
     "0f10eb18222f5cce3ff95589fb0d455684af123955877a30110606eefe8c6026",
     "dd0337ae2f129348ca304a00a6c648638eb9d25ff11569364793f106e6f44e20",
@@ -27,7 +27,7 @@ const MNIST_SHARDS: [&str; 7] = [
     "18489308deedfe2f7bd3a11e599a597126f161d991b1ffcffb71642aa76f7f62",
 ];
 
-/// Why the site's dataset cannot be had, as a whole or in part.
+/// Why the site's dataset is not available, in whole or in part.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of each says what it is")]
 pub enum ShardError {
@@ -94,7 +94,7 @@ impl std::fmt::Display for Part {
     }
 }
 
-/// What the site carries. Checked: see [`Manifest::parse`].
+/// The site's manifest, checked by [`Manifest::parse`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     format: u32,
@@ -104,7 +104,7 @@ pub struct Manifest {
     shards: Vec<Shard>,
 }
 
-/// One file of consecutive examples.
+/// A file of consecutive examples.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shard {
     set: Part,
@@ -116,7 +116,7 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Name of the file beside the manifest.
+    /// Name of the file, in the manifest's folder.
     #[must_use]
     pub fn file(&self) -> &str {
         &self.file
@@ -130,7 +130,7 @@ impl Shard {
 }
 
 impl Manifest {
-    /// Reads and checks a manifest. File names can lead nowhere but to the manifest's own folder.
+    /// Reads and checks a manifest. File names cannot leave the manifest's folder.
     ///
     /// # Errors
     /// [`ShardError::Manifest`].
@@ -167,7 +167,7 @@ impl Manifest {
             if found > idx::MAX_EXAMPLES {
                 return Err(ManifestFault::TooMany { set, found });
             }
-            // Neither can overflow: a manifest of this size has few shards, each of 10,000 at most.
+            // This cannot overflow: a manifest of this size has few shards of at most 10,000 each.
             let mut expected = 0;
             for shard in manifest.shards.iter().filter(|shard| shard.set == set) {
                 if shard.first != expected {
@@ -185,25 +185,25 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Whether these are MNIST's shards, by their known digests.
+    /// True if these are MNIST's shards, by their digests.
     #[must_use]
     pub fn is_mnist(&self) -> bool {
         self.order().map(|i| self.shards[i].sha256.as_str()).eq(self.mnist_order())
     }
 
-    /// Bytes to fetch for everything.
+    /// Bytes to fetch in all.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.shards.iter().fold(0, |sum, shard| sum.saturating_add(shard.bytes))
     }
 
-    /// Training examples in all.
+    /// Number of training examples.
     #[must_use]
     pub const fn train(&self) -> u32 {
         self.train
     }
 
-    /// Shards in the order in which they are wanted: the first of training, the test set, the rest of training.
+    /// Shards in the order of fetching: the first of training, the test set, the rest of training.
     fn order(&self) -> impl Iterator<Item = usize> + '_ {
         let of = |set| (0..self.shards.len()).filter(move |&i| self.shards[i].set == set);
         of(Part::Train).take(1).chain(of(Part::Test)).chain(of(Part::Train).skip(1))
@@ -219,21 +219,21 @@ impl Manifest {
 #[derive(Clone, Debug)]
 pub struct Assembler {
     manifest: Manifest,
-    /// By the manifest's index: pixels and labels.
+    /// Pixels and labels, by index in the manifest.
     arrived: Vec<Option<(Vec<u8>, Vec<u8>)>>,
-    /// Reported missing or damaged: not asked for again.
+    /// Shards reported missing or damaged, which are not requested again.
     failed: Vec<bool>,
 }
 
 impl Assembler {
-    /// No shard has arrived yet.
+    /// Starts with no shard.
     #[must_use]
     pub fn new(manifest: Manifest) -> Self {
         let shards = manifest.shards.len();
         Self { manifest, arrived: vec![None; shards], failed: vec![false; shards] }
     }
 
-    /// What is being collected.
+    /// The manifest of the shards being collected.
     #[must_use]
     pub const fn manifest(&self) -> &Manifest {
         &self.manifest
@@ -249,14 +249,15 @@ impl Assembler {
     /// Takes a shard's bytes, packed or already unpacked by the browser.
     ///
     /// # Errors
-    /// [`ShardError::Unknown`], [`ShardError::Damaged`] or [`ShardError::Digest`]; what arrived before stays, and this
-    /// shard is not asked for again.
+    /// [`ShardError::Unknown`], [`ShardError::Damaged`] or [`ShardError::Digest`]; what arrived
+    /// before stays, and this shard is not requested again.
     pub fn take(&mut self, file: &str, bytes: &[u8]) -> Result<(), ShardError> {
         let unpacked = self.unpack(file, bytes)?;
         self.accept(file, &unpacked, idx::sha256(&[&unpacked]))
     }
 
-    /// The first half of [`take`](Self::take): what a shard holds, of which the caller tells [`accept`](Self::accept) the digest.
+    /// First half of [`take`](Self::take): unpacks a shard; the caller passes its digest to
+    /// [`accept`](Self::accept).
     ///
     /// # Errors
     /// As [`take`](Self::take).
@@ -268,7 +269,7 @@ impl Assembler {
         self.noted(i, unpacked.map_err(|fault| ShardError::Damaged { file: file.to_owned(), fault }))
     }
 
-    /// The second half of [`take`](Self::take): `sha256` is that of what [`unpack`](Self::unpack) gave, in lower-case hexadecimal digits.
+    /// Second half of [`take`](Self::take); `sha256` is that of `unpacked`, lower-case hexadecimal.
     ///
     /// # Errors
     /// As [`take`](Self::take).
@@ -280,7 +281,7 @@ impl Assembler {
         Ok(())
     }
 
-    /// A shard that is refused is not asked for again, unless it was there before.
+    /// Marks a refused shard as failed, unless it had arrived before.
     fn noted<T>(&mut self, i: usize, result: Result<T, ShardError>) -> Result<T, ShardError> {
         if result.is_err() {
             self.failed[i] = self.arrived[i].is_none();
@@ -288,7 +289,7 @@ impl Assembler {
         result
     }
 
-    /// Notes that a shard could not be fetched (`reason`, e.g. "404 Not Found"), and gives the error to show.
+    /// Records that a shard was not fetched (`reason`, e.g. "404 Not Found"); returns the error.
     pub fn missing(&mut self, file: &str, reason: &str) -> ShardError {
         match self.index(file) {
             Ok(i) => {
@@ -299,14 +300,14 @@ impl Assembler {
         }
     }
 
-    /// Whether every shard has arrived.
+    /// True if every shard has arrived.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.arrived.iter().all(Option::is_some)
     }
 
-    /// What can be trained on now: the training shards that arrived (in the manifest's order, gaps left out) and the
-    /// test set; `None` until there is at least one training shard and the whole test set.
+    /// A snapshot for training: the training shards that arrived, in the manifest's order, and the
+    /// test set. `None` without at least one training shard and the whole test set.
     #[must_use]
     pub fn digits(&self) -> Option<Digits> {
         let of = |set| self.manifest.shards.iter().zip(&self.arrived).filter(move |(shard, _)| shard.set == set);
@@ -330,12 +331,12 @@ impl Assembler {
     }
 }
 
-/// Checks one shard, of this digest: pixels and labels.
+/// Splits a shard of digest `found` into pixels and labels, checked.
 fn read(shard: &Shard, unpacked: &[u8], found: String) -> Result<(Vec<u8>, Vec<u8>), ShardError> {
     if found != shard.sha256 {
         return Err(ShardError::Digest { file: shard.file.clone(), found, expected: shard.sha256.clone() });
     }
-    // The digest holds, so what follows can only fail where the manifest was made of something else.
+    // The digest matches, so this fails only if the manifest was made from other data.
     let (images, labels) = unpacked.split_at(16 + shard.count as usize * PIXELS);
     let of_kind = |bytes: &[u8], kind| {
         idx::read_kind(&shard.file, bytes, kind).map(|idx| idx.elements).map_err(|error| match error {

@@ -10,31 +10,32 @@ use super::{
 };
 use crate::rng::NotPrivateReplay;
 
-/// Which examples are sampled together and add one bounded vector.
+/// Which examples are sampled together and contribute one bounded vector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Sharing {
-    /// Each is alone.
+    /// Each example is a unit of its own.
     #[default]
     Alone,
-    /// As many micro-batches as `size` goes into the examples, rounded up. An example's own coin says which it is in, so their sizes differ, and one may be empty.
+    /// ⌈examples/`size`⌉ micro-batches by each example's coin: sizes vary, and some may be empty.
     MicroBatches {
-        /// Examples of a micro-batch, on average.
+        /// Mean number of examples in a micro-batch.
         size: u32,
     },
-    /// Users who hold the examples: as many each on average, by a public seed and each example's own coin. One may hold none.
+    /// Users who hold the examples, equally many on average, assigned by a public seed and each
+    /// example's own coin. Some may hold none.
     Users {
-        /// N.
+        /// Number of users, N.
         users: u32,
-        /// α of the Dirichlet distribution of a user's shares of the ten digits: small, and each writes few of them.
+        /// α of the Dirichlet distribution of a user's class shares; small: few classes each.
         skew: f64,
-        /// What decides who holds what; public.
+        /// Public seed of the assignment.
         seed: u64,
     },
 }
 
 impl Sharing {
-    /// How many there are to sample from, of `examples` examples. It follows from their number alone, which is public.
+    /// Number of units to sample from, given the number of examples, which is public.
     #[must_use]
     pub fn units(self, examples: u32) -> u32 {
         match self {
@@ -44,7 +45,7 @@ impl Sharing {
         }
     }
 
-    /// What a run's lot of `lot` is in units: it counts examples, or users.
+    /// Converts a run's lot, in examples or users, to units.
     #[must_use]
     pub fn lot(self, lot: u32) -> f64 {
         match self {
@@ -53,29 +54,33 @@ impl Sharing {
         }
     }
 
-    /// Whether several examples may share a vector.
+    /// True if several examples may share a vector.
     #[must_use]
     pub fn is_shared(self) -> bool {
         self != Self::Alone
     }
 }
 
-/// The units of a training set, and the examples of each.
+/// The units of a training set and the examples of each.
 ///
-/// *Micro-batches.* Which one an example is in depends on its own pixels and label, and on the number of micro-batches: one example more or less changes the members of one
-/// micro-batch and of no other, and nothing about which are sampled. (Cut off a list by place, all that follow a missing example would change theirs: ε would have to pay for each.)
+/// *Micro-batches.* An example's micro-batch depends on its own pixels and label and on the number
+/// of micro-batches. With that number fixed, one example more or less changes the members of one
+/// micro-batch only, and not which are sampled. (If micro-batches were cut off a list by position,
+/// all that follow a missing example would change, and ε would have to pay for each.)
 ///
-/// *Users.* Who holds what is part of the data: a neighbour has a user less with all of theirs, and the others hold what they held. Here an example's user follows from its own pixels and
-/// label, the public seed, and the number of users, so that is true also of one example less. All users are sampled from, those without an example, too.
+/// *Users.* Who holds what is part of the data: a neighbouring dataset lacks one user with all
+/// their examples, and the others keep theirs. Here an example's user depends on its own pixels and
+/// label, the public seed and the number of users, so the same is true of one example less. All
+/// users are sampled from, including those without examples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Units {
-    /// Where the members of each unit end.
+    /// End of each unit's range in `members`.
     ends: Vec<u32>,
     members: Vec<u32>,
 }
 
 impl Units {
-    /// The units of `data`; `None` where each example is alone.
+    /// Assigns the examples of `data` to units; `None` if each example is alone.
     #[must_use]
     pub fn of(sharing: Sharing, data: &Dataset) -> Option<Self> {
         let units = sharing.units(data.len() as u32);
@@ -89,7 +94,7 @@ impl Units {
         Some(Self::listed(units, &unit_of))
     }
 
-    /// By the unit of each example.
+    /// Groups the examples by the given unit of each.
     fn listed(units: u32, unit_of: &[u32]) -> Self {
         let mut ends = vec![0u32; units as usize];
         unit_of.iter().for_each(|&unit| ends[unit as usize] += 1);
@@ -106,19 +111,19 @@ impl Units {
         Self { ends, members }
     }
 
-    /// How many units there are.
+    /// Number of units.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is none.
+    /// True if there are no units.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// The examples of a unit, ascending; none where there is no such unit.
+    /// The examples of a unit, ascending; empty if there is no such unit.
     #[must_use]
     pub fn members(&self, unit: u32) -> &[u32] {
         let Some(&end) = self.ends.get(unit as usize) else { return &[] };
@@ -127,21 +132,22 @@ impl Units {
     }
 }
 
-/// An example's coin (FNV-1a of its pixels and its label, mixed as in SplitMix64). It must never change, or runs would be continued with other micro-batches than they began with.
+/// An example's coin: FNV-1a of its pixels and label, mixed as in SplitMix64. It must never change,
+/// or resumed runs would get other micro-batches.
 fn coin(image: &[u8], label: u8) -> u64 {
     mixed(fnv_1a(image.iter().copied().chain([label])))
 }
 
-/// A number below `n` for a coin.
+/// Maps a coin to a number below `n`.
 fn below(n: u32, coin: u64) -> u32 {
     (((coin >> 32) * u64::from(n)) >> 32) as u32
 }
 
-/// The user of each example: by its own coin, one of all, weighted by what share each has of its digit.
+/// Picks each example's user by its coin, weighted by the users' shares of its class.
 fn users_of(data: &Dataset, users: u32, skew: f64, seed: u64) -> Vec<u32> {
     let mut rng = NotPrivateReplay::new(seed);
     let key = u64::from(rng.next_u32()) << 32 | u64::from(rng.next_u32());
-    // Of each class: the weights of the users, added up.
+    // Cumulative weights of the users, by class.
     let classes = data.classes.count();
     let mut up_to = vec![Vec::new(); classes];
     let mut sums = vec![0u64; classes];
@@ -159,7 +165,8 @@ fn users_of(data: &Dataset, users: u32, skew: f64, seed: u64) -> Vec<u32> {
     (0..data.len()).map(user).collect()
 }
 
-/// Shares of the classes by a symmetric Dirichlet distribution, in whole 2^20ths, and none of nothing: the last digits of a machine's logarithm decide nothing.
+/// Draws class shares from a symmetric Dirichlet distribution, in units of 2^-20 plus 1, so that
+/// none is 0 and the last digits of a platform's logarithm do not matter.
 fn dirichlet(rng: &mut NotPrivateReplay, classes: usize, skew: f64) -> Vec<u64> {
     let logarithms: Vec<f64> = (0..classes).map(|_| log_gamma_draw(rng, skew)).collect();
     let largest = logarithms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -168,7 +175,8 @@ fn dirichlet(rng: &mut NotPrivateReplay, classes: usize, skew: f64) -> Vec<u64> 
     parts.iter().map(|part| (part / sum * 1_048_576.0).round() as u64 + 1).collect()
 }
 
-/// The logarithm of a draw from the gamma distribution of shape `shape` (Marsaglia & Tsang 2000); below 1 by that of shape + 1 and a power of a uniform draw.
+/// Logarithm of a gamma draw of shape `shape` (Marsaglia & Tsang 2000); below 1, from a draw of
+/// shape + 1 and a power of a uniform draw.
 fn log_gamma_draw(rng: &mut NotPrivateReplay, shape: f64) -> f64 {
     let mut uniform = || (f64::from(rng.below(u32::MAX)) + 0.5) / f64::from(u32::MAX);
     let boost = if shape < 1.0 { uniform().ln() / shape } else { 0.0 };
@@ -192,7 +200,7 @@ mod tests {
         (0..units.len() as u32).map(|unit| units.members(unit).len()).collect()
     }
 
-    /// Every example is in one unit, once.
+    /// Checks that every example is in exactly one unit.
     fn assert_whole(units: &Units, examples: u32) {
         let mut all: Vec<u32> = (0..units.len() as u32).flat_map(|unit| units.members(unit)).copied().collect();
         all.sort_unstable();
@@ -200,16 +208,16 @@ mod tests {
     }
 
     #[test]
-    fn coins_stay_what_they_are() {
+    fn coins_are_stable() {
         let coins = [coin(&[], 0), coin(&[0; PIXELS], 0), coin(&[0; PIXELS], 1)];
         assert_eq!(coins, [2_737_183_428_366_584_608, 13_740_360_078_718_685_639, 9_722_803_117_681_847_600]);
     }
 
-    /// What ε rests on: without one example its own micro-batch lacks it, and every other has the images that it had.
+    /// ε relies on this: without an example, its micro-batch lacks it and the others are unchanged.
     #[test]
     fn one_example_more_or_less_changes_one_micro_batch() {
         let set = synthetic::digits(2, 400, 1).train;
-        // Both numbers of examples make as many micro-batches.
+        // Both numbers of examples make equally many micro-batches.
         let sharing = Sharing::MicroBatches { size: 8 };
         let set = set.slice(0..399);
         let images = |set: &Dataset| -> Vec<Vec<Vec<u8>>> {
@@ -242,7 +250,7 @@ mod tests {
         assert_eq!(Units::of(Sharing::Alone, &set), None);
     }
 
-    /// How many digits a user has most of their images of, on average over the users: 1 where each writes one digit alone.
+    /// Mean share of a user's commonest digit; 1 if each user writes only one.
     fn commonest(set: &Dataset, units: &Units) -> f64 {
         let share = |unit| {
             let members = units.members(unit);
@@ -254,21 +262,21 @@ mod tests {
     }
 
     #[test]
-    fn users_hold_as_many_images_and_digits_by_their_skew() {
+    fn users_hold_similar_counts_and_digits_by_skew() {
         let set = synthetic::digits(1, 4003, 1).train;
         let of = |skew, seed| Units::of(Sharing::Users { users: 40, skew, seed }, &set).unwrap();
         let shares = [100.0, 0.3, 0.05].map(|skew| {
             let units = of(skew, 1);
             assert_whole(&units, 4003);
-            // 100 each, with a standard deviation of 10, and more or less by how many others write their digits.
+            // 100 each, with standard deviation 10, and depending on who else writes their digits.
             let far = if skew > 1.0 { 50..160 } else { 10..700 };
             assert!(sizes(&units).iter().all(|size| far.contains(size)), "{:?}", sizes(&units));
             commonest(&set, &units)
         });
-        // Evenly, one of the ten digits has 15 or so of 100; by α = 0.05 nearly all are of one.
+        // Evenly, about 15 of 100 are of the commonest digit; with α = 0.05, nearly all are.
         assert!(shares[0] < 0.25 && (0.35..0.65).contains(&shares[1]) && shares[2] > 0.65, "{shares:?}");
         assert!(of(0.3, 1) == of(0.3, 1) && of(0.3, 1) != of(0.3, 2));
-        // As many users as images, of whom some hold none, and one user.
+        // As many users as images, some without any, and a single user.
         for users in [1, 4003] {
             let units = Units::of(Sharing::Users { users, skew: 0.05, seed: 3 }, &set).unwrap();
             assert_whole(&units, 4003);
@@ -277,7 +285,7 @@ mod tests {
         }
     }
 
-    /// Others hold what they held, by whatever image there is one more of.
+    /// The other users keep their images, whichever image is removed.
     #[test]
     fn one_image_more_or_less_changes_one_user() {
         let set = synthetic::digits(2, 400, 1).train;

@@ -1,10 +1,10 @@
-//! Moved copies of an image, over which augmentation averages.
+//! Shifted copies of an image, over which augmentation averages.
 
 use serde::{Deserialize, Serialize};
 
 use super::picture::Picture;
 
-/// By how many pixels an image is moved. Pixels that leave the field are lost, and those that enter are paper (0).
+/// A shift in pixels. Pixels shifted out are lost; those shifted in are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shift {
     /// Pixels to the right; negative to the left.
@@ -14,12 +14,12 @@ pub struct Shift {
 }
 
 impl Shift {
-    /// Not moved.
+    /// No shift.
     pub const NONE: Self = Self { right: 0, down: 0 };
-    /// The image alone: no augmentation.
+    /// The original image only, without augmentation.
     pub const ALONE: &'static [Self] = &[Self::NONE];
 
-    /// `image`, channel by channel and row by row, moved.
+    /// Returns `image`, channel by channel and row by row, shifted.
     #[must_use]
     pub fn of<T: Copy + Default>(self, picture: Picture, image: &[T]) -> Vec<T> {
         let mut moved = vec![T::default(); picture.pixels()];
@@ -27,7 +27,7 @@ impl Shift {
         moved
     }
 
-    /// As [`Shift::of`], into `moved`.
+    /// As [`Shift::of`], written to `moved`.
     pub fn write<T: Copy + Default>(self, picture: Picture, image: &[T], moved: &mut [T]) {
         let (side, area) = (usize::from(picture.side), picture.area());
         let from = |to: usize, by: i8| to.checked_add_signed(-isize::from(by)).filter(|&from| from < side);

@@ -1,20 +1,20 @@
-//! Examples are held out, so that training never sees them.
+//! Holds examples out of training.
 
 use sha2::{Digest, Sha256};
 
 use super::Dataset;
 use crate::rng::NotPrivateReplay;
 
-/// Prefix of what is hashed for an example's coin. It must never change, or examples that were held out of somebody's files would be trained on the
-/// next time.
+/// Prefix of the hash that is an example's coin. It must never change, or examples held out of a
+/// visitor's files would be trained on next time.
 const TOSSED_FOR: &[u8] = b"hushgrad: held out or not\0";
 
 impl Dataset {
-    /// About one example of every `n`, and the others, each part in order: `(others, held out)`.
+    /// Splits off about one example in `n`, each part in order: `(others, held out)`.
     ///
-    /// An example is held out by a coin of its own, which its pixels and its label decide: a file with one example more or less is split as before but
-    /// for that one. So an add-or-remove-one guarantee for a training on the others is a guarantee for the whole file, too. Equal
-    /// examples are held out together or not at all. Either part may be empty.
+    /// Pixels and label decide by a coin of the example's own: one example more or less changes no
+    /// other's part. So an add-or-remove-one guarantee for training on the others also holds for
+    /// the whole file. Equal examples go together. Either part may be empty.
     ///
     /// # Panics
     /// When `n` is 0.
@@ -24,13 +24,15 @@ impl Dataset {
         self.split(|i| coin(self.image(i), self.labels[i]) < below)
     }
 
-    /// One example of every `n` that follow each other, and the others, in order: `(others, held out)`.
+    /// Splits off one of every `n` consecutive examples, in order: `(others, held out)`.
     ///
-    /// It is meant for tuning on a set whose order is public, such as MNIST. Places decide: where one example is missing, all that follow may change
-    /// parts. So a guarantee for a training on one part is a guarantee for that part, and not for the whole set.
+    /// For tuning on a set whose order is public, such as MNIST. Positions decide, so a missing
+    /// example may move all that follow it to the other part: a guarantee for training on one part
+    /// covers that part, not the whole set.
     ///
-    /// Spread over the file, not cut off its end: files are often sorted by label. Which one of the `n` is drawn, always the
-    /// same for one length: files also repeat. MNIST's training images come from an easier and a harder source in turn.
+    /// Examples are spread over the file, because files are often sorted by label, and drawn at
+    /// random, the same for equal lengths, because files repeat: MNIST's training images come from
+    /// an easier and a harder source in turn.
     #[must_use]
     pub fn hold_out_by_place(&self, n: usize) -> (Self, Self) {
         let mut draw = NotPrivateReplay::new(0);
@@ -38,7 +40,7 @@ impl Dataset {
         self.split(|i| places.get(i / n) == Some(&(i % n)))
     }
 
-    /// The examples for which `held` is false, and those for which it is true.
+    /// Splits by `held`: false, then true.
     fn split(&self, held: impl Fn(usize) -> bool) -> (Self, Self) {
         let (held, others): (Vec<usize>, Vec<usize>) = (0..self.len()).partition(|&i| held(i));
         let part = |chosen: &[usize]| {
@@ -51,7 +53,7 @@ impl Dataset {
     }
 }
 
-/// An example's coin: a number below 2⁶⁴ that looks uniform to anybody who has not computed it.
+/// An example's coin: a number below 2⁶⁴ that looks uniform to anyone who has not computed it.
 fn coin(image: &[u8], label: u8) -> u64 {
     let digest = Sha256::new().chain_update(TOSSED_FOR).chain_update(image).chain_update([label]).finalize();
     digest.iter().take(8).fold(0, |coin, byte| coin << 8 | u64::from(*byte))
@@ -62,9 +64,9 @@ mod tests {
     use super::*;
     use crate::data::idx::PIXELS;
 
-    /// What is held out of a file today is held out of it ever after.
+    /// An example held out of a file must stay held out.
     #[test]
-    fn coins_stay_what_they_are() {
+    fn coins_are_stable() {
         let coins = [coin(&[0; PIXELS], 0), coin(&[0; PIXELS], 1), coin(&[255; PIXELS], 0)];
         assert_eq!(coins, [4_148_438_116_882_079_281, 14_612_223_141_786_614_704, 3_930_784_330_283_682_030]);
     }

@@ -1,4 +1,5 @@
-//! Files of all formats that are read, made for tests; and what is true of every reader: no bytes break it, and one image more or less moves no other.
+//! Test files of every format, and properties of every reader: no bytes break it, and one image
+//! more or less moves no other.
 
 use std::io::{Cursor, Write as _};
 
@@ -8,17 +9,17 @@ use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 use super::{
     Dataset, Source, TestSet,
     archive::{BLOCK, checksum},
-    cifar::Variety,
+    cifar::CifarVersion,
     idx,
     npy::MAGIC,
     visitor::{self, VisitorError},
 };
 
-/// So many records whose labels go round and whose pixels tell their place.
-pub(super) fn records(variety: Variety, count: usize, seed: u8) -> Vec<u8> {
+/// `count` records with labels in rotation and pixels that depend on the index.
+pub(super) fn records(variety: CifarVersion, count: usize, seed: u8) -> Vec<u8> {
     let one = |i: usize| {
-        let label = (i % (if variety == Variety::Ten { 10 } else { 100 })) as u8;
-        let labels = if variety == Variety::Ten { vec![label] } else { vec![label % 20, label] };
+        let label = (i % (if variety == CifarVersion::Ten { 10 } else { 100 })) as u8;
+        let labels = if variety == CifarVersion::Ten { vec![label] } else { vec![label % 20, label] };
         let pixels = (0..3072).map(move |pixel| (pixel * 7 + i * 13) as u8 ^ seed);
         labels.into_iter().chain(pixels)
     };
@@ -56,9 +57,9 @@ pub(super) fn packed(entries: &[(&str, Vec<u8>, u8)]) -> Vec<u8> {
     gzip(&tar)
 }
 
-/// What CIFAR-10's archive holds, with fewer images.
+/// The entries of CIFAR-10's archive, with fewer images.
 pub(super) fn ten() -> Vec<(&'static str, Vec<u8>, u8)> {
-    let file = |name, count, seed| (name, records(Variety::Ten, count, seed), b'0');
+    let file = |name, count, seed| (name, records(CifarVersion::Ten, count, seed), b'0');
     vec![
         ("cifar-10-batches-bin/", vec![], b'5'),
         file("cifar-10-batches-bin/data_batch_1.bin", 12, 1),
@@ -72,7 +73,6 @@ pub(super) fn ten() -> Vec<(&'static str, Vec<u8>, u8)> {
     ]
 }
 
-/// The file of an array.
 pub(super) fn array(descr: &str, shape: &str, elements: &[u8]) -> Vec<u8> {
     let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
     while (10 + header.len()) % 64 != 63 {
@@ -82,7 +82,7 @@ pub(super) fn array(descr: &str, shape: &str, elements: &[u8]) -> Vec<u8> {
     [MAGIC, &[1, 0], &(header.len() as u16).to_le_bytes(), header.as_bytes(), elements].concat()
 }
 
-/// A ZIP of these entries, packed or not.
+/// A ZIP of these entries, compressed or not.
 pub(super) fn zipped(entries: &[(&str, Vec<u8>)], packed: bool) -> Vec<u8> {
     let mut zip = ZipWriter::new(Cursor::new(vec![]));
     let method = if packed { CompressionMethod::Deflated } else { CompressionMethod::Stored };
@@ -93,7 +93,7 @@ pub(super) fn zipped(entries: &[(&str, Vec<u8>)], packed: bool) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-/// A PNG file of one colour, or of a grey.
+/// A PNG file of a single colour.
 pub(super) fn png(width: u32, height: u32, colour: [u8; 3]) -> Vec<u8> {
     let pixels = image::RgbImage::from_pixel(width, height, image::Rgb(colour));
     let mut out = std::io::Cursor::new(vec![]);
@@ -115,13 +115,13 @@ fn named(files: &[(&str, Vec<u8>)]) -> Drop {
     files.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.clone())).collect()
 }
 
-/// Examples of a format: pixels and label, of `classes` classes.
+/// Examples of `pixels` pixels and a label below `classes`.
 fn examples(pixels: usize, classes: usize, count: usize) -> Vec<(Vec<u8>, u8)> {
     let pixel = |i: usize, place: usize| ((i * 31 + 7) * (place * place + 3)).wrapping_mul(0x9e37_79b9) as u32 >> 11;
     (0..count).map(|i| ((0..pixels).map(|place| pixel(i, place) as u8).collect(), (i % classes) as u8)).collect()
 }
 
-/// Every reader, as it makes files of examples that have been brought into its shape: how many pixels, how many classes, and the files.
+/// A format under test: number of pixels, number of classes, and a writer of examples to its files.
 type Reader = (usize, usize, fn(&[(Vec<u8>, u8)]) -> Drop);
 
 fn split(examples: &[(Vec<u8>, u8)]) -> (Vec<u8>, Vec<u8>) {
@@ -183,11 +183,11 @@ fn sorted(set: &Dataset) -> Vec<(Vec<u8>, u8)> {
     all
 }
 
-/// What ε says of a training set it says of the files, whatever their format.
+/// ε for a training set also holds for the files, whatever their format.
 #[test]
-fn one_image_less_is_one_less_in_one_part_and_moves_no_other() {
+fn removing_an_image_changes_one_part_and_moves_no_other() {
     for (reader, (pixels, classes, files)) in READERS.into_iter().enumerate() {
-        // The last is the only one of no class, so that the number of classes stays.
+        // The last example is not the only one of its class, so that the number of classes stays.
         let all = examples(pixels, classes, if classes == 100 { 150 } else { 60 });
         let whole = visitor::assemble(&files(&all)).unwrap();
         assert_eq!((whole.source, whole.test_set), (Source::Visitor, TestSet::HeldOut), "{reader}");
@@ -214,7 +214,7 @@ fn one_image_less_is_one_less_in_one_part_and_moves_no_other() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Whatever becomes of a good file, reading it ends with data of its shape or with an error that names a file.
+    /// A damaged file gives data of a valid shape or an error that names a file.
     #[test]
     fn no_changed_file_breaks_a_reader(
         reader in 0..READERS.len() + 1, file: prop::sample::Index, cut: Option<prop::sample::Index>,
@@ -230,7 +230,7 @@ proptest! {
             bytes.truncate(cut.index(bytes.len()) + 1);
         }
         for (place, byte, early) in changes {
-            // Half of the changes are in the header, or in the directory at the end.
+            // Half of the changes hit the header, or the directory at the end.
             let length = bytes.len();
             let place = if early { place.index(length.min(200)) } else { length - 1 - place.index(length.min(2000)) };
             bytes[place] = byte;
@@ -247,7 +247,7 @@ proptest! {
         }
     }
 
-    /// Whatever the bytes behind the beginning of a format, none of them breaks a reader.
+    /// Arbitrary bytes after a format's first bytes break no reader.
     #[test]
     fn no_bytes_break_a_reader(start in 0..8_usize, mut bytes in prop::collection::vec(any::<u8>(), 0..7000)) {
         let starts: [&[u8]; 8] = [

@@ -1,11 +1,11 @@
-//! Images turned a quarter: a minority among the training images, and the same test images as that minority writes them.
+//! Images turned by 90°: a minority of the training images, and test images turned likewise.
 
 use super::{Dataset, coin::fnv_1a, picture::Picture};
 
-/// Of the training images about one in so many is turned.
+/// About one training image in this many is turned.
 pub const ONE_IN: u64 = 50;
 
-/// An image, turned a quarter clockwise.
+/// Turns an image 90° clockwise.
 fn turned(picture: Picture, image: &[u8]) -> impl Iterator<Item = u8> {
     let (side, area) = (usize::from(picture.side), picture.area());
     (0..picture.pixels()).map(move |at| {
@@ -14,22 +14,23 @@ fn turned(picture: Picture, image: &[u8]) -> impl Iterator<Item = u8> {
     })
 }
 
-/// An image's coin (FNV-1a of its pixels). It must never change, or runs would be continued on other images than they began with.
+/// An image's coin: FNV-1a of its pixels. It must never change: resumed runs rely on it.
 fn coin(image: &[u8]) -> u64 {
     fnv_1a(image.iter().copied())
 }
 
 impl Dataset {
-    /// All images turned a quarter clockwise, with their labels.
+    /// All images turned 90° clockwise, with their labels.
     #[must_use]
     pub fn turned(&self) -> Self {
         self.turned_where(|_| true)
     }
 
-    /// About one image in [`ONE_IN`] turned a quarter clockwise, and the others as they are.
+    /// About one image in [`ONE_IN`] turned 90° clockwise, the others unchanged.
     ///
-    /// Each is turned by a coin of its own, which its pixels decide: one example more or less changes no other. So a guarantee for a training on the
-    /// images as they come out is the same guarantee for the images as they were. Equal images are turned together.
+    /// Each image is turned by a coin of its own, decided by its pixels: one example more or less
+    /// changes no other. So a guarantee for training on the result also holds for the originals.
+    /// Equal images are turned together.
     #[must_use]
     pub fn turned_by_coin(&self) -> Self {
         self.turned_where(|image| coin(image).is_multiple_of(ONE_IN))
@@ -61,7 +62,7 @@ mod tests {
             image[at] = 1;
             turned(Picture::DIGIT, &image).position(|pixel| pixel == 1).unwrap()
         };
-        // Clockwise: the upper left corner becomes the upper right one, and so on.
+        // Clockwise: the upper left corner moves to the upper right, and so on.
         let corners = [0, SIDE - 1, PIXELS - 1, PIXELS - SIDE];
         assert_eq!(corners.map(corner), [SIDE - 1, PIXELS - 1, PIXELS - SIDE, 0]);
         let mut places: Vec<usize> = (0..PIXELS).map(corner).collect();
@@ -73,7 +74,7 @@ mod tests {
         assert!(set.turned() != set && set.turned().labels == set.labels);
     }
 
-    /// The places at which two sets of as many images differ.
+    /// Indices at which two sets of equal length differ.
     fn differ(a: &Dataset, b: &Dataset) -> Vec<usize> {
         (0..a.len()).filter(|&i| a.image(i) != b.image(i)).collect()
     }
@@ -88,11 +89,11 @@ mod tests {
         let whole = set.turned();
         assert!(places.iter().all(|&i| with.image(i) == whole.image(i)));
         assert_eq!((set.turned_by_coin(), &with.labels, &with.name), (with.clone(), &set.labels, &set.name));
-        // No digit is spared.
+        // Every digit is among them.
         assert!((0..10).all(|digit| places.iter().any(|&i| set.labels[i] == digit)));
     }
 
-    /// Without one example all others are turned as before: that is what lets ε say the same.
+    /// Without one example, all others are turned as before, so ε is the same.
     #[test]
     fn one_example_more_or_less_changes_no_other() {
         let set = synthetic::digits(2, 400, 1).train;
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn coins_stay_what_they_are() {
+    fn coins_are_stable() {
         assert_eq!(
             [coin(&[]), coin(b"a"), coin(b"foobar")],
             [0xcbf2_9ce4_8422_2325, 0xaf63_dc4c_8601_ec8c, 0x8594_4171_f739_67e8]

@@ -1,7 +1,7 @@
-//! Files that a visitor drops or picks become a training and a test set, by their contents and names.
+//! Builds a training and a test set from the files that a visitor drops or picks.
 //!
-//! Contents decide between formats, and between images and labels; names (or, without a telling name, the larger count) between training
-//! and test. Everything is used or refused: no file is dropped silently.
+//! Contents tell formats apart, and images from labels; names (or, failing that, the larger count)
+//! tell training from test. No file is ignored but CIFAR's page and coarse label names.
 
 use super::{
     Classes, Digits, Source, TestSet, cifar,
@@ -13,15 +13,15 @@ use super::{
     sets::{Part, Sets},
 };
 
-/// Of the training examples, about one in so many is held out when no test files were given.
+/// One training example in about this many is held out when no test files are given.
 pub const HOLD_OUT: u64 = 6;
 
-/// Most files that one drop may have: CIFAR-10's batches, and the names of its classes.
+/// Most files in a drop: CIFAR-10's batches and the names of its classes.
 pub(super) const MAX_FILES: usize = 7;
-/// Most of them that may be IDX.
+/// Most IDX files in a drop.
 const MAX_IDX: usize = 4;
 
-/// Why a drop was refused; nothing of it was taken.
+/// Why a drop of files was refused as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of each says what it is")]
 pub enum VisitorError {
@@ -83,7 +83,7 @@ pub enum VisitorError {
     OneSided { file: String, count: usize, missing: Missing },
 }
 
-/// Rounded up, with a decimal: `1.2 GB`, `392.1 MB`.
+/// Formats bytes rounded up to one decimal: `1.2 GB`, `392.1 MB`.
 #[must_use]
 pub fn size(bytes: u64) -> String {
     let (unit, name) = if bytes < 1_000_000_000 { (1_000_000, "MB") } else { (1_000_000_000, "GB") };
@@ -91,7 +91,7 @@ pub fn size(bytes: u64) -> String {
     format!("{}.{} {name}", tenths / 10, tenths % 10)
 }
 
-/// Which part of a file has no example.
+/// The part of a file that has no examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// No example is left to train on.
@@ -109,12 +109,12 @@ impl std::fmt::Display for Missing {
     }
 }
 
-/// What a file is for.
+/// Use of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Examples to train on.
+    /// For training.
     Training,
-    /// Examples to test with.
+    /// For testing.
     Test,
 }
 
@@ -127,7 +127,7 @@ impl std::fmt::Display for Role {
     }
 }
 
-/// One file, read, with the role that its name tells.
+/// A parsed IDX file, with the role that its name tells.
 struct Read {
     name: String,
     role: Option<Role>,
@@ -143,28 +143,30 @@ impl From<ContentError> for VisitorError {
     }
 }
 
-/// What a drop of files is.
+/// The contents of a drop of files.
 #[derive(Debug)]
 pub enum Assembled {
-    /// Digits, or other images: whole.
+    /// Complete digits or other images.
     Digits(Digits),
-    /// Pictures that have to be decoded, for [`pictured`].
+    /// Pictures that must be decoded, then passed to [`pictured`].
     Pictures(Undecoded),
 }
 
-/// Makes a training and a test set of files, given as names and contents in any order: one or two pairs of IDX files, CIFAR's batches, or one file that holds both.
+/// Builds a training and a test set from files, given as names and contents in any order: one or
+/// two pairs of IDX files, CIFAR's batches, or one file that holds everything.
 ///
-/// With training examples alone, about one example in [`HOLD_OUT`] becomes the test set. Files that are a published set to the last byte are
-/// called so, and their test set is public; else all of it is the visitor's own. Pictures are decoded by the native program's decoder.
+/// Without test files, about one example in [`HOLD_OUT`] becomes the test set. A set that matches a
+/// published one to the last byte is named so, and its test set is public; otherwise all of it is
+/// the visitor's own. Pictures are decoded by the native decoder.
 ///
 /// # Errors
-/// [`VisitorError`]: the first file that is not what it says, or a set of files that does not fit together.
+/// [`VisitorError`]: the first invalid file, or files that do not fit together.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn assemble<N: AsRef<str>, B: AsRef<[u8]>>(files: &[(N, B)]) -> Result<Digits, VisitorError> {
     assemble_telling(files, &mut |_, _| {})
 }
 
-/// As [`assemble`]; `seen` hears how many pictures of how many are decoded.
+/// As [`assemble`]; calls `seen(decoded, total)` after each picture.
 ///
 /// # Errors
 /// As [`assemble`].
@@ -184,7 +186,7 @@ pub fn assemble_telling<N: AsRef<str>, B: AsRef<[u8]>>(
     }
 }
 
-/// Decodes pictures here and now; `seen` hears how many of how many.
+/// Decodes pictures natively; calls `seen(decoded, total)` after each.
 ///
 /// # Errors
 /// The first picture that cannot be decoded, or too few to hold some out.
@@ -198,10 +200,10 @@ pub fn decoded(mut pictures: Undecoded, seen: &mut dyn FnMut(u64, u64)) -> Resul
     pictured(pictures)
 }
 
-/// The digits of pictures that have all been taken.
+/// Builds the sets once all pictures have been taken.
 ///
 /// # Errors
-/// Too few to hold some out.
+/// Too few pictures to hold some out.
 pub fn pictured(pictures: Undecoded) -> Result<Digits, VisitorError> {
     let file = pictures.file().to_owned();
     digits(file, pictures.sets())
@@ -215,7 +217,7 @@ pub(super) const fn check_count(files: usize) -> Result<(), VisitorError> {
     }
 }
 
-/// The same for files that have been read, with their names.
+/// As [`assemble`], for parsed files with their names.
 pub(super) fn assemble_read(files: Vec<(String, Content)>) -> Result<Assembled, VisitorError> {
     check_count(files.len())?;
     let whole = |content: &Content| matches!(content, Content::Sets(_) | Content::Pictures(_));
@@ -252,7 +254,7 @@ pub(super) fn assemble_read(files: Vec<(String, Content)>) -> Result<Assembled, 
     Ok(Assembled::Digits(digits))
 }
 
-/// The sets of one or two pairs of IDX files, with the name of the file of images to train on.
+/// Builds the sets of one or two pairs of IDX files; returns the training images' file name too.
 fn idx_sets(files: Vec<Read>) -> Result<(String, Sets), VisitorError> {
     if files.len() > MAX_IDX {
         return Err(VisitorError::TooManyIdx { given: files.len() });
@@ -278,7 +280,7 @@ fn idx_sets(files: Vec<Read>) -> Result<(String, Sets), VisitorError> {
     }
 }
 
-/// The sets of a pair to train on and one to test with, images and labels each.
+/// Builds the sets from a training pair and a test pair of images and labels.
 fn pairs(train: (Read, Read), test: Option<(Read, Read)>) -> Result<(String, Sets), VisitorError> {
     let (file, picture) = (train.0.name.clone(), train.0.idx.picture);
     if let Some((images, _)) = &test
@@ -291,12 +293,12 @@ fn pairs(train: (Read, Read), test: Option<(Read, Read)>) -> Result<(String, Set
         |of: fn(&(Read, Read)) -> &Read| [packed(of(&train)), test.as_ref().and_then(|test| packed(of(test)))];
     let ([images, images_too], [labels, labels_too]) = (digests(|pair| &pair.0), digests(|pair| &pair.1));
     let (labels, labels_too) = (labels.as_deref(), labels_too.as_deref());
-    // A test set of labels that nobody knows is of another set.
+    // Test labels without a digest are not those of a known set.
     let known = if test.is_some() && labels_too.is_none() { None } else { known::by_labels(labels, labels_too) };
     let mut train = part(train)?;
     let mut test = test.map(part).transpose()?;
     let mut parts: Vec<&mut Part> = [Some(&mut train), test.as_mut()].into_iter().flatten().collect();
-    // Labels in the range that is known: a digest of labels is no proof.
+    // Check the range of the labels: matching digests are no proof.
     let named = known.and_then(|set| {
         let classes = if set.classes.is_empty() { Some(Classes::digits()) } else { Classes::named(set.classes).ok() }?;
         let known = set.first..set.first + classes.count() as u8;
@@ -311,7 +313,6 @@ fn pairs(train: (Read, Read), test: Option<(Read, Read)>) -> Result<(String, Set
     Ok((file, Sets { published, picture, classes, train, test }))
 }
 
-/// Joins images and labels.
 fn part((images, labels): (Read, Read)) -> Result<Part, IdxError> {
     if images.idx.count() != labels.idx.count() {
         return Err(IdxError::CountsDiffer {
@@ -324,8 +325,9 @@ fn part((images, labels): (Read, Read)) -> Result<Part, IdxError> {
     Ok(Part { images: images.idx.elements, labels: labels.idx.elements })
 }
 
-/// Makes digits of the sets that came in `file`. Where there is no test set about one example in six is held out, each by its own coin. A refusal reveals only how many
-/// examples either part has. That is public: ε takes the number of training examples for known, and does not cover those held out.
+/// Builds digits from the sets of `file`. Without a test set, holds out about one example in six,
+/// each by its own coin. A refusal reveals only how many examples each part has, which is public: ε
+/// presumes the number of training examples known and does not cover those held out.
 fn digits(file: String, sets: Sets) -> Result<Digits, VisitorError> {
     let published = if sets.is_mnist() { Some("MNIST") } else { sets.published };
     let name = published.map_or_else(|| title(&file), |name| format!("{name} (your files)"));
@@ -351,7 +353,7 @@ fn digits(file: String, sets: Sets) -> Result<Digits, VisitorError> {
     Ok(Digits { train, test, source: Source::Visitor, test_set: TestSet::HeldOut })
 }
 
-/// What a file's name says about its role, by the words that MNIST and its relatives use.
+/// The role that a file's name tells, by the words that MNIST and its relatives use.
 fn role_by_name(name: &str) -> Option<Role> {
     let name = name.to_lowercase();
     match (name.contains("train"), name.contains("t10k") || name.contains("test")) {
@@ -361,7 +363,7 @@ fn role_by_name(name: &str) -> Option<Role> {
     }
 }
 
-/// Puts two files of a kind in the order training, test.
+/// Orders two files of a kind: training, test.
 fn by_role(files: Vec<Read>) -> Result<[Read; 2], VisitorError> {
     let Ok([first, second]) = <[Read; 2]>::try_from(files) else { return Err(VisitorError::Nothing) };
     let names = || (first.name.clone(), second.name.clone());
@@ -373,7 +375,7 @@ fn by_role(files: Vec<Read>) -> Result<[Read; 2], VisitorError> {
         }
         (Some(role), _) => role == Role::Test,
         (None, Some(role)) => role == Role::Training,
-        // Where neither name tells, the larger file is for training.
+        // If neither name tells, the larger file is for training.
         (None, None) => match first.idx.count().cmp(&second.idx.count()) {
             std::cmp::Ordering::Greater => false,
             std::cmp::Ordering::Less => true,
@@ -386,7 +388,7 @@ fn by_role(files: Vec<Read>) -> Result<[Read; 2], VisitorError> {
     Ok(if swap { [second, first] } else { [first, second] })
 }
 
-/// The refusal of a file without a partner, where there are more images files than labels files or the reverse.
+/// The error for a file without a partner, if images and labels differ in number.
 fn unpaired(images: &[Read], labels: &[Read]) -> VisitorError {
     let (more, fewer) = if images.len() > labels.len() { (images, labels) } else { (labels, images) };
     let fits = |a: &Read, b: &Read| {
@@ -401,7 +403,6 @@ fn unpaired(images: &[Read], labels: &[Read]) -> VisitorError {
     }
 }
 
-/// A dataset's name: what the visitor knows it by.
 fn title(images_file: &str) -> String {
     format!("your files ({images_file})")
 }

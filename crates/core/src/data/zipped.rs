@@ -1,4 +1,4 @@
-//! ZIP archives in memory: names of their entries, and one entry at a time, unpacked to no more than is asked for.
+//! ZIP archives in memory: entry names, and one entry at a time, unpacked up to a limit.
 
 use std::io::{Cursor, Read};
 
@@ -9,12 +9,12 @@ use super::{
     pictures::Files,
 };
 
-/// What a ZIP begins with; the second where it is empty.
+/// First bytes of a ZIP; the second is that of an empty one.
 pub(super) const MAGIC: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
-/// Most entries: as many as there may be examples, and folders and notes among them.
+/// Most entries: room for folders and notes besides the examples.
 const MOST_ENTRIES: usize = 2 * MOST_EXAMPLES;
 
-/// An archive whose directory was read.
+/// An archive whose directory has been read.
 pub(super) struct Zipped {
     archive: ZipArchive<Cursor<Vec<u8>>>,
 }
@@ -23,7 +23,7 @@ impl Zipped {
     /// Reads the directory.
     ///
     /// # Errors
-    /// It is damaged, too long, names an entry twice, or has entries that share bytes.
+    /// A damaged or too long directory, a name given twice, or entries that share bytes.
     pub fn open(bytes: Vec<u8>) -> Result<Self, FileFault> {
         let most = bytes.len() as u64;
         let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|_| FileFault::Zip)?;
@@ -43,15 +43,12 @@ impl Zipped {
         Ok(Self { archive })
     }
 
-    /// Names of all entries, in the directory's order; of folders, too, which end in `/`.
+    /// Names of all entries, in the directory's order; those of folders end in `/`.
     pub fn names(&self) -> Vec<String> {
         self.archive.file_names_raw().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
     }
 
-    /// An entry, unpacked.
-    ///
-    /// # Errors
-    /// It is damaged or packed in another way, or has more than `most` bytes.
+    /// Unpacks an entry. Fails if it is damaged, unsupported or larger than `most` bytes.
     pub fn unpacked(&mut self, entry: usize, most: u64) -> Result<Vec<u8>, FileFault> {
         let name = self.archive.name_for_index(entry).and_then(Result::ok);
         let name = name.map(|name| shown(&name)).unwrap_or_default();
@@ -62,7 +59,7 @@ impl Zipped {
         if size > most {
             return Err(too_large(size));
         }
-        // No more room than the packed bytes can fill.
+        // Reserve no more than the packed bytes can unpack to.
         let room = size.min(packed.saturating_mul(super::idx::DEFLATE_RATIO as u64)) + 1;
         let mut bytes = Vec::new();
         let no_memory = |_| FileFault::NoMemory { entry: name.clone(), bytes: size };

@@ -1,53 +1,54 @@
-//! Canaries: records that an audit adds to the training set, whose gradients are known before. A canary's gradient is along coordinates of its own, which no other
-//! canary has, and longer than the bound, so that what it adds is what the encoder makes of it: the bound itself along one coordinate where gradients are
-//! clipped, and the envelope's largest entries along a few where they are clamped by rank. They are public: coordinates and signs follow from a seed.
+//! Canaries: records with known gradients that an audit adds to the training set. Each gradient
+//! lies along its canary's own coordinates and is longer than the bound, so the encoder determines
+//! its contribution: the bound along one coordinate for a clip, the largest entries along a few for
+//! an envelope. Coordinates and signs are public: they follow from a seed.
 
 use super::{Encoder, EncoderSpec, MechanismError, envelope::Envelope, exact_sum::SumGrid};
 use crate::rng::NotPrivateReplay;
 
-/// How many bounds long a canary's gradient is.
+/// Length of a canary's gradient, in bounds.
 const LENGTHS: f64 = 3.0;
 
-/// m canaries over gradients of length P.
+/// m canaries for gradients of length P.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Canaries {
     dimension: usize,
-    /// Magnitudes of a gradient along a canary's coordinates, the largest first.
+    /// Magnitudes of a gradient along its canary's coordinates, largest first.
     magnitudes: Vec<f32>,
-    /// As many for each canary, and then those at which there is none; all different.
+    /// The coordinates of each canary in turn, then silent ones; all different.
     coordinates: Vec<u32>,
-    /// Whether the gradient is negative there.
+    /// True where the gradient is negative.
     negative: Vec<bool>,
 }
 
-/// Coordinates at which no canary is, where an auditor sees the noise alone.
+/// Number of coordinates without a canary, where an auditor sees the noise alone.
 const LISTENING: usize = 1024;
 
-/// What an auditor sees of a step, at [`Canaries::coordinates`] and in their order.
+/// An auditor's view of a step, at [`Canaries::coordinates`] in their order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Witness {
     /// The noisy sum.
     pub released: Vec<f32>,
-    /// What the examples of the lot added to it. Whoever knows all of them knows it; it looks at private data.
+    /// Contribution of the lot's examples. Known to whoever knows them all; private data.
     pub examples: Vec<f64>,
-    /// What they added to the count of norms within the clip, Σ ±½; 0 where none is released.
+    /// Their contribution to the count of norms within the clip, Σ ±½; 0 if none is released.
     pub within: f64,
 }
 
-/// A canary that a step drew.
+/// A canary drawn in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DrawnCanary {
-    /// Its number, below [`Canaries::len`].
+    /// Its index, below [`Canaries::len`].
     pub canary: u32,
-    /// Whether its gradient is the opposite one: of a canary that stands for another record where neighbours differ by a replacement.
+    /// True if its gradient is negated: under replace-one, it stands for another record.
     pub turned: bool,
 }
 
 impl Canaries {
-    /// `count` canaries for gradients of length `p` that `encoder` bounds, with Ψ where it is an envelope.
+    /// Draws `count` canaries for `encoder` and gradients of length `p`, with Ψ for an envelope.
     ///
     /// # Errors
-    /// [`MechanismError::Canaries`] where there is no canary, or fewer coordinates than canaries.
+    /// [`MechanismError::Canaries`] if `count` is 0 or above `p`.
     pub fn draw(
         count: u32,
         encoder: &EncoderSpec,
@@ -73,13 +74,13 @@ impl Canaries {
         let mut all: Vec<u32> = (0..most).collect();
         let used = magnitudes.len() * count as usize;
         let seen = p.min(used + LISTENING);
-        // The first steps of a shuffle (Fisher & Yates).
+        // The first steps of a Fisher–Yates shuffle.
         for place in 0..seen {
             let other = place + rng.below(most - place as u32) as usize;
             all.swap(place, other);
         }
         all.truncate(seen);
-        // Which canary has which coordinate is the same to anybody; in their order they are looked at sooner.
+        // Sorting is harmless, as the canaries are exchangeable, and speeds up access.
         let (own, silent) = all.split_at_mut(used);
         if magnitudes.len() == 1 {
             own.sort_unstable();
@@ -89,37 +90,37 @@ impl Canaries {
         Ok(Self { dimension: p, magnitudes, coordinates: all, negative })
     }
 
-    /// m.
+    /// Returns m.
     #[must_use]
     pub fn len(&self) -> usize {
         self.negative.len() / self.magnitudes.len()
     }
 
-    /// Whether there is none; there always is one.
+    /// True if there are no canaries, which does not occur.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.negative.is_empty()
     }
 
-    /// Coordinates of a canary.
+    /// Returns the number of coordinates per canary.
     #[must_use]
     pub fn each(&self) -> usize {
         self.magnitudes.len()
     }
 
-    /// How many more canaries there were room for among the coordinates without one.
+    /// Returns how many more canaries would fit in the silent coordinates.
     #[must_use]
     pub fn silent(&self) -> usize {
         (self.coordinates.len() - self.negative.len()) / self.each()
     }
 
-    /// The coordinates of all canaries, canary by canary, and then some at which there is none.
+    /// Returns the coordinates of all canaries in turn, then the silent ones.
     #[must_use]
     pub fn coordinates(&self) -> &[u32] {
         &self.coordinates
     }
 
-    /// What the gradients of canaries that are not turned round are along [`Canaries::coordinates`], in their order, as far as there are canaries.
+    /// Iterates over the unturned canaries' gradients, in the order of [`Canaries::coordinates`].
     pub fn values(&self) -> impl Iterator<Item = f32> {
         let each = self.magnitudes.iter().cycle();
         each.zip(&self.negative).map(|(&magnitude, &negative)| if negative { -magnitude } else { magnitude })
@@ -137,11 +138,11 @@ impl Canaries {
         }
     }
 
-    /// What `encoder` makes of each canary along its coordinates, in their order, on the grid of the sums where they have one. Layers of these lengths may have a bound each; otherwise it is
-    /// the same for all canaries.
+    /// Returns each canary's encoded values at its coordinates, in order, rounded to `grid` if
+    /// given. Per-layer bounds may differ between `layers`, given by length.
     ///
     /// # Panics
-    /// When Ψ has another length than P.
+    /// When Ψ's length is not P.
     #[must_use]
     pub fn encoded(&self, encoder: &Encoder, grid: Option<SumGrid>, layers: &[usize]) -> Vec<f32> {
         let layers = if matches!(encoder, Encoder::Layers(_)) { layers } else { &[] };
@@ -150,11 +151,11 @@ impl Canaries {
         })
     }
 
-    /// What `encode` makes of them, which is asked once for each of `layers` with a bound of its own: a gradient of length P becomes what it adds. Of canaries in one layer it
-    /// makes the same, and of the opposite gradient the opposite.
+    /// Like [`Self::encoded`], with `encode` turning a gradient of length P into its contribution.
+    /// It is called once per layer of `layers`, within which canaries encode alike up to sign.
     ///
     /// # Panics
-    /// When `encode` does so.
+    /// When `encode` panics.
     pub fn encoded_by(&self, layers: &[usize], mut encode: impl FnMut(&mut [f32])) -> Vec<f32> {
         let layer_of = |coordinate: u32| {
             let ends = layers.iter().scan(0, |end, length| {
@@ -180,7 +181,7 @@ impl Canaries {
     }
 }
 
-/// Magnitudes that fill the first `each` ranks of every vector of Ψ, no two in one bucket as far as that goes.
+/// Returns magnitudes that fill the first `each` ranks of every ψ, in distinct buckets if possible.
 fn steep(envelope: &Envelope, each: usize, pre_scale: f64) -> Vec<f32> {
     let mut magnitudes = vec![0.0_f32; each.max(1)];
     for index in 0..envelope.vectors() {
@@ -191,7 +192,7 @@ fn steep(envelope: &Envelope, each: usize, pre_scale: f64) -> Vec<f32> {
     for magnitude in &mut magnitudes {
         *magnitude = (LENGTHS * f64::from(*magnitude) / pre_scale) as f32;
     }
-    // A vector of few entries fills no more ranks.
+    // A sparse vector fills fewer ranks.
     let filled = magnitudes.iter().take_while(|magnitude| **magnitude > 0.0).count();
     magnitudes.truncate(filled.max(1));
     magnitudes
@@ -232,7 +233,7 @@ mod tests {
                 _ => Encoder::new(&spec, p).unwrap(),
             };
             let encoded = canaries.encoded(&encoder, None, &layers);
-            // By the encoder itself, each way round.
+            // Compare with the encoder, for both signs.
             let mut gradient = vec![0.0; p];
             for (canary, own) in encoded.chunks(canaries.each()).enumerate().step_by(7) {
                 for turned in [false, true] {
@@ -248,9 +249,9 @@ mod tests {
                 let least = match spec {
                     EncoderSpec::Clip { norm } => 0.99 * norm,
                     EncoderSpec::None => 2.9,
-                    // In units of a layer's noise; of two equal layers each has half of the budget.
+                    // In units of a layer's noise; each of two equal layers has half of the budget.
                     EncoderSpec::Layers(_) => 0.7,
-                    // The first tenth of heavy tails holds most of the norm.
+                    // The first tenth of a heavy-tailed vector holds most of the norm.
                     EncoderSpec::Envelope { .. } => 0.6,
                 };
                 assert!(norm > least, "{spec:?} {norm}");

@@ -1,24 +1,27 @@
-//! Noise that is correlated over the steps, by the *banded square root* (BSR; Kalinin & Lampert 2024, arXiv 2405.13763): a step's noise takes back part of
-//! the noise of the steps before, so that what adds up in the parameters is less.
+//! Noise correlated over the steps by the *banded square root* (BSR; Kalinin & Lampert 2024, arXiv
+//! 2405.13763): each step subtracts part of earlier noise, so less accumulates in the parameters.
 //!
 //! ```text
 //! c₀ = 1, c_j = c_{j−1}·(2j − 1)/(2j) for j < b; ‖c‖² = Σ c_j²
 //! z̃_t = ‖c‖·z_t − Σ_{j=1}^{b−1} c_j·z̃_{t−j}
 //! ```
 //!
-//! C is lower triangular, constant along its diagonals, c_j/‖c‖ on the j-th below the main one, and z̃ = C⁻¹z. What is released, X + C⁻¹Z, tells what CX + Z does; one example's row of X makes a column of
-//! CX, of norm 1 at most, over b steps. Under cyclic sampling ([`Sampling::CyclicPoisson`](crate::accounting::sampling::Sampling::CyclicPoisson)) an example's
-//! columns do not overlap, and a cycle is one release of Gaussian noise of the same multiplier. The proof for sums that depend on earlier releases rests on noise that looks alike in all directions: Gaussian alone.
+//! C is lower triangular and constant along its diagonals, with c_j/‖c‖ on the j-th below the main
+//! one, and z̃ = C⁻¹z. Releasing X + C⁻¹Z is equivalent to releasing CX + Z, where one example's
+//! row of X becomes a column of CX, of norm at most 1, over b steps. Under cyclic sampling
+//! ([`CyclicPoisson`](crate::accounting::sampling::Sampling::CyclicPoisson)) an example's columns
+//! do not overlap, and a cycle is one release of Gaussian noise of the same multiplier. If sums
+//! depend on earlier releases, the proof needs rotationally invariant noise: Gaussian alone.
 //!
-//! The memory is b − 1 vectors. It is *secret*: with it a release without noise could be had. It is in no file, and a run that goes on from one begins a new *sequence*: nothing
-//! remembered, other groups, and a cycle of its own in the books.
+//! The b − 1 remembered vectors are *secret*: they would reveal a release without noise. No file
+//! holds them; a resumed run begins a new *sequence* without memory, with new groups and cycle.
 
 use super::error::MechanismError;
 
-/// Most numbers that are remembered: 64 MiB of f32.
+/// Largest number of remembered values: 64 MiB of f32.
 pub const MOST_REMEMBERED: usize = 1 << 24;
 
-/// The coefficients of a correlation over at least two steps.
+/// Coefficients of a correlation over at least two steps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Correlation {
     /// c_1 to c_{b−1}.
@@ -28,10 +31,10 @@ pub struct Correlation {
 }
 
 impl Correlation {
-    /// Over `bands` steps for `p` parameters; `None` for one: each step's noise is its own.
+    /// Builds the correlation over `bands` steps for `p` parameters; `None` (no correlation) for 1.
     ///
     /// # Errors
-    /// [`MechanismError::Bands`] for none, and for more than memory is meant for.
+    /// [`MechanismError::Bands`] if `bands` is 0 or above [`most_bands`].
     pub fn new(bands: u32, p: usize) -> Result<Option<Self>, MechanismError> {
         let most = most_bands(p);
         if bands == 0 || bands > most {
@@ -48,22 +51,22 @@ impl Correlation {
         Ok((bands > 1).then_some(Self { past, norm }))
     }
 
-    /// c_1 to c_{b−1}: what is taken back of the noise of so many steps before.
+    /// Returns c_1 to c_{b−1}, the multiples of the previous steps' noise that are subtracted.
     #[must_use]
     pub fn past(&self) -> &[f64] {
         &self.past
     }
 
-    /// ‖c‖, by which fresh noise is multiplied.
+    /// Returns ‖c‖, by which fresh noise is multiplied.
     #[must_use]
     pub const fn norm(&self) -> f64 {
         self.norm
     }
 
-    /// How many times larger than the largest fresh noise that of a step can be: ‖c‖·Σ|(C⁻¹)_k|, a little rounded up.
+    /// Bounds the largest ratio of a step's noise to fresh noise: 1.01·‖c‖·Σ|(C⁻¹)_k|.
     #[must_use]
     pub fn gain(&self) -> f64 {
-        // The inverse's entries fall off geometrically: what is left out after so many is less than what is added.
+        // The inverse's entries fall off geometrically; the 1 % covers the omitted ones.
         let steps = 64 * (self.past.len() + 1).min(256);
         let mut inverse: Vec<f64> = vec![1.0];
         for t in 1..steps {
@@ -75,44 +78,44 @@ impl Correlation {
     }
 }
 
-/// Most bands for `p` parameters.
+/// Returns the largest number of bands for `p` parameters.
 #[must_use]
 pub fn most_bands(p: usize) -> u32 {
     u32::try_from(1 + MOST_REMEMBERED / p.max(1)).unwrap_or(u32::MAX)
 }
 
-/// A sequence of correlated noise, with the noise of its last steps.
+/// A sequence of correlated noise and its memory.
 #[derive(Clone, Debug)]
 pub struct CorrelatedNoise {
     correlation: Correlation,
-    /// Steps of the sequence so far.
+    /// Number of steps made in this sequence.
     position: u64,
-    /// The noise of the last b − 1 steps, each in the row of its number modulo b − 1.
+    /// Noise of the last b − 1 steps; step t is in row t mod (b − 1).
     past: Vec<f32>,
     next: Vec<f64>,
 }
 
 impl CorrelatedNoise {
-    /// At the beginning of a sequence, for `p` parameters.
+    /// Starts a sequence for `p` parameters.
     #[must_use]
     pub fn new(correlation: Correlation, p: usize) -> Self {
         let past = vec![0.0; p * correlation.past.len()];
         Self { correlation, position: 0, past, next: vec![0.0; p] }
     }
 
-    /// What is needed for step `position` of a sequence is there. 0 begins one.
+    /// Moves to step `position` of the sequence; 0 starts a new one.
     ///
     /// # Errors
-    /// [`MechanismError::Sequence`] where other steps came before.
+    /// [`MechanismError::Sequence`] unless exactly `position` steps have been made.
     pub fn go_to(&mut self, position: u64) -> Result<(), MechanismError> {
         self.position = follows(self.position, position)?;
         Ok(())
     }
 
-    /// noise ← the step's noise, of fresh independent noise. The step is over.
+    /// Turns fresh independent noise into this step's noise, in place, and completes the step.
     ///
     /// # Panics
-    /// When there is not one number for each parameter.
+    /// When `noise` does not have one value per parameter.
     pub fn correlate(&mut self, noise: &mut [f32]) {
         let Self { correlation: Correlation { past: c, norm }, position, past, next } = self;
         let p = next.len();
@@ -130,7 +133,7 @@ impl CorrelatedNoise {
     }
 }
 
-/// The position after [`CorrelatedNoise::go_to`], for who remembers `held` steps.
+/// Returns the position after [`CorrelatedNoise::go_to`] for a caller that remembers `held` steps.
 ///
 /// # Errors
 /// [`MechanismError::Sequence`].
@@ -157,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn c_times_the_noise_is_what_was_drawn() {
+    fn multiplying_by_c_recovers_the_fresh_noise() {
         for bands in [2, 3, 8, 64] {
             let correlation = correlation(bands);
             let mut sequence = CorrelatedNoise::new(correlation.clone(), P);
@@ -188,7 +191,7 @@ mod tests {
         assert_eq!(c.past(), [0.5, 0.375, 0.3125, 0.2734375, 0.24609375]);
         let norm = (1.0_f64 + 0.25 + 0.140625 + 0.09765625 + 0.2734375_f64.powi(2) + 0.24609375_f64.powi(2)).sqrt();
         assert!((c.norm() - norm).abs() < 1e-15);
-        // As many bands as steps: C² is the sum over the steps before, all ones.
+        // With as many bands as steps, C² is the prefix sum matrix of ones.
         let c = correlation(40);
         let all: Vec<f64> = std::iter::once(1.0).chain(c.past().iter().copied()).collect();
         for t in 0..40 {
@@ -197,9 +200,9 @@ mod tests {
         }
     }
 
-    /// What it is for: sums over the steps have less noise than those of independent noise of the same price for a sequence that is not sampled.
+    /// Summed over steps, the noise is less than independent noise of equal cost without sampling.
     #[test]
-    fn noise_that_adds_up_is_less() {
+    fn correlated_noise_sums_to_less() {
         let mut sequence = CorrelatedNoise::new(correlation(16), P);
         let (mut own, mut alone) = (vec![0.0_f64; P], vec![0.0_f64; P]);
         let (mut ours, mut theirs) = (0.0, 0.0);
@@ -215,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sequence_goes_on_or_begins_and_does_nothing_else() {
+    fn sequences_only_continue_or_restart() {
         let mut sequence = CorrelatedNoise::new(correlation(3), P);
         let run = |sequence: &mut CorrelatedNoise, position| {
             sequence.go_to(position)?;
@@ -232,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn bands_have_a_range() {
+    fn bands_out_of_range_are_refused() {
         assert_eq!(Correlation::new(1, P).unwrap(), None);
         for (bands, p) in [(0, P), (MOST_REMEMBERED as u32 + 2, 1), (647, 26_010)] {
             assert!(matches!(Correlation::new(bands, p), Err(MechanismError::Bands { .. })), "{bands} of {p}");
@@ -246,7 +249,7 @@ mod tests {
             let correlation = correlation(bands);
             let gain = correlation.gain();
             assert!(gain > correlation.norm() && gain < 8.0, "{bands}: {gain}");
-            // The worst signs: those of the inverse, the other way round.
+            // Worst case: signs opposite to the inverse's.
             let mut inverse = vec![1.0_f64];
             for _ in 1..20_000 {
                 let next = correlation.past().iter().zip(inverse.iter().rev()).map(|(c, d)| c * d).sum::<f64>();

@@ -1,4 +1,4 @@
-//! What a per-example gradient becomes before it is summed: clipped to a norm, or clamped into the envelope by rank.
+//! Encoders of per-example gradients: clipping to a norm, and clamping into the envelope by rank.
 
 use std::sync::Arc;
 
@@ -9,43 +9,43 @@ use super::{
     layers::Layers,
 };
 
-/// Buckets of magnitudes, 512 to an octave, for 32 octaves: see [`first_bucket`].
+/// Number of magnitude buckets: 512 per octave for 32 octaves. See [`first_bucket`].
 pub const BUCKETS: usize = 1 << 14;
-/// An f32's bits shifted right by this are its exponent and the leading 9 bits of its significand.
+/// Right shift that leaves an f32's exponent and the leading 9 bits of its significand.
 pub const BUCKET_SHIFT: u32 = 23 - 9;
 
-/// An [`EncoderSpec`] with its vectors drawn: ready to encode gradients of one length.
+/// An [`EncoderSpec`] prepared for gradients of one length, with its vectors drawn.
 #[derive(Clone, Debug)]
 pub enum Encoder {
     /// No bound.
     None,
-    /// Scaled down to a norm.
+    /// Clipping to a norm.
     Clip {
         /// Largest L2 norm.
         norm: f64,
     },
-    /// Clamped into an envelope, by rank.
+    /// Clamping into an envelope, by rank.
     Envelope {
         /// Ψ, with vectors as long as the gradients.
         envelope: Arc<Envelope>,
-        /// Gradients are multiplied by this first.
+        /// Factor applied to gradients first.
         pre_scale: f32,
     },
-    /// Clipped layer by layer, and in units of the layers' noise.
+    /// Per-layer clipping, in units of the layers' noise.
     Layers(Layers),
 }
 
 impl EncoderSpec {
-    /// Whether gradients are clipped to a norm, as a whole or layer by layer.
+    /// True if gradients are clipped to a norm, as a whole or per layer.
     #[must_use]
     pub const fn clips(&self) -> bool {
         matches!(self, Self::Clip { .. } | Self::Layers(_))
     }
 
-    /// Checks the numbers.
+    /// Checks that the parameters are in range.
     ///
     /// # Errors
-    /// A norm or pre-scale that is not positive, or so far from 1 that its square leaves f32's range.
+    /// When a norm or pre-scale is outside [1e-9, 1e9] ([1e-9, 1e6] for a layer), or NaN.
     pub fn validate(&self) -> Result<(), MechanismError> {
         // Also false for NaN.
         let usable = |x: f64| (1e-9..=1e9).contains(&x);
@@ -59,7 +59,7 @@ impl EncoderSpec {
 }
 
 impl Encoder {
-    /// Prepares `spec` for gradients of length `p`, drawing Ψ if it needs one. To clip layer by layer, they are taken as one layer.
+    /// Prepares `spec` for gradients of length `p`, as one layer, drawing Ψ if needed.
     ///
     /// # Errors
     /// As [`EncoderSpec::validate`] and [`Envelope::draw`].
@@ -76,10 +76,10 @@ impl Encoder {
         })
     }
 
-    /// As [`Encoder::new`], with a Ψ that was drawn before, if `spec` needs one.
+    /// Like [`Encoder::new`], but uses the given Ψ if `spec` needs one.
     ///
     /// # Errors
-    /// As [`EncoderSpec::validate`], and when Ψ's vectors are not of length `p`.
+    /// As [`EncoderSpec::validate`], and when Ψ's vectors do not have length `p`.
     pub fn with_envelope(spec: &EncoderSpec, envelope: Arc<Envelope>, p: usize) -> Result<Self, MechanismError> {
         let EncoderSpec::Envelope { pre_scale, .. } = *spec else {
             return Self::new(spec, p);
@@ -91,14 +91,14 @@ impl Encoder {
         Ok(Self::Envelope { envelope, pre_scale: pre_scale as f32 })
     }
 
-    /// From the units of encoded gradients to those of gradients, where they are others layer by layer.
+    /// Converts from units of encoded gradients back to gradient units.
     pub fn restore(&self, values: &mut [f32]) {
         if let Self::Layers(layers) = self {
             layers.restore(values);
         }
     }
 
-    /// The grid on which encoded coordinates have exact sums; without a bound there is none.
+    /// Returns the grid on which sums of encoded coordinates are exact; `None` without a bound.
     #[must_use]
     pub fn sum_grid(&self) -> Option<SumGrid> {
         match self {
@@ -109,19 +109,19 @@ impl Encoder {
         }
     }
 
-    /// Encodes one example's gradient in place. Answers `false` where it was not finite: it is zero then, because an example
-    /// must not get past its bound, nor spoil the sum, by being broken.
+    /// Encodes one example's gradient in place. A non-finite gradient is set to zero, so that it
+    /// can neither exceed the bound nor spoil the sum, and the result is `false`.
     ///
     /// # Panics
-    /// When the gradient's length is not the envelope's.
+    /// When the gradient and the envelope have different lengths.
     pub fn encode(&self, gradient: &mut [f32]) -> bool {
         self.encode_on(None, gradient)
     }
 
-    /// As [`Encoder::encode`], each coordinate a multiple of the step of `grid` ([`Encoder::sum_grid`]), still inside the bound.
+    /// Like [`Encoder::encode`], rounded within the bound to `grid` ([`Encoder::sum_grid`]).
     ///
     /// # Panics
-    /// When the gradient's length is not the envelope's.
+    /// When the gradient and the envelope have different lengths.
     pub fn encode_on(&self, grid: Option<SumGrid>, gradient: &mut [f32]) -> bool {
         let Some(norm) = finite_norm(gradient) else {
             gradient.fill(0.0);
@@ -151,14 +151,15 @@ impl Encoder {
     }
 }
 
-/// ‖g‖, unless an entry is not finite or the sum of squares is more than an f32 holds.
+/// Returns ‖g‖, or `None` if an entry is not finite or the sum of squares overflows an f32.
 #[must_use]
 pub fn finite_norm(gradient: &[f32]) -> Option<f64> {
     let square: f64 = gradient.iter().map(|&g| f64::from(g).powi(2)).sum();
     (square as f32).is_finite().then(|| square.sqrt())
 }
 
-/// Scales the gradient, in place, to g·min(1, `target`/‖g‖): Abadi et al. 2016, Algorithm 1; the target is below the bound, with room for what is rounded.
+/// Scales the gradient in place to g·min(1, `target`/‖g‖) (Abadi et al. 2016, Algorithm 1). The
+/// target is below the bound to leave room for rounding.
 pub fn clip(gradient: &mut [f32], norm: f64, target: f64) {
     let factor = (target / norm).min(1.0);
     for g in gradient {
@@ -166,32 +167,32 @@ pub fn clip(gradient: &mut [f32], norm: f64, target: f64) {
     }
 }
 
-/// Exponent and leading 9 bits of the significand of the lower edge of bucket 0: 2^(e−24), where 2^e ≤ `pre_scale` < 2^(e+1). Buckets
-/// follow the pre-scale, because ranks do not change with it: those of an unscaled gradient reach from 2^−24 to 2^7 at least, whatever
-/// it is multiplied by. Magnitudes below share the first bucket with zeros, magnitudes above share the last; both get the smallest bound
-/// of their ranks, as all that share a bucket do, so that neither can leave the envelope.
-///
-/// `pre_scale` is positive and from 1e-9 to 1e9, as [`EncoderSpec::validate`] says.
+/// Returns the exponent and leading 9 significand bits of bucket 0's lower edge: 2^(e−24), where
+/// 2^e ≤ `pre_scale` < 2^(e+1); `pre_scale` is in [1e-9, 1e9]. The buckets thus always cover 2^−24
+/// to 2^7 of the unscaled gradient. Smaller magnitudes share the first bucket with zeros, larger
+/// ones share the last. As in every bucket, all get the smallest bound of their ranks and stay in
+/// the envelope.
 #[must_use]
 pub fn first_bucket(pre_scale: f32) -> i32 {
     const SIGNIFICAND: u32 = 23;
     ((pre_scale.to_bits() >> SIGNIFICAND).cast_signed() - 24) << (SIGNIFICAND - BUCKET_SHIFT)
 }
 
-/// The bucket of a magnitude, 512 to an octave from [`first_bucket`] on.
+/// Returns the bucket of a magnitude; buckets start at [`first_bucket`], 512 per octave.
 #[must_use]
 pub fn bucket(magnitude: f32, first: i32) -> usize {
     let index = (magnitude.to_bits() >> BUCKET_SHIFT).cast_signed() - first;
     index.clamp(0, BUCKETS as i32 - 1) as usize
 }
 
-/// The smallest magnitude of a bucket at a pre-scale of 1; 0 for the first. At another they are larger by the same power of two.
+/// Returns the lower edge of a bucket at pre-scale 1, 0 for the first. Other pre-scales multiply
+/// all edges by one power of two.
 #[must_use]
 pub fn lower_edge(bucket: usize) -> f32 {
     if bucket == 0 { 0.0 } else { f32::from_bits((bucket as u32 + first_bucket(1.0) as u32) << BUCKET_SHIFT) }
 }
 
-/// How many coordinates lie in each bucket from [`first_bucket`] on.
+/// Counts the coordinates in each bucket, starting at [`first_bucket`].
 #[must_use]
 pub fn histogram(gradient: &[f32], first: i32) -> Vec<u32> {
     let mut counts = vec![0; BUCKETS];
@@ -201,8 +202,8 @@ pub fn histogram(gradient: &[f32], first: i32) -> Vec<u32> {
     counts
 }
 
-/// The bound of each bucket. Buckets take consecutive ranks, the largest magnitudes first; a bucket's bound is ψ at the
-/// last of its ranks, the smallest of them, so that every order within the bucket is inside the envelope.
+/// Returns the bound of each bucket. Buckets take consecutive ranks, largest magnitudes first. The
+/// bound is ψ at the last rank, the smallest, so any order within the bucket stays in the envelope.
 #[must_use]
 pub fn bucket_bounds(counts: &[u32], psi: &[f32]) -> Vec<f32> {
     let mut bounds = vec![0.0; counts.len()];
@@ -216,7 +217,7 @@ pub fn bucket_bounds(counts: &[u32], psi: &[f32]) -> Vec<f32> {
     bounds
 }
 
-/// Clamps each coordinate, in place, to ±ψ with ψ the bound of its bucket (Algorithm 2), and rounds it to `grid` where there is one.
+/// Clamps each coordinate in place to ±ψ of its bucket (Algorithm 2), and rounds to `grid`.
 pub fn clamp_by_rank(gradient: &mut [f32], bounds: &[f32], first: i32, grid: Option<SumGrid>) {
     for g in gradient {
         let bound = bounds[bucket(g.abs(), first)];
@@ -224,9 +225,9 @@ pub fn clamp_by_rank(gradient: &mut [f32], bounds: &[f32], first: i32, grid: Opt
     }
 }
 
-/// The ψ with the largest cosine similarity to the sorted magnitudes, as far as 64 rank blocks tell; the first of equals. All ψ
-/// have norm 1 and the gradient's norm is common to all, so the inner product decides: Σ_j v_j·Σ_{i in block j} ψ_i, where
-/// v_j is the magnitude in the middle of block j. (The paper's "argmin" of the similarity is a slip.)
+/// Returns the index of the ψ with the largest cosine similarity to the sorted magnitudes, by 64
+/// rank blocks; the first on ties. As all ψ have norm 1, it compares Σ_j v_j·Σ_{i in block j} ψ_i,
+/// with v_j the magnitude in the middle of block j. (The paper's "argmin" is a slip.)
 #[must_use]
 pub fn choose(counts: &[u32], envelope: &Envelope) -> usize {
     if envelope.vectors() == 1 {
@@ -247,13 +248,12 @@ pub fn choose(counts: &[u32], envelope: &Envelope) -> usize {
     best
 }
 
-/// For each rank block the lower edge of the bucket that holds its middle rank, but for a power of two that is common to all and decides
-/// nothing ([`lower_edge`]); 0 for an empty block.
+/// Returns the [`lower_edge`] of the bucket with each rank block's middle rank, 0 for empty blocks.
 #[must_use]
 pub fn block_middles(counts: &[u32], p: usize) -> [f32; BLOCKS] {
     let mut middles = [0.0; BLOCKS];
     let mut bucket = BUCKETS - 1;
-    // Ranks held by `bucket` and those above it.
+    // Number of ranks in `bucket` and the buckets above it.
     let mut ranked = counts[bucket] as usize;
     for (j, middle) in middles.iter_mut().enumerate() {
         let (start, end) = (block_edge(p, j), block_edge(p, j + 1));
@@ -291,7 +291,7 @@ mod tests {
         }
     }
 
-    /// At every pre-scale that is allowed buckets have no end within a usual gradient, and a power of two moves them all alike.
+    /// Usual gradients avoid the end buckets at every pre-scale; powers of two change no bucket.
     #[test]
     fn buckets_follow_the_pre_scale() {
         for pre_scale in [1e-9_f32, 0.1, 0.999_999_9, 1.0, 1.5, 2.0, 100.0, 1e9] {
@@ -308,7 +308,7 @@ mod tests {
     #[test]
     fn a_large_pre_scale_encodes_as_a_sort_does() {
         let p = 5000;
-        // Few magnitudes of which share a bucket: those get the smallest of its bounds.
+        // Few magnitudes share a bucket; those get the smallest of its bounds.
         let gradient: Vec<f32> = (0..p).map(|i| ((i * i % 9973) as f32 / 4987.0 - 1.0).powi(5)).collect();
         for pre_scale in [1e-3, 1.0, 100.0, 1e6] {
             let spec = EncoderSpec::Envelope { shape: EnvelopeShape::Gaussian, vectors: 1, pre_scale, seed: 8 };
@@ -350,7 +350,7 @@ mod tests {
                 envelope.vector(i).iter().zip(envelope.vector(index)).map(|(a, b)| f64::from(a * b)).sum()
             };
             let chosen = choose(&counts, &envelope);
-            // Blocks blur; never by more than this, and never another shape.
+            // Blocks blur the choice, but never more than this and never to another shape.
             assert!(cosine(chosen) > 0.999, "{index}: {chosen}, cosine {}", cosine(chosen));
             assert_eq!(chosen % 3, index % 3);
         }

@@ -1,5 +1,5 @@
-//! Ψ, the public vectors whose entries bound an encoded gradient coordinate by rank (Nasr, Shokri & Houmansadr 2020,
-//! Algorithm 2). Drawn from a stated distribution and a public seed: never from private gradients.
+//! The envelope Ψ: public vectors whose entries bound an encoded gradient by rank (Nasr, Shokri &
+//! Houmansadr 2020, Algorithm 2), drawn by a public seed, never from private gradients.
 
 use rand::rand_core::Rng;
 
@@ -8,13 +8,12 @@ use crate::rng::NotPrivateReplay;
 
 pub use super::error::{MAX_ENTRIES, MAX_VECTORS};
 
-/// Rank blocks by which the vectors are compared with a gradient.
+/// Number of rank blocks over which vectors are compared with a gradient.
 pub const BLOCKS: usize = 64;
-/// Entries below this are zero (Algorithm 2).
+/// Smaller entries are set to zero (Algorithm 2).
 pub const SMALLEST_ENTRY: f64 = 1e-5;
 
-/// Ψ: n vectors of length P. In each the entries are sorted in descending order, none is negative, none lies strictly
-/// between 0 and 1e-5, and the L2 norm is at most 1, exactly.
+/// Ψ, n vectors of length P: descending entries, each 0 or at least 1e-5; exact L2 norm at most 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Envelope {
     vectors: usize,
@@ -26,11 +25,11 @@ pub struct Envelope {
 }
 
 impl Envelope {
-    /// Draws Ψ: each vector holds `p` i.i.d. entries of the shape's distribution, sorted and scaled to norm 1.
-    /// The same arguments give the same bits on every machine.
+    /// Draws Ψ: each vector holds `p` i.i.d. entries of the shape's distribution, sorted and scaled
+    /// to norm 1. The result is bitwise equal on every machine.
     ///
     /// # Errors
-    /// When Ψ would be empty or too large, or memory is short.
+    /// When Ψ would be empty or too large, or memory runs out.
     pub fn draw(shape: EnvelopeShape, vectors: u32, p: usize, seed: u64) -> Result<Self, MechanismError> {
         if vectors == 0 || vectors > MAX_VECTORS {
             return Err(MechanismError::EnvelopeVectors(vectors));
@@ -48,7 +47,7 @@ impl Envelope {
         values.try_reserve_exact(entries).map_err(|_| MechanismError::EnvelopeMemory { bytes })?;
         values.resize(entries, 0.0);
 
-        // A stream of its own for each vector, so that they can be drawn in any order.
+        // A separate stream for each vector, so that they can be drawn in any order.
         let mut seeds = NotPrivateReplay::new(seed);
         let streams: Vec<u64> = (0..n).map(|_| seeds.next_u64()).collect();
         let tables = Tables::new();
@@ -67,10 +66,10 @@ impl Envelope {
         Ok(Self { vectors: n, dimension: p, values, block_sums })
     }
 
-    /// These vectors, `n × dimension` numbers of an envelope's [`values`](Self::values), as another thread takes them in.
+    /// Rebuilds an envelope from its [`values`](Self::values), `n × dimension`, in another thread.
     ///
     /// # Errors
-    /// When they are none, or no whole number of vectors.
+    /// When `values` is empty or not a whole number of vectors.
     pub fn of_values(values: &[f32], dimension: usize) -> Result<Self, MechanismError> {
         if values.is_empty() || dimension == 0 || !values.len().is_multiple_of(dimension) {
             return Err(MechanismError::EnvelopeDimension);
@@ -97,13 +96,13 @@ impl Envelope {
         &self.values
     }
 
-    /// Sums of each vector over each rank block, `n × 64`: see [`block_edge`].
+    /// Returns each vector's sums over the rank blocks, `n × 64`: see [`block_edge`].
     #[must_use]
     pub fn block_sums(&self) -> &[f32] {
         &self.block_sums
     }
 
-    /// ψ number `index`, in descending order.
+    /// Returns ψ number `index`, in descending order.
     ///
     /// # Panics
     /// When `index` is not below n.
@@ -112,7 +111,7 @@ impl Envelope {
         &self.values[index * self.dimension..][..self.dimension]
     }
 
-    /// The first `vectors` of them, or all: what the same seed draws for so many.
+    /// Returns the first `vectors` vectors, or all: what the same seed draws for that number.
     #[must_use]
     pub fn leading(&self, vectors: usize) -> Self {
         let vectors = vectors.min(self.vectors);
@@ -137,14 +136,14 @@ impl Envelope {
     }
 }
 
-/// First rank of block `j`, ⌊P·j³/64³⌋: narrow where the entries are large and change fast. `j` = 64 gives P.
+/// Returns the first rank of block `j` ≤ 64, ⌊P·j³/64³⌋: narrow where entries are large.
 #[must_use]
 pub fn block_edge(p: usize, j: usize) -> usize {
     const CUBE: u64 = (BLOCKS * BLOCKS * BLOCKS) as u64;
     (p as u64 * (j * j * j) as u64 / CUBE) as usize
 }
 
-/// Σψ over each rank block, added in f64 and rounded once.
+/// Sums ψ over each rank block in f64, rounding once.
 fn block_sums(psi: &[f32]) -> [f32; BLOCKS] {
     core::array::from_fn(|j| {
         let block = &psi[block_edge(psi.len(), j)..block_edge(psi.len(), j + 1)];
@@ -153,7 +152,7 @@ fn block_sums(psi: &[f32]) -> [f32; BLOCKS] {
 }
 
 impl EnvelopeShape {
-    /// The shape of vector number `index`: [`EnvelopeShape::Mixed`] cycles through the other three.
+    /// Returns the shape of vector `index`; [`EnvelopeShape::Mixed`] cycles through the others.
     #[must_use]
     pub const fn of_vector(self, index: usize) -> Self {
         match self {
@@ -166,7 +165,7 @@ impl EnvelopeShape {
         }
     }
 
-    /// How many of `p` entries the distribution leaves non-zero.
+    /// Returns how many of `p` entries may be non-zero.
     #[must_use]
     pub const fn support(self, p: usize) -> usize {
         match self {
@@ -192,9 +191,10 @@ impl Tables {
     }
 }
 
-/// Fills `row` with the descending order statistics of an i.i.d. sample, scaled to norm 1, without sorting: with E_i ~ Exp(1)
-/// i.i.d. and S_k = E_1 + … + E_k, the ratios S_1/S_{m+1} < … < S_m/S_{m+1} are distributed as m sorted uniforms (Rényi 1953;
-/// Devroye 1986, Non-Uniform Random Variate Generation, V.3.1); the upper quantile function maps them to descending magnitudes.
+/// Fills `row` with the descending order statistics of an i.i.d. sample, scaled to norm 1, without
+/// sorting: with E_i ~ Exp(1) i.i.d. and S_k = E_1 + … + E_k, the ratios S_1/S_{m+1} < … <
+/// S_m/S_{m+1} are distributed as m sorted uniforms (Rényi 1953; Devroye 1986, Non-Uniform Random
+/// Variate Generation, V.3.1). The upper quantile function maps them to descending magnitudes.
 fn draw_row(shape: EnvelopeShape, stream: u64, tables: &Tables, row: &mut [f32]) {
     let (support, rest) = row.split_at_mut(shape.support(row.len()));
     rest.fill(0.0);
@@ -215,12 +215,12 @@ fn draw_row(shape: EnvelopeShape, stream: u64, tables: &Tables, row: &mut [f32])
 
     let magnitudes: Vec<f64> = partial_sums.into_iter().map(|s| quantile.at(s / total)).collect();
     let norm = magnitudes.iter().map(|x| x * x).sum::<f64>().sqrt();
-    // Two units of f32 below 1, so that rounding to f32 cannot lift the norm above 1.
+    // Two f32 units below 1, so that rounding to f32 cannot lift the norm above 1.
     let scale = (1.0 - f64::from(f32::EPSILON)) / norm;
     let mut previous = f32::INFINITY;
     for (slot, x) in support.iter_mut().zip(magnitudes) {
         let entry = x * scale;
-        // The smaller of neighbours, should interpolation have put them out of order by a rounding error.
+        // Interpolation may break the order by a rounding error; then keep the smaller neighbour.
         previous = if entry < SMALLEST_ENTRY { 0.0 } else { (entry as f32).min(previous) };
         *slot = previous;
     }
@@ -234,7 +234,7 @@ mod tests {
     const SHAPES: [EnvelopeShape; 4] =
         [EnvelopeShape::Gaussian, EnvelopeShape::HeavyTailed, EnvelopeShape::Sparse, EnvelopeShape::Mixed];
 
-    /// Σψ² in units of 2^−80, without any rounding: entries of at least 1e-5 are multiples of 2^−40.
+    /// Computes Σψ² exactly, in units of 2^−80: entries of at least 1e-5 are multiples of 2^−40.
     fn exact_square(psi: &[f32]) -> u128 {
         let unit = (1u64 << 40) as f64;
         psi.iter()
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_decides_and_vectors_differ() {
+    fn vectors_depend_on_the_seed_and_differ() {
         let draw = |seed| Envelope::draw(EnvelopeShape::Mixed, 5, 300, seed).unwrap();
         assert_eq!(draw(1), draw(1));
         assert_ne!(draw(1), draw(2));
@@ -280,9 +280,9 @@ mod tests {
         assert_eq!(envelope.leading(9), envelope);
     }
 
-    /// Bits that must never change: reports of old runs name Ψ by its seed alone.
+    /// These bits must never change: old runs identify Ψ by its seed alone.
     #[test]
-    fn a_seed_means_the_same_for_ever() {
+    fn vectors_of_a_seed_never_change() {
         let envelope = Envelope::draw(EnvelopeShape::Mixed, 3, 1000, 7).unwrap();
         let digest = envelope
             .values()
@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(digest, 15_142_241_369_812_265_214);
     }
 
-    /// One-sample KS test of the entries against the distribution, at a false-alarm rate of 1e-6 for each vector.
+    /// One-sample KS test of the entries, at a false-alarm rate of 1e-6 for each vector.
     #[test]
     fn entries_follow_their_distribution() {
         let p = 50_000;
@@ -302,7 +302,7 @@ mod tests {
             let shape = EnvelopeShape::Mixed.of_vector(i);
             let support = shape.support(p);
             let psi = &envelope.vector(i)[..support];
-            // Undo the scaling by the median: |N| 0.674490, |T_3| 0.764892; this can only widen the distance a little.
+            // Scale back by the median (|N| 0.674490, |T_3| 0.764892), which only adds distance.
             let median =
                 if shape == EnvelopeShape::HeavyTailed { 0.764_892_328_404_345_4 } else { 0.674_489_750_196_081_7 };
             let scale = median / f64::from(psi[support / 2]);
@@ -316,7 +316,8 @@ mod tests {
                     (survival - rank as f64 / support as f64).abs()
                 })
                 .fold(0.0, f64::max);
-            // √(ln(2/1e-6)/2) = 2.694 (Dvoretzky–Kiefer–Wolfowitz–Massart), and as much again for the estimated scale.
+            // √(ln(2/1e-6)/2) = 2.694 (Dvoretzky–Kiefer–Wolfowitz–Massart), doubled for the
+            // estimated scale.
             assert!(distance < 2.0 * 2.694 / (support as f64).sqrt(), "{shape:?}: {distance}");
         }
     }
@@ -342,9 +343,9 @@ mod tests {
         assert_eq!(draw(2, usize::MAX), MechanismError::EnvelopeSize { vectors: 2, dimension: usize::MAX });
     }
 
-    /// Prints how long the paper's Ψ takes.
+    /// Prints how long drawing the paper's Ψ takes.
     #[test]
-    fn a_thousand_vectors() {
+    fn drawing_a_thousand_vectors_is_timed() {
         let start = std::time::Instant::now();
         let envelope = Envelope::draw(EnvelopeShape::Mixed, 1000, 26_010, 0).unwrap();
         println!("1000 × 26,010: {:?}", start.elapsed());

@@ -1,30 +1,30 @@
-//! Encoded coordinates stand on a grid, so that sums over examples are exact: in any order, in any parts, on any number of threads.
+//! The grid of encoded coordinates, on which sums over examples are exact in any order. Otherwise a
+//! sum in f32 rounds after every addition, depending on all earlier ones: one more example can move
+//! a sum of 60,000 by three times its clip. So each encoded coordinate is first rounded on its own
+//! to a multiple of a step g. Multiples of g have exact sums in f32 below 2^24·g and in f64 below
+//! 2^53·g, and an example changes a sum by exactly its rounded gradient.
 //!
-//! A sum in f32 rounds after every addition, and each rounding depends on all that was added before. One example more then moves a
-//! sum of 60,000 by three times its clip, though its own gradient kept to it. So each coordinate of an encoded gradient is first
-//! rounded to a multiple of a step g, by itself: what an example adds is a function of this example alone. Multiples of g that
-//! stay below 2^24·g have exact sums in f32, those below 2^53·g in f64, and two lots that differ in one example have sums that
-//! differ in exactly that example's rounded gradient.
+//! **Step.** g is the least power of two with [`SLOT`]·B ≤ 2^22·g, where B bounds every encoded
+//! coordinate: the clip norm C, or the largest entry of Ψ. So 2^−16·B ≤ g < 2^−15·B.
 //!
-//! **Step.** g is the least power of two with [`SLOT`]·B ≤ 2^22·g, where B bounds every encoded coordinate: the clip norm C, or the
-//! largest entry of Ψ. So 2^−16·B ≤ g < 2^−15·B.
+//! **Clip.** v is scaled to at most C′ = C·(1 − [`CLIP_MARGIN`]) − √P·g/2
+//! ([`SumGrid::clip_target`]) and rounded to r. Then ‖r‖ ≤ ‖v‖ + ‖r − v‖ ≤ C′·(1 + e) + √P·g/2 ≤ C,
+//! where the relative error e of an engine's norm and products is below the margin. As g < 2^−15·C,
+//! C′ > 0.99·C up to P = 400,000 parameters.
 //!
-//! **Clip.** v is scaled to at most C′ = C·(1 − [`CLIP_MARGIN`]) − √P·g/2 ([`SumGrid::clip_target`]), r is v rounded. Then
-//! ‖r‖ ≤ ‖v‖ + ‖r − v‖ ≤ C′·(1 + e) + √P·g/2 ≤ C, where the relative error e of an engine's norm and products is below the margin.
-//! g < 2^−15·C leaves C′ more than 0.99·C up to P = 400,000 parameters.
+//! **Envelope.** A magnitude is rounded to the nearest multiple of g, or down if that exceeds its
+//! bound ψ, so |r| ≤ ψ. Every order within a bucket stays inside the envelope.
 //!
-//! **Envelope.** A magnitude is rounded to the nearest multiple of g, and to the next one below its bound ψ where that one is above
-//! it: |r| ≤ ψ. Every order within a bucket stays inside the envelope.
-//!
-//! **Sums in f32 that start at M = 1.5·2^23·g** ([`SumGrid::base`]). f32 numbers from 2^23·g to 2^24·g are the multiples of g there.
-//! [`SLOT`] rounded coordinates move M by at most SLOT·B ≤ 2^22·g, so the sum never leaves that range. Each addition then rounds its
-//! exact result to a multiple of g, which is to round the addend: M + r is exact, and fma(a, b, M + r) = M + r + round(a·b). (An
-//! addend that is no multiple of g cannot lead beyond the range either: a clip's is at most C′ ≤ B − g/2, an envelope's is rounded
-//! before.) One case is excepted: halfway between two multiples the rounding goes to the even sum, and so depends on it. Engines that
-//! add unrounded numbers exclude it by a last bit: where it is set in the significand of a (or of a sum that was rounded to f32), the
-//! exact product's lowest bit is at most 2^−23·|a·b| ≤ 2^−23·B, far below g/2; it is no odd multiple of g/2.
+//! **Sums in f32 start at M = 1.5·2^23·g** ([`SumGrid::base`]). The f32 numbers in [2^23·g, 2^24·g]
+//! are the multiples of g. [`SLOT`] rounded coordinates move M by at most SLOT·B ≤ 2^22·g, so the
+//! sum stays in that range. Adding therefore rounds the addend to a multiple of g: M + r is exact,
+//! and fma(a, b, M + r) = M + r + round(a·b). (Unrounded addends stay in range too: a clip's is at
+//! most C′ ≤ B − g/2; an envelope's is rounded first.) The exception is a tie, which rounds to the
+//! even sum and so depends on it. Engines that add unrounded numbers avoid ties by setting the last
+//! significand bit of a (or of a sum rounded to f32). The exact product's lowest bit is then at
+//! most 2^−23·|a·b| ≤ 2^−23·B, far below g/2, so it is not an odd multiple of g/2.
 
-/// Examples whose encoded gradients have an exact sum in f32.
+/// Number of encoded gradients whose f32 sum is exact.
 pub const SLOT: usize = 64;
 
 pub use crate::accounting::groups::CLIP_MARGIN;
@@ -36,7 +36,7 @@ pub struct SumGrid {
 }
 
 impl SumGrid {
-    /// The grid for coordinates of magnitude at most `bound`, 1e-9 to 1e9 as encoders have them. A bound outside that range is taken as its nearer end.
+    /// Returns the grid for magnitudes of at most `bound`, which is clamped to [1e-9, 1e9].
     #[must_use]
     pub fn of(bound: f64) -> Self {
         // Exact: both factors are powers of two.
@@ -48,25 +48,25 @@ impl SumGrid {
         Self { step: step as f32 }
     }
 
-    /// g, a power of two.
+    /// Returns g, a power of two.
     #[must_use]
     pub fn step(self) -> f32 {
         self.step
     }
 
-    /// M = 1.5·2^23·g, at which sums in f32 start.
+    /// Returns M = 1.5·2^23·g, at which sums in f32 start.
     #[must_use]
     pub fn base(self) -> f32 {
         12_582_912.0 * self.step
     }
 
-    /// The nearest multiple of g, the even one of two, of a coordinate within the grid's bound.
+    /// Rounds a coordinate within the bound to the nearest multiple of g, ties to even.
     #[must_use]
     pub fn round(self, coordinate: f32) -> f32 {
         (coordinate + self.base()) - self.base()
     }
 
-    /// The coordinate of an envelope: its nearest multiple of g, or the largest that its bound ψ ≥ 0 allows.
+    /// Rounds an envelope coordinate to the nearest multiple of g within ±`bound`, `bound` ≥ 0.
     #[must_use]
     pub fn clamp(self, coordinate: f32, bound: f32) -> f32 {
         let nearest = self.round(coordinate.abs().min(bound));
@@ -74,14 +74,14 @@ impl SumGrid {
         inside.copysign(coordinate)
     }
 
-    /// C′: the norm that a clip to `norm` aims at, so that the rounded vector of `parameters` coordinates is no longer than `norm`.
+    /// Returns C′, the norm to clip to so that `parameters` rounded coordinates stay within `norm`.
     #[must_use]
     pub fn clip_target(self, norm: f64, parameters: usize) -> f64 {
         clip_target(norm) - (parameters as f64).sqrt() * 0.5 * f64::from(self.step)
     }
 }
 
-/// The norm that a clip to `norm` aims at where nothing is rounded afterwards.
+/// Returns the norm to clip to for a bound of `norm` if nothing is rounded afterwards.
 #[must_use]
 pub fn clip_target(norm: f64) -> f64 {
     norm * (1.0 - CLIP_MARGIN)
@@ -120,7 +120,7 @@ mod tests {
                 assert!((0.995..1.0).contains(&share), "{model:?} {norm}: {share}");
             }
             assert!(grid.clip_target(norm, 400_000) > 0.99 * norm);
-            // No addend leads out of the range of exact sums.
+            // No addend leaves the range of exact sums.
             assert!(grid.clip_target(norm, 1) <= norm - 0.5 * f64::from(grid.step()));
         }
     }
@@ -134,9 +134,9 @@ mod tests {
             prop_assert_eq!(f64::from(grid.round(coordinate)), expected);
         }
 
-        /// As min(round(|x|), ⌊ψ⌋) of the grid, whatever x is.
+        /// Equals min(round(|x|), ⌊ψ⌋) on the grid for any x.
         #[test]
-        fn an_envelope_holds_what_is_rounded(
+        fn rounded_coordinates_stay_in_the_envelope(
             share in 0.0_f32..1.0, x in prop_oneof![-2.0_f32..2.0, -1e30_f32..1e30, -1e-6_f32..1e-6, Just(f32::INFINITY)],
         ) {
             let grid = SumGrid::of(1.0);
@@ -150,7 +150,7 @@ mod tests {
             }
         }
 
-        /// Sums of a slot, each addend at its bound or anywhere: rounded one by one, whatever was there before.
+        /// A slot's sum equals the sum of its individually rounded addends.
         #[test]
         fn sums_from_the_base_are_sums_of_rounded_numbers(
             bound in 1e-3_f64..1e3, shares in prop::collection::vec(prop_oneof![Just(1.0), Just(-1.0), -1.0_f64..1.0, -1e-5_f64..1e-5], SLOT),

@@ -1,10 +1,10 @@
-//! Sums and noise on a power-of-two grid, so that no bit of what is released says more than the noisy sum does. [`crate::accounting::rounding`] has the
-//! theory and the price; every engine that offers a grid runs this code.
+//! Sums and noise on a power-of-two grid, so that the released bits reveal no more than the noisy
+//! sum. All engines with a grid run this code; for the theory see [`crate::accounting::rounding`].
 
 use super::noise::{NONCE, chacha20_block};
 use crate::accounting::{noise::Noise, rounding::GridRounding};
 
-/// A sum of encoded gradients in whole grid steps: exact in any order.
+/// An exact, order-independent sum of encoded gradients in whole grid steps.
 #[derive(Clone, Debug)]
 pub struct GridSum {
     grid: GridRounding,
@@ -12,21 +12,21 @@ pub struct GridSum {
 }
 
 impl GridSum {
-    /// Zero, for gradients of length `p`.
+    /// Returns the zero sum for gradients of length `p`.
     #[must_use]
     pub fn new(grid: GridRounding, p: usize) -> Self {
         Self { grid, steps: vec![0; p] }
     }
 
-    /// Back to zero.
+    /// Resets the sum to zero.
     pub fn clear(&mut self) {
         self.steps.fill(0);
     }
 
-    /// Adds an encoded gradient, each coordinate rounded towards zero: it stays inside its clip or envelope.
+    /// Adds an encoded gradient, rounding each coordinate towards zero to stay inside the bound.
     ///
     /// # Panics
-    /// When its length is not the sum's.
+    /// When the lengths differ.
     pub fn add(&mut self, encoded: &[f32]) {
         assert_eq!(encoded.len(), self.steps.len(), "gradient and sum have the same length");
         for (coordinate, &encoded) in encoded.iter().enumerate() {
@@ -34,32 +34,34 @@ impl GridSum {
         }
     }
 
-    /// As [`Self::add`], of one coordinate. What has no place on the grid contributes zero. A sum that saturates moves no further apart than what is added to it.
+    /// Adds one coordinate, like [`Self::add`]. A value off the grid's range contributes zero.
+    /// Saturation does not increase the distance between neighbouring sums.
     ///
     /// # Panics
-    /// When there is none.
+    /// When `coordinate` is out of range.
     pub fn add_at(&mut self, coordinate: usize, encoded: f32) {
         let sum = &mut self.steps[coordinate];
         *sum = sum.saturating_add(self.grid.towards_zero(encoded.into()).unwrap_or(0));
     }
 
-    /// One coordinate of [`Self::value`].
+    /// Returns one coordinate of [`Self::value`].
     ///
     /// # Panics
-    /// When there is none.
+    /// When `coordinate` is out of range.
     #[must_use]
     pub fn value_at(&self, coordinate: usize) -> f32 {
         (self.steps[coordinate] as f64 * self.grid.spacing()) as f32
     }
 
-    /// The sum.
+    /// Returns the sum.
     #[must_use]
     pub fn value(&self) -> Vec<f32> {
         (0..self.steps.len()).map(|coordinate| self.value_at(coordinate)).collect()
     }
 
-    /// Writes sum + z to `noisy`, z by [`Noise::draw`] and to the nearest grid point; then in f32, which is post-processing. What leaves the grid's range is zero,
-    /// as a function of the noisy sum or of noise far beyond its cutoff.
+    /// Writes sum + z to `noisy`, with z from [`Noise::draw`] rounded to the nearest grid point,
+    /// and converts to f32 as post-processing. Values outside the grid's range become zero, as a
+    /// function of the noisy sum or of noise far beyond its cutoff.
     ///
     /// # Panics
     /// When the lengths differ.
@@ -80,7 +82,7 @@ mod tests {
     use crate::{accounting::noise::NoiseSpec, mechanism::noise::noise_at};
 
     #[test]
-    fn what_is_released_is_a_whole_number_of_steps() {
+    fn releases_are_multiples_of_the_grid_step() {
         let noise = NoiseSpec::Laplace { scale: 0.3 }.build().unwrap();
         let grid = GridRounding::below(&*noise, 10).unwrap();
         let g = grid.spacing();
@@ -97,7 +99,7 @@ mod tests {
             let z = (noise_at(&key, i as u32, &*noise) / g).round() * g;
             assert_eq!(f64::from(noisy), inside + z);
         }
-        // In another order, exactly the same.
+        // Any order gives exactly the same sum.
         let mut other = GridSum::new(grid, 103);
         other.add(&[1.0; 103]);
         other.clear();
@@ -106,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_place_on_the_grid_is_nothing() {
+    fn off_grid_values_contribute_zero() {
         let noise = NoiseSpec::Gaussian { sigma: 1.0 }.build().unwrap();
         let mut sum = GridSum::new(GridRounding::new(-60).unwrap(), 3);
         sum.add(&[f32::NAN, 1.0, f32::INFINITY]);

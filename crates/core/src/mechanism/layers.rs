@@ -1,14 +1,17 @@
-//! A clip for each layer: groups of vectors, as in McMahan, Andrew, Erlingsson, Chien, Mironov, Papernot & Kairouz 2018, "A general approach to adding
-//! differential privacy to iterative training procedures", §2–4.
+//! Per-layer clipping with vector groups: McMahan, Andrew, Erlingsson, Chien, Mironov, Papernot &
+//! Kairouz 2018, "A general approach to adding differential privacy to iterative training
+//! procedures", §2–4.
 //!
-//! Layer g has a norm C_g and gets noise of standard deviation σ_g = z·s_g, where [`Groups`] shares out the noise multiplier z. All is done in units of
-//! s_g: a layer's part of an encoded gradient is divided by s_g, and then
+//! Layer g has norm C_g and noise of standard deviation σ_g = z·s_g, where [`Groups`] distributes
+//! the noise multiplier z. Each layer's part of an encoded gradient is divided by s_g, so that
 //!
-//! - its L2 norm is at most 1 over all layers together (√(ΣC_g²/s_g²) = 1 for separate clips, max C_g/s_g = 1 for a joint one): what a ledger is told,
-//! - every coordinate of the sum gets the same noise, of scale z: sums on a grid, correlated noise and denoisers are what they are with one clip.
+//! - its L2 norm over all layers is at most 1 (√(ΣC_g²/s_g²) for separate clips, max C_g/s_g for a
+//!   joint one), as the ledger records;
+//! - all coordinates of the sum have noise of scale z, as grids, correlation and denoisers expect.
 //!
-//! The noisy sum is multiplied by s_g before it moves the model ([`Layers::restore`]); that is post-processing. Where the noise is not Gaussian the price is
-//! that of any vector in the unit ball, in which these are: it is an upper bound there, and exact for Gaussian noise.
+//! As post-processing, the noisy sum is multiplied by s_g before it moves the model
+//! ([`Layers::restore`]). Non-Gaussian noise is priced for any vector in the unit ball, an upper
+//! bound; for Gaussian noise the price is exact.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,64 +21,61 @@ use super::{
 };
 use crate::accounting::groups::{Clipping, Group, Groups, NoiseStrategy};
 
-/// Most layers of a model.
+/// Largest number of layers of a model.
 pub const MOST_LAYERS: usize = 8;
 
-/// What bounds each layer's part of a gradient.
+/// Bounds on each layer's part of a gradient.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct LayerClip {
-    /// C_g, one for each layer in order, 1e-9 to 1e6. Or one number C for all layers: then each is clipped to C/√G, and a joint clip is to C, so that the whole
-    /// is no longer than C.
+    /// C_g for each layer in order, 1e-9 to 1e6; or one number C, for which separate clips are to
+    /// C/√G and a joint clip is to C, so that the whole is no longer than C.
     pub norms: Vec<f64>,
-    /// Whether each layer is scaled by itself.
+    /// Whether layers are scaled separately or jointly.
     #[serde(default)]
     pub clipping: Clipping,
-    /// How the noise is shared out.
+    /// How noise is distributed over the layers.
     #[serde(default)]
     pub strategy: NoiseStrategy,
 }
 
-/// A [`LayerClip`] for the layers of a model.
+/// A [`LayerClip`] applied to the layers of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layers {
     parts: Vec<Part>,
     clipping: Clipping,
 }
 
-/// A layer.
+/// The length d_g, norm C_g and unit s_g of one layer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Part {
-    /// d_g.
     length: usize,
-    /// C_g.
     norm: f64,
-    /// s_g.
     unit: f64,
 }
 
-/// What an engine takes of each layer. With n_g the norm of a layer's part (or of all, each in units of its C_g, for a joint clip) the part is multiplied by
-/// min(1, `target`/(n_g·`weight`))·`unit`⁻¹.
+/// Factors of a clip: a part of norm n is multiplied by min(1, `target`/m)·`scale`, m = n·`weight`;
+/// for a joint clip, m is the root of the sum of these squares over all layers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LayerFactors {
     /// 1/C_g; 0 after the last layer.
     pub weight: [f64; MOST_LAYERS],
-    /// What a norm in units of C_g aims at, with room for what is rounded.
+    /// Norm to clip to in units of C_g, below the bound to leave room for rounding.
     pub target: [f64; MOST_LAYERS],
     /// 1/s_g.
     pub scale: [f64; MOST_LAYERS],
-    /// Whether the norms are taken together.
+    /// True for a joint clip.
     pub joint: bool,
 }
 
 impl LayerClip {
-    /// C shared out over the layers, each by itself, with the same privacy for each.
+    /// Splits C over the layers, clipped separately with the same privacy for each.
     #[must_use]
     pub fn even(norm: f64) -> Self {
         Self { norms: vec![norm], clipping: Clipping::Separate, strategy: NoiseStrategy::Proportional }
     }
 
-    /// The most that a gradient of so many layers is long, were it not in units of its noise.
+    /// Returns the L2 bound of the whole gradient for `layers` layers, in gradient units.
     #[must_use]
     pub fn length(&self, layers: usize) -> f64 {
         let each = |count: usize| self.norms.iter().take(count).map(|norm| norm * norm).sum::<f64>().sqrt();
@@ -87,10 +87,10 @@ impl LayerClip {
         }
     }
 
-    /// Checks the norms by themselves.
+    /// Checks that the norms are in range.
     ///
     /// # Errors
-    /// None; one that is out of range, NaN too.
+    /// When there is no norm, or one is NaN or out of range.
     pub fn validate(&self) -> Result<(), MechanismError> {
         let usable = |norm: &f64| (1e-9..=1e6).contains(norm);
         match self.norms.iter().find(|norm| !usable(norm)) {
@@ -102,10 +102,10 @@ impl LayerClip {
 }
 
 impl Layers {
-    /// `clip` for layers of these numbers of parameters, in flat order.
+    /// Applies `clip` to layers with these numbers of parameters, in flat order.
     ///
     /// # Errors
-    /// As [`LayerClip::validate`]; another number of norms than of layers.
+    /// As [`LayerClip::validate`]; a wrong number of norms, or more than [`MOST_LAYERS`] layers.
     pub fn new(clip: &LayerClip, lengths: &[usize]) -> Result<Self, MechanismError> {
         clip.validate()?;
         let count = lengths.len();
@@ -118,7 +118,7 @@ impl Layers {
             return Err(MechanismError::LayerNorms { layers: count, found: clip.norms.len() });
         }
         let groups = norms.iter().zip(lengths).map(|(&norm, &length)| Group::new("layer", length as u64, norm));
-        // Norms are in range, and no layer is empty.
+        // Cannot fail: norms are in range, and no layer is empty.
         let groups = Groups::with_multiplier(groups.collect(), 1.0, clip.strategy, clip.clipping)
             .map_err(|_| MechanismError::LayerNorms { layers: count, found: norms.len() })?;
         let part = |(&length, noisy): (&usize, &crate::accounting::groups::NoisyGroup)| Part {
@@ -129,24 +129,24 @@ impl Layers {
         Ok(Self { parts: lengths.iter().zip(groups.groups()).map(part).collect(), clipping: clip.clipping })
     }
 
-    /// The grid of encoded coordinates, in units of s_g.
+    /// Returns the grid of encoded coordinates, in units of s_g.
     #[must_use]
     pub fn sum_grid() -> SumGrid {
         SumGrid::of(1.0)
     }
 
-    /// P.
+    /// Returns P, the total number of parameters.
     #[must_use]
     pub fn dimension(&self) -> usize {
         self.parts.iter().map(|part| part.length).sum()
     }
 
-    /// Numbers of parameters, s_g and C_g, layer by layer.
+    /// Returns the number of parameters, s_g and C_g of each layer.
     pub fn each(&self) -> impl Iterator<Item = (usize, f64, f64)> {
         self.parts.iter().map(|part| (part.length, part.unit, part.norm))
     }
 
-    /// What the clip multiplies by, where coordinates are rounded to `grid`.
+    /// Returns the clip's factors if coordinates are rounded to `grid`.
     #[must_use]
     pub fn factors(&self, grid: Option<SumGrid>) -> LayerFactors {
         let mut factors = LayerFactors {
@@ -160,13 +160,13 @@ impl Layers {
             let most = part.norm / part.unit;
             factors.weight[g] = part.norm.recip();
             factors.scale[g] = part.unit.recip();
-            // A joint clip's rounding is that of all coordinates, none of which is stretched.
+            // A joint clip allows for rounding of all coordinates, none of which is stretched.
             factors.target[g] = if factors.joint { aim(1.0, self.dimension()) } else { aim(most, part.length) / most };
         }
         factors
     }
 
-    /// The layers' parts of a gradient, or of a sum of them.
+    /// Splits a gradient, or a sum of them, into the layers' parts.
     fn split<'a>(&self, mut values: &'a mut [f32]) -> Vec<&'a mut [f32]> {
         let take = |part: &Part| {
             let (own, rest) = std::mem::take(&mut values).split_at_mut(part.length);
@@ -176,10 +176,10 @@ impl Layers {
         self.parts.iter().map(take).collect()
     }
 
-    /// Clips a finite gradient in place, in units of s_g.
+    /// Clips a finite gradient in place and converts it to units of s_g.
     ///
     /// # Panics
-    /// When it is shorter than the layers.
+    /// When `gradient` is shorter than the layers.
     pub fn clip(&self, gradient: &mut [f32], grid: Option<SumGrid>) {
         let factors = self.factors(grid);
         let mut parts = self.split(gradient);
@@ -195,7 +195,7 @@ impl Layers {
         }
     }
 
-    /// Whether an encoded gradient keeps to its bounds.
+    /// True if an encoded gradient is within its bounds.
     #[must_use]
     pub fn inside(&self, encoded: &[f64]) -> bool {
         let mut rest = encoded;
@@ -205,7 +205,7 @@ impl Layers {
             rest = after;
             squares.push(own.iter().map(|v| v * v).sum::<f64>() * (part.unit / part.norm).powi(2));
         }
-        // Squares of numbers on a grid are exact; the bounds themselves are rounded.
+        // Squares on a grid are exact, but the bounds are rounded.
         let most = 1.0 + 1e-12;
         match self.clipping {
             Clipping::Separate => squares.iter().all(|&square| square <= most),
@@ -213,7 +213,7 @@ impl Layers {
         }
     }
 
-    /// From units of s_g to those of gradients.
+    /// Converts from units of s_g back to gradient units.
     ///
     /// # Panics
     /// When `values` is shorter than the layers.
@@ -226,7 +226,7 @@ impl Layers {
 }
 
 impl LayerFactors {
-    /// Factors of the layers of a gradient whose parts have these squared norms.
+    /// Returns each layer's factor for a gradient with these squared norms per layer.
     #[must_use]
     pub fn of(&self, squares: [f64; MOST_LAYERS]) -> [f64; MOST_LAYERS] {
         let own: [f64; MOST_LAYERS] = std::array::from_fn(|g| squares[g].sqrt() * self.weight[g]);

@@ -1,4 +1,4 @@
-//! Algorithms 1 and 2 on plain slices: the reference that every engine is compared with.
+//! Algorithms 1 and 2 on plain slices: the reference implementation for all engines.
 
 #![warn(missing_docs)]
 
@@ -26,29 +26,29 @@ pub use layers::LayerClip;
 pub use step::add_to;
 pub use step::{Algorithm, LotSum, State, Trace};
 
-/// What a per-example gradient becomes before it is summed.
+/// How a per-example gradient is bounded before it is summed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EncoderSpec {
-    /// No bound: no privacy either.
+    /// No bound, hence no privacy.
     None,
-    /// Scaled down to L2 norm `norm` where it is longer (DP-SGD, Abadi et al. 2016).
+    /// Clipping to L2 norm `norm` (DP-SGD, Abadi et al. 2016).
     Clip {
         /// Largest L2 norm, 1e-9 to 1e9.
         norm: f64,
     },
-    /// Algorithm 2: clamped into the envelope Ψ by rank.
+    /// Algorithm 2: clamping into the envelope Ψ by rank.
     Envelope {
         /// Distribution of the vectors' entries.
         shape: EnvelopeShape,
         /// Number of vectors n in Ψ, 1 to [`error::MAX_VECTORS`]; each has L2 norm 1.
         vectors: u32,
-        /// Gradients are multiplied by this before they are encoded, 1e-9 to 1e9. The larger it is, the more of their coordinates are clamped.
+        /// Factor on gradients before encoding, 1e-9 to 1e9. Larger ones clamp more coordinates.
         pre_scale: f64,
-        /// Ψ is public: it is drawn from this seed.
+        /// Public seed from which Ψ is drawn.
         seed: u64,
     },
-    /// Each layer's part scaled down to a norm of its own, or all of them by one factor; with noise to match (McMahan et al. 2018).
+    /// Per-layer clipping, separate or joint, with matching noise (McMahan et al. 2018).
     Layers(LayerClip),
 }
 
@@ -58,10 +58,10 @@ pub enum EncoderSpec {
 pub enum EnvelopeShape {
     /// |N(0, 1)|.
     Gaussian,
-    /// |T_3|: a few large coordinates.
+    /// |T_3|, which has a few large coordinates.
     HeavyTailed,
     /// |N(0, 1)| on a tenth of the coordinates, zero elsewhere.
     Sparse,
-    /// Vectors cycle through the three shapes, so that the choice by cosine matters.
+    /// The three shapes in turn, so that the choice by cosine similarity matters.
     Mixed,
 }

@@ -1,15 +1,16 @@
-//! Noise by ChaCha20: coordinate i's noise is a function of the key and i alone, so every engine can make it in any order.
+//! ChaCha20 noise: coordinate i's noise is a function of the key and i, computable in any order.
 //!
-//! One block (RFC 8439, section 2.3) serves four coordinates, four words each; [`Noise::draw`] makes a real number of them.
-//! Sums are exact ([`crate::mechanism::exact_sum`]); noise is floating point numbers, and so is what is released: the guarantee is that of
-//! the real-valued mechanism (Mironov 2012 tells what the low bits could leak). On a grid (`grid.rs`) it is that of what runs.
+//! One block (RFC 8439, section 2.3) serves four coordinates, four words each; [`Noise::draw`]
+//! turns them into a real number. Sums are exact ([`crate::mechanism::exact_sum`]), but noise and
+//! releases are floating-point numbers: the guarantee is that of the real-valued mechanism (Mironov
+//! 2012 shows what low bits can leak). On a grid (`grid.rs`) it is that of the actual mechanism.
 
 use crate::accounting::noise::Noise;
 
 /// Nonce of the noise stream: "nois".
 pub const NONCE: [u32; 3] = [0x6e6f_6973, 0, 0];
 
-/// The ChaCha20 block function: key, block counter and nonce as little-endian words. RFC 8439, section 2.3.
+/// Computes the ChaCha20 block function of key, counter and nonce (RFC 8439, section 2.3).
 #[must_use]
 pub fn chacha20_block(key: &[u32; 8], counter: u32, nonce: &[u32; 3]) -> [u32; 16] {
     let mut start = [0; 16];
@@ -48,7 +49,7 @@ fn quarter_round(state: &mut [u32; 16], a: usize, b: usize, c: usize, d: usize) 
     state[b] = (state[b] ^ state[c]).rotate_left(7);
 }
 
-/// The four words of coordinate `i`.
+/// Returns the four words of coordinate `i`.
 #[must_use]
 pub fn words_at(key: &[u32; 8], i: u32) -> [u32; 4] {
     let block = chacha20_block(key, i / 4, &NONCE);
@@ -56,13 +57,13 @@ pub fn words_at(key: &[u32; 8], i: u32) -> [u32; 4] {
     core::array::from_fn(|w| block[first + w])
 }
 
-/// Noise of coordinate `i`.
+/// Returns the noise of coordinate `i`.
 #[must_use]
 pub fn noise_at(key: &[u32; 8], i: u32, noise: &dyn Noise) -> f64 {
     noise.draw(words_at(key, i))
 }
 
-/// Writes sum_i + z_i to `noisy`, added in f64 and rounded to f32 once; z_i is [`noise_at`]. Both slices have length P.
+/// Writes sum_i + z_i to `noisy`, added in f64 and rounded to f32 once, with z_i from [`noise_at`].
 ///
 /// # Panics
 /// When the lengths differ.
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn one_coordinate_needs_no_other() {
+    fn coordinates_do_not_depend_on_the_length() {
         let key = [1, 2, 3, 4, 5, 6, 7, 8];
         let noise = NoiseSpec::StudentT { nu: 9.0, scale: 1.0 }.build().unwrap();
         let noises = |p: usize| {

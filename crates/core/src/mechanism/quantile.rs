@@ -1,30 +1,29 @@
-//! A distribution on [0, ∞) as a table of its upper quantiles: millions of draws a second, the same on every machine.
+//! Upper quantiles of distributions on [0, ∞) by table: fast, and equal on every machine.
 
-/// Cells of an octave of u.
+/// Cells per octave of u.
 const CELLS: u32 = 64;
-/// Octaves of u below 1 that the table covers; smaller u are taken as 2^−64.
+/// Octaves of u below 1 in the table; smaller u are taken as 2^−64.
 const OCTAVES: u32 = 64;
-/// Shift that leaves exponent and the leading 6 bits of the significand of an f64.
+/// Right shift that leaves an f64's exponent and the leading 6 bits of its significand.
 const SHIFT: u32 = 52 - CELLS.trailing_zeros();
-/// `to_bits() >> SHIFT` of 2^−64, where the table begins.
+/// `to_bits() >> SHIFT` of 2^−64, the start of the table.
 const FIRST: u64 = ((1023 - OCTAVES as u64) << 52) >> SHIFT;
 
-/// u ↦ x with Pr[X > x] = u, by cubic Hermite interpolation between nodes that lie 64 to an octave of u.
-/// The interpolation's relative error is below 1e-8, less than an f32 resolves.
+/// The map u ↦ x with Pr[X > x] = u, by cubic Hermite interpolation with 64 nodes per octave of u.
+/// Its relative error is below 1e-8, less than f32 precision.
 pub(super) struct UpperQuantile {
-    /// Polynomial coefficients of each cell in its own t in [0, 1).
+    /// Polynomial coefficients of each cell, in a local t in [0, 1).
     cells: Vec<[f64; 4]>,
 }
 
 impl UpperQuantile {
-    /// Tabulates a distribution from its survival function and density, which must be positive and finite on [0, ∞).
-    ///
-    /// Newton's method on ln S(x) = ln u, from u = 1 downwards: S is log-concave or nearly so near each start. `libm`
-    /// alone does the arithmetic, so that all targets agree to the last bit.
+    /// Tabulates a distribution from its survival function and density, both positive and finite,
+    /// by Newton's method on ln S(x) = ln u from u = 1 downwards; near each start, S is log-concave
+    /// or nearly so. Uses `libm` alone, so that all targets agree to the last bit.
     fn tabulate(survival: impl Fn(f64) -> f64, density: impl Fn(f64) -> f64) -> Self {
         let nodes = (OCTAVES * CELLS) as usize;
         let mut cells = vec![[0.0; 4]; nodes];
-        // x and dx/du at the right end of the cell in hand; the first is u = 1.
+        // x and dx/du at the cell's right end, initially u = 1.
         let (mut right, mut right_slope) = (0.0, -1.0 / density(0.0));
         for (cell, slot) in cells.iter_mut().enumerate().rev() {
             let u = f64::from_bits((FIRST + cell as u64) << SHIFT);
@@ -71,7 +70,7 @@ impl UpperQuantile {
                 let y = x / SQRT_3;
                 1.0 - TWO_OVER_PI * (libm::atan(y) + y / (1.0 + y * y))
             } else {
-                // The two terms cancel here, so their power series: Σ (−1)^(k+1) 2k/(2k+1) t^(2k+1).
+                // The two terms cancel here, so use their series: Σ (−1)^(k+1) 2k/(2k+1) t^(2k+1).
                 let t = SQRT_3 / x;
                 let t2 = t * t;
                 let series = 2.0 / 3.0 - t2 * (4.0 / 5.0 - t2 * (6.0 / 7.0 - t2 * (8.0 / 9.0 - t2 * (10.0 / 11.0))));
@@ -85,10 +84,10 @@ impl UpperQuantile {
         Self::tabulate(survival, density)
     }
 
-    /// x with Pr[X > x] = u, for u in (0, 1].
+    /// Returns x with Pr[X > x] = u, for u in (0, 1].
     #[inline]
     pub(super) fn at(&self, u: f64) -> f64 {
-        // Inside the table: from 2^−64 to the last number below 1.
+        // Clamp to the table: from 2^−64 to the last number below 1.
         let bits = u.clamp(f64::from_bits(FIRST << SHIFT), 1.0 - 0.5 * f64::EPSILON).to_bits();
         let [c0, c1, c2, c3] = self.cells[((bits >> SHIFT) - FIRST) as usize];
         let t = (bits & ((1 << SHIFT) - 1)) as f64 * (1.0 / (1u64 << SHIFT) as f64);

@@ -1,4 +1,4 @@
-//! Algorithm 1, one step, as the paper writes it. Engines do the same faster; `tests/engines.rs` holds them to this.
+//! One step of Algorithm 1, as in the paper; `tests/engines.rs` compares engines with it.
 
 use super::{
     Denoiser, Encoder, MechanismError,
@@ -13,86 +13,86 @@ use crate::accounting::{
     rounding::GridRounding,
 };
 
-/// What stays the same from step to step.
+/// Settings that stay the same from step to step.
 #[derive(Debug)]
 pub struct Algorithm {
     encoder: Encoder,
     noise: Option<Box<dyn Noise>>,
     denoise: Option<Box<dyn Denoise>>,
     filter: Filter,
-    /// The sum is divided by this.
+    /// Divisor of the noisy sum.
     expected_lot: f32,
-    /// Sums are exact on it, and noise is rounded to it.
+    /// Grid on which sums are exact and to which noise is rounded.
     grid: Option<GridRounding>,
 }
 
-/// What a step changes; each of length P.
+/// The state that a step updates; each vector has length P.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
     /// Where gradients are taken, in flat order: θ, or ahead of it ([`Filter::ahead`]).
     pub parameters: Vec<f32>,
-    /// The momentum of each parameter, or what a filter over the steps remembers of it.
+    /// Momentum of each parameter, or the memory of a filter over the steps.
     pub momentum: Vec<f32>,
-    /// What images are read with, where that is something else: the mean of the iterates, or θ where gradients are taken ahead of it.
+    /// Parameters for inference if different: the average of iterates, or θ behind a look-ahead.
     pub average: Option<Vec<f32>>,
 }
 
 impl State {
-    /// Before the first step: no momentum; where images are read with something else than gradients are taken at, both are the same now.
+    /// Returns the initial state, with zero momentum. `apart` keeps separate inference parameters.
     #[must_use]
     pub fn start(parameters: Vec<f32>, apart: bool) -> Self {
         let average = apart.then(|| parameters.clone());
         Self { momentum: vec![0.0; parameters.len()], average, parameters }
     }
 
-    /// Goes on from `other`. A mean of iterates that `other` lacks begins with its parameters; one that this does not keep is dropped.
+    /// Continues from `other`; keeps an average only if `self` has one, from θ of `other` if new.
     pub fn go_on_from(&mut self, other: &Self) {
         let average = self.average.is_some().then(|| other.read_with().to_vec());
         *self = Self { average, ..other.clone() };
     }
 
-    /// The parameters that images are read with.
+    /// Returns the parameters for inference.
     #[must_use]
     pub fn read_with(&self) -> &[f32] {
         self.average.as_ref().unwrap_or(&self.parameters)
     }
 }
 
-/// What a step leaves to look at: sums over the lot, before division. `raw`, `encoded` and `non_finite` look at private data.
+/// Sums over the lot before division. `raw`, `encoded` and `non_finite` are private data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// Σg, of the finite gradients.
+    /// Sum of the finite gradients.
     pub raw: Vec<f32>,
-    /// The sum of the encoded gradients.
+    /// Sum of the encoded gradients.
     pub encoded: Vec<f32>,
-    /// The same with noise: what is released.
+    /// Sum of the encoded gradients plus noise: the release.
     pub noisy: Vec<f32>,
-    /// The noisy sum, denoised.
+    /// Denoised noisy sum.
     pub denoised: Vec<f32>,
-    /// Examples whose gradient was not finite; each contributed zero.
+    /// Number of examples with a non-finite gradient; each contributed zero.
     pub non_finite: u64,
-    /// The factor from `noisy` to `denoised`, where that is all a denoiser does; else 1.
+    /// Ratio of `denoised` to `noisy` if the denoiser only scales, else 1.
     pub denoise_factor: f64,
 }
 
-/// The sum over a lot, as its examples' gradients come in; each part of length P. It looks at private data.
+/// A running sum over a lot's gradients; each vector has length P. Private data.
 #[derive(Clone, Debug)]
 pub struct LotSum {
-    /// Of the gradients as they were.
+    /// Sum of the unencoded gradients.
     raw: Vec<f64>,
     encoded: Vec<f64>,
-    /// In place of `encoded`, where the task has a grid.
+    /// Replaces `encoded` if the task has a grid.
     on_grid: Option<GridSum>,
     non_finite: u64,
-    /// The example that is being encoded.
+    /// Buffer for the example being encoded.
     example: Vec<f32>,
 }
 
 impl LotSum {
-    /// The sum of the encoded gradients at these coordinates.
+    /// Returns the sum of the encoded gradients at these coordinates.
     ///
     /// # Panics
-    /// When one is not below P.
+    /// When a coordinate is not below P.
     #[must_use]
     pub fn encoded_at(&self, coordinates: &[u32]) -> Vec<f64> {
         let value = self.on_grid.as_ref().map(GridSum::value);
@@ -105,11 +105,11 @@ impl LotSum {
 }
 
 impl Algorithm {
-    /// Algorithm 1 of these parts. `expected_lot` > 0 divides the noisy sum; `momentum` is in [0, 1). A denoiser that smooths pictures needs to be
-    /// told where they are: [`Algorithm::of_pictures`].
+    /// Builds Algorithm 1. The noisy sum is divided by `expected_lot` > 0; `momentum` is in [0, 1).
+    /// A denoiser that smooths planes needs [`Algorithm::of_pictures`].
     ///
     /// # Errors
-    /// As [`Denoiser::check`]; noise parameters out of range.
+    /// As [`Denoiser::check`], and when noise parameters are out of range.
     pub fn new(
         encoder: Encoder,
         noise: Option<&NoiseSpec>,
@@ -120,7 +120,7 @@ impl Algorithm {
         Self::of_pictures(encoder, noise, denoiser, None, expected_lot, momentum)
     }
 
-    /// As [`Algorithm::new`], of a model whose coordinates in `planes` are pictures.
+    /// Like [`Algorithm::new`], for a model whose coordinates in `planes` correspond to pixels.
     ///
     /// # Errors
     /// As [`Algorithm::new`].
@@ -137,24 +137,24 @@ impl Algorithm {
         Ok(Self { encoder, noise, denoise, filter: denoiser.filter(momentum), expected_lot, grid: None })
     }
 
-    /// With sums and noise on `grid`, if there is one.
+    /// Uses `grid` for sums and noise, if given.
     #[must_use]
     pub fn on_grid(self, grid: Option<GridRounding>) -> Self {
         Self { grid, ..self }
     }
 
-    /// The grid of encoded coordinates: where there is noise, and with it a guarantee to keep. [`GridSum`] rounds by itself.
+    /// Returns the grid of encoded coordinates, only with noise and without a [`GridSum`].
     fn sum_grid(&self) -> Option<SumGrid> {
         self.encoder.sum_grid().filter(|_| self.noise.is_some() && self.grid.is_none())
     }
 
-    /// One step: gradients → encode → sum → + noise → denoise → momentum → parameters.
+    /// Runs one step: gradients → encode → sum → + noise → denoise → momentum → parameters.
     ///
-    /// `gradient` takes an example of `lot` and the parameters, and writes the gradient of its loss over a slice of length P. `noise_key` is a fresh
-    /// 256-bit key. `average_keeps`, in [0, 1], is the weight of the old mean in the new mean of iterates.
+    /// `gradient` writes the loss gradient of an example at the given parameters to a slice of
+    /// length P. `noise_key` is a fresh 256-bit key; `average_keeps` (0 to 1) weights the old mean.
     ///
     /// # Panics
-    /// When parameters and momentum have different lengths, or Ψ another.
+    /// When parameters, momentum and Ψ have different lengths.
     pub fn step(
         &self,
         state: &mut State,
@@ -168,10 +168,10 @@ impl Algorithm {
         self.release(&sum, state, None, noise_key, learning_rate, average_keeps)
     }
 
-    /// The sum over a lot, as [`Algorithm::step`] has it.
+    /// Returns the sum over a lot, as in [`Algorithm::step`].
     ///
     /// # Panics
-    /// When Ψ has another length than the parameters.
+    /// When Ψ and the parameters have different lengths.
     pub fn sum(&self, parameters: &[f32], lot: &[u32], mut gradient: impl FnMut(u32, &[f32], &mut [f32])) -> LotSum {
         let mut sum = self.empty_sum(parameters.len());
         let mut example_gradient = vec![0.0_f32; parameters.len()];
@@ -182,7 +182,7 @@ impl Algorithm {
         sum
     }
 
-    /// The sum over a lot of no example, for gradients of length `p`.
+    /// Returns the sum over an empty lot, for gradients of length `p`.
     #[must_use]
     pub fn empty_sum(&self, p: usize) -> LotSum {
         LotSum {
@@ -194,10 +194,10 @@ impl Algorithm {
         }
     }
 
-    /// Encodes one example's gradient and adds it. One that is not finite adds nothing and is counted.
+    /// Encodes and adds one example's gradient. A non-finite one is counted and adds nothing.
     ///
     /// # Panics
-    /// When its length is not the sum's, or Ψ's.
+    /// When the length is not the sum's or Ψ's.
     pub fn add(&self, sum: &mut LotSum, gradient: &[f32]) {
         let LotSum { raw, encoded, on_grid, non_finite, example } = sum;
         example.copy_from_slice(gradient);
@@ -205,7 +205,7 @@ impl Algorithm {
             *non_finite += 1;
             return;
         }
-        // In f64 multiples of the grid's step have exact sums.
+        // In f64, multiples of the grid's step have exact sums.
         let add = |sum: &mut [f64], terms: &[f32]| sum.iter_mut().zip(terms).for_each(|(s, &t)| *s += f64::from(t));
         add(raw, gradient);
         match on_grid {
@@ -214,8 +214,8 @@ impl Algorithm {
         }
     }
 
-    /// What follows the sum over the lot: + noise → denoise → momentum → parameters, and the mean of iterates, as [`Algorithm::step`] has it. Noise that is
-    /// `correlated` over the steps is that of the sequence's next step; no grid goes with it.
+    /// Runs the rest of [`Algorithm::step`]: + noise → denoise → momentum → parameters, and
+    /// averaging. `correlated` noise takes its sequence's next step; it is unused on a grid.
     ///
     /// # Panics
     /// When parameters, momentum and sum have different lengths.
@@ -274,7 +274,7 @@ impl Algorithm {
     }
 }
 
-/// noisy ← sum + noise, rounded once: what is released is a function of an exact sum and its noise.
+/// noisy ← sum + noise, rounded once, so the release depends only on an exact sum and its noise.
 pub fn add_to(sum: &[f64], noise: &[f32], noisy: &mut [f32]) {
     for ((noisy, &sum), &noise) in noisy.iter_mut().zip(sum).zip(noise) {
         *noisy = (sum + f64::from(noise)) as f32;

@@ -1,11 +1,12 @@
-//! A small convolutional network whose layers were trained on images that the program draws ([`crate::data::synthetic::colour`]), and are fixed: what it finds in an
-//! image are features, which no training example has a part in. A linear model on them is trained under privacy (Tramèr & Boneh 2021; networks trained on
-//! drawn images as a start: Tang, Panda, Sehwag & Mittal 2023, DP-RandP).
+//! A fixed small convolutional network, trained on synthetic images
+//! ([`crate::data::synthetic::colour`]). Its outputs are features that do not depend on training
+//! examples; a linear model on them is trained privately (Tramèr & Boneh 2021; starting from
+//! networks trained on synthetic images: Tang, Panda, Sehwag & Mittal 2023, DP-RandP).
 //!
-//! `conv 32 5x5/2 same, relu, maxpool 2, conv 64 3x3 same, relu, avgpool 2` of 32×32 pixels with three colours: 64 maps of 4×4 cells.
-//! Weights are signed bytes and values bytes, and all between are whole numbers: every engine computes the same features to the last bit.
-//!
-//! This is the definition, one loop a sum; `engine::cpu` computes the same side by side.
+//! `conv 32 5x5/2 same, relu, maxpool 2, conv 64 3x3 same, relu, avgpool 2` on 32×32 pixels with
+//! three colours: 64 maps of 4×4 cells. Weights are signed bytes, values are bytes, and
+//! intermediates are integers, so all engines compute exactly the same features. This is the
+//! reference, with one loop per sum; `engine::cpu` computes many side by side.
 
 use super::{
     kept::{KeptFile, kept_file},
@@ -13,99 +14,99 @@ use super::{
 };
 use crate::data::Picture;
 
-/// Images stand in the middle of a square of this side, as they do for [`scattering`]; a grey image has three colours that are alike.
+/// Side of the square around images, as for [`scattering`]; grey fills all three colours.
 pub const SIDE: usize = scattering::SIDE;
-/// Maps of features.
+/// Number of feature maps.
 pub const MAPS: usize = CONVOLUTIONS[1].outputs;
-/// Cells in a row of one.
+/// Side of a map in cells.
 pub const CELLS: usize = 4;
-/// Features of an image: `[map][row][column]`.
+/// Number of features of an image: `[map][row][column]`.
 pub const FEATURES: usize = MAPS * CELLS * CELLS;
-/// Bits of a factor behind its point.
+/// Fractional bits of a factor.
 pub const FACTOR_BITS: u32 = 24;
-/// The same of a gain.
+/// Fractional bits of a gain.
 pub const GAIN_BITS: u32 = 10;
-/// Steps of a feature's byte for one standard deviation over images that the program draws, as those of scattering are for one of the image's own.
+/// Byte steps per standard deviation over synthetic images (for scattering: within the image).
 pub const STEPS: f64 = scattering::STEPS;
 /// The byte of a feature that equals its mean.
 pub const ZERO: i64 = scattering::ZERO as i64;
 
-/// The numbers, as `hushgrad pretrain --made extractor` wrote them.
+/// The weights, as written by `hushgrad pretrain --made extractor`.
 pub static FILE: KeptFile =
     kept_file!("extractor.pretrained", "2ab3bb5eeebdcb22c0c55dc8c9d18062a88e78467ba94ddcc3f55350515707e2");
 
-/// A convolution, behind which values below zero are cut and each 2×2 are pooled.
+/// A convolution followed by ReLU and 2×2 pooling.
 #[derive(Clone, Copy, Debug)]
 pub struct Convolution {
-    /// Channels that it takes.
+    /// Input channels.
     pub inputs: usize,
-    /// Channels that it makes.
+    /// Output channels.
     pub outputs: usize,
-    /// Side of its kernels.
+    /// Side of the kernels.
     pub kernel: usize,
-    /// Places of its input from one window to the next.
+    /// Input positions between windows.
     pub stride: usize,
-    /// Zeros around its input.
+    /// Zeros around the input.
     pub padding: usize,
-    /// Side of its input.
+    /// Side of the input.
     pub side: usize,
 }
 
-/// Behind the first the largest of 2×2 values is taken, behind the second their sum.
+/// The two convolutions. The first is followed by 2×2 maxima, the second by 2×2 sums.
 pub const CONVOLUTIONS: [Convolution; 2] = [
     Convolution { inputs: 3, outputs: 32, kernel: 5, stride: 2, padding: 2, side: SIDE },
     Convolution { inputs: 32, outputs: 64, kernel: 3, stride: 1, padding: 1, side: SIDE / 4 },
 ];
 
 impl Convolution {
-    /// Side of what it makes.
+    /// Returns the side of the output.
     #[must_use]
     pub const fn output_side(&self) -> usize {
         (self.side + 2 * self.padding - self.kernel) / self.stride + 1
     }
 
-    /// Weights of an output channel.
+    /// Returns the number of weights of an output channel.
     #[must_use]
     pub const fn taps(&self) -> usize {
         self.inputs * self.kernel * self.kernel
     }
 
-    /// Bytes of the file: weights, then a bias and a factor for each output channel.
+    /// Bytes in the file: weights, then a bias and a factor for each output channel.
     const fn bytes(&self) -> usize {
         self.outputs * (self.taps() + 8)
     }
 }
 
-/// A convolution's numbers.
+/// Weights of one convolution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Weights {
     /// `[output][input][row][column]`.
     pub weights: Vec<i8>,
-    /// Added to an output channel's sums.
+    /// Added to each output channel's sums.
     pub biases: Vec<i32>,
-    /// What a sum is multiplied by, in units of 2⁻²⁴, to become a byte.
+    /// Scale from sums to bytes for each output channel, in units of 2⁻²⁴.
     pub factors: Vec<u32>,
 }
 
-/// All numbers of the network.
+/// All weights of the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extractor {
-    /// Of each convolution.
+    /// Weights of each convolution.
     pub convolutions: [Weights; 2],
-    /// Of each map: its mean over drawn images, of sums of four bytes.
+    /// Mean of each map over synthetic images, of sums of four bytes.
     pub means: Vec<u16>,
-    /// Of each map: [`STEPS`] over its standard deviation there, in units of 2⁻¹⁰.
+    /// [`STEPS`] over each map's standard deviation on these images, in units of 2⁻¹⁰.
     pub gains: Vec<u16>,
 }
 
 impl Extractor {
-    /// The one that the program has; `None`: it was not fetched yet.
+    /// Returns the program's own extractor, or `None` if not fetched yet.
     #[must_use]
     pub fn fetched() -> Option<Self> {
         Self::decode(FILE.bytes()?)
     }
 
-    /// The file's bytes: convolution by convolution, then means, then gains; numbers of more bytes than one little-endian.
+    /// Encodes as a file: each convolution, then means, then gains, in little-endian.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(LENGTH);
@@ -118,7 +119,7 @@ impl Extractor {
         bytes
     }
 
-    /// What [`Extractor::encode`] wrote; `None` where that has another length.
+    /// Decodes the output of [`Extractor::encode`]; `None` if the length does not match.
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         if bytes.len() != LENGTH {
@@ -139,7 +140,7 @@ impl Extractor {
         Some(Self { convolutions, means: halves(), gains: halves() })
     }
 
-    /// The bytes of an image's features. `image` is `[colour][row][column]` of the square, as [`square`] makes it.
+    /// Returns an image's features. `image` is `[colour][row][column]` as made by [`square`].
     ///
     /// # Panics
     /// When `image` is not 3·32² bytes.
@@ -153,7 +154,7 @@ impl Extractor {
         cells.enumerate().flat_map(|(map, cells)| cells.iter().map(move |&sum| self.standardised(map, sum))).collect()
     }
 
-    /// The byte of a map's sum of four.
+    /// Returns the feature byte of a map's sum of four.
     #[inline]
     #[must_use]
     pub fn standardised(&self, map: usize, sum: u16) -> u8 {
@@ -163,14 +164,14 @@ impl Extractor {
     }
 }
 
-/// Bytes of the file.
+/// Length of the file in bytes.
 const LENGTH: usize = CONVOLUTIONS[0].bytes() + CONVOLUTIONS[1].bytes() + 4 * MAPS;
 
 fn words(bytes: &[u8]) -> impl Iterator<Item = u32> {
     bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
 }
 
-/// An image of any size in the middle of the square, with three colours: larger ones are averaged as for [`scattering`]. Pixels are in [0, 1].
+/// Centres an image (pixels in [0, 1]) in the square, averaging larger ones as [`scattering`] does.
 #[must_use]
 pub fn square(picture: Picture, image: &[f32]) -> Vec<u8> {
     let (margin, inner, every) = scattering::placed(picture);
@@ -186,14 +187,14 @@ pub fn square(picture: Picture, image: &[f32]) -> Vec<u8> {
     square
 }
 
-/// The byte of a convolution's sum, with its bias.
+/// Scales a convolution's sum, with bias, to a byte.
 #[inline]
 #[must_use]
 pub fn byte(sum: i32, factor: u32) -> u8 {
     ((i64::from(sum) * i64::from(factor) + (1 << (FACTOR_BITS - 1))) >> FACTOR_BITS).clamp(0, 255) as u8
 }
 
-/// What a convolution makes of an image: `[output][row][column]`.
+/// Applies a convolution and ReLU to an image: `[output][row][column]`.
 #[must_use]
 pub fn convolve(shape: &Convolution, weights: &Weights, image: &[u8]) -> Vec<u8> {
     let sums = sums_of(shape, weights, image);
@@ -201,7 +202,7 @@ pub fn convolve(shape: &Convolution, weights: &Weights, image: &[u8]) -> Vec<u8>
     sums.iter().enumerate().map(|(i, &sum)| byte(sum, weights.factors[i / area])).collect()
 }
 
-/// Its sums, with biases.
+/// Returns the convolution's sums, with biases.
 #[must_use]
 pub fn sums_of(shape: &Convolution, weights: &Weights, image: &[u8]) -> Vec<i32> {
     let (side, out, kernel) = (shape.side, shape.output_side(), shape.kernel);
@@ -212,7 +213,6 @@ pub fn sums_of(shape: &Convolution, weights: &Weights, image: &[u8]) -> Vec<i32>
             for tap in 0..shape.taps() {
                 let (input, y, x) = (tap / (kernel * kernel), tap / kernel % kernel, tap % kernel);
                 let (y, x) = (row * shape.stride + y, column * shape.stride + x);
-                // Zeros around it.
                 let inside = shape.padding..shape.padding + side;
                 if inside.contains(&y) && inside.contains(&x) {
                     let value = image[(input * side + y - shape.padding) * side + x - shape.padding];
@@ -225,7 +225,7 @@ pub fn sums_of(shape: &Convolution, weights: &Weights, image: &[u8]) -> Vec<i32>
     sums
 }
 
-/// The four values of each 2×2 cells of maps of this side.
+/// Iterates over the values of each 2×2 window of maps of this side.
 fn pooled(values: &[u8], side: usize) -> impl Iterator<Item = [u8; 4]> {
     let half = side / 2;
     (0..values.len() / 4).map(move |i| {
@@ -235,13 +235,13 @@ fn pooled(values: &[u8], side: usize) -> impl Iterator<Item = [u8; 4]> {
     })
 }
 
-/// The largest of each 2×2.
+/// Returns the maximum of each 2×2 window.
 #[must_use]
 pub fn largest(values: &[u8], side: usize) -> Vec<u8> {
     pooled(values, side).map(|four| four.into_iter().fold(0, u8::max)).collect()
 }
 
-/// The sum of each 2×2.
+/// Returns the sum of each 2×2 window.
 #[must_use]
 pub fn sums(values: &[u8], side: usize) -> Vec<u16> {
     pooled(values, side).map(|four| four.into_iter().map(u16::from).sum()).collect()
@@ -253,13 +253,13 @@ mod tests {
     use crate::model::kept::hex;
 
     #[test]
-    fn the_file_is_the_one_that_was_made() {
+    fn extractor_file_matches_its_digest() {
         let bytes = FILE.bytes().unwrap();
         assert_eq!(hex(bytes), FILE.digest);
         let extractor = Extractor::decode(bytes).unwrap();
         assert_eq!(extractor.encode(), bytes);
         assert_eq!(Extractor::decode(&bytes[1..]), None);
-        // No image brings a sum beyond 24 bits: the CPU engine adds up in f32.
+        // No sum exceeds 24 bits, as the CPU engine adds in f32.
         for (shape, weights) in CONVOLUTIONS.iter().zip(&extractor.convolutions) {
             for (row, bias) in weights.weights.chunks_exact(shape.taps()).zip(&weights.biases) {
                 let most: i64 = row.iter().map(|weight| 255 * i64::from(*weight).abs()).sum();
@@ -268,12 +268,12 @@ mod tests {
         }
     }
 
-    /// By hand: one tap at the middle of each kernel lets one colour's pixels through, whose largest of 2×2 four places are summed.
+    /// By hand: one tap in the middle of each kernel passes one colour, which is then pooled.
     #[test]
     fn one_tap_lets_pixels_through() {
         let one = |shape: &Convolution| {
             let mut weights = vec![0; shape.outputs * shape.taps()];
-            // The first output sees the first input, at the kernel's middle.
+            // The first output sees the first input through the middle of the kernel.
             weights[shape.kernel * shape.kernel / 2] = 127;
             let factor = (f64::from(1u32 << FACTOR_BITS) / 127.0).round() as u32;
             Weights { weights, biases: vec![0; shape.outputs], factors: vec![factor; shape.outputs] }
@@ -282,7 +282,7 @@ mod tests {
         let extractor = Extractor { convolutions, means: vec![100; MAPS], gains: vec![1 << GAIN_BITS; MAPS] };
         let image: Vec<u8> = (0..3 * SIDE * SIDE).map(|i| (i % 37) as u8).collect();
         let found = extractor.features(&image);
-        // Every second pixel each way; the largest of each 2×2 of those; the sum of each 2×2 of those.
+        // Every second pixel each way, then 2×2 maxima, then 2×2 sums.
         let pixel = |row: usize, column: usize| u32::from(image[2 * row * SIDE + 2 * column]);
         let best =
             |row: usize, column: usize| (0..4).map(|k| pixel(2 * row + k / 2, 2 * column + k % 2)).max().unwrap();

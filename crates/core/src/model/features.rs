@@ -1,23 +1,23 @@
-//! Fixed features of images, one byte each: what a model may take in place of pixels. No training example has a part in how they are made, so they cost
-//! no privacy.
+//! Fixed image features of one byte each, which can replace pixels. They do not depend on training
+//! examples, so they cost no privacy.
 
 use super::{extractor, scattering};
 use crate::data::{FeatureKind, Picture};
 
-/// Features of a kind, of images of a size.
+/// The features of one kind for images of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FeatureMap {
-    /// What they are.
+    /// Kind of features.
     pub kind: FeatureKind,
-    /// Of what images.
+    /// Size of the images.
     pub picture: Picture,
 }
 
 impl FeatureMap {
-    /// Scattering coefficients of MNIST's images.
+    /// Scattering coefficients of MNIST images.
     pub const DIGITS: Self = Self { kind: FeatureKind::Scattering, picture: Picture::DIGIT };
 
-    /// Maps, and cells in a row of one: features are `[map][row][column]`.
+    /// Returns the number of maps and the side of each; features are `[map][row][column]`.
     #[must_use]
     pub const fn shape(self) -> (usize, usize) {
         match self.kind {
@@ -28,20 +28,20 @@ impl FeatureMap {
         }
     }
 
-    /// Features of an image.
+    /// Returns the number of features of an image.
     #[must_use]
     pub const fn len(self) -> usize {
         let (maps, side) = self.shape();
         maps * side * side
     }
 
-    /// Whether there are none: never so.
+    /// True if there are no features, which does not occur.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// Whether they can be computed: those that a file is needed for wait for it.
+    /// True if they can be computed: some need a file that may not have been fetched.
     #[must_use]
     pub fn are_there(self) -> bool {
         match self.kind {

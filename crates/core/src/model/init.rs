@@ -1,18 +1,18 @@
-//! Parameters before the first step.
+//! Initial parameters.
 
 use rand::rand_core::Rng;
 
 use super::{Architecture, Layer};
 use crate::rng::NotPrivateReplay;
 
-/// Weights uniform in ±√(6/(fan-in + fan-out)) (Glorot & Bengio 2010, eq. 16), factors of what is normalised 1, biases 0, in flat order. The seed is public,
-/// and the same seed gives the same parameters on every machine.
+/// Returns weights uniform in ±√(6/(fan-in + fan-out)) (Glorot & Bengio 2010, eq. 16), scales of 1
+/// and biases of 0, in flat order. A public seed gives the same result on every machine.
 #[must_use]
 pub fn initial_parameters(architecture: Architecture, seed: u64) -> Vec<f32> {
     glorot(&architecture.layers(), seed)
 }
 
-/// As [`initial_parameters`], of layers that stand one after the other in the flat vector.
+/// Like [`initial_parameters`], for consecutive layers of a flat vector.
 #[must_use]
 pub fn glorot(layers: &[Layer], seed: u64) -> Vec<f32> {
     let mut rng = NotPrivateReplay::new(seed);
@@ -48,7 +48,7 @@ mod tests {
                 let variance = weights.iter().map(|w| w * w).sum::<f32>() / n;
                 let largest = weights.iter().fold(0.0_f32, |m, w| m.max(w.abs()));
                 assert!(largest <= bound && largest > 0.95 * bound, "{architecture:?} {}", layer.name);
-                // Five standard deviations of the mean and of the mean square of a uniform variable.
+                // Five standard deviations of a uniform variable's mean and mean square.
                 assert!(mean.abs() < 5.0 * bound / (3.0 * n).sqrt());
                 assert!((variance * 3.0 / (bound * bound) - 1.0).abs() < 5.0 * (0.8 / n).sqrt());
                 assert!(parameters[layer.biases()].iter().all(|&b| b == 0.0));
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_decides() {
+    fn parameters_depend_on_the_seed() {
         let draw = |seed| initial_parameters(Architecture::Linear, seed);
         assert_eq!(draw(3), draw(3));
         assert_ne!(draw(3), draw(4));

@@ -1,13 +1,13 @@
-//! Files of the program that hold trained numbers. The native program carries them; a browser's training thread fetches the one that a run needs, and hands
-//! it to [`KeptFile::bring`].
+//! Files of trained weights. The native program embeds them; in a browser, the training thread
+//! fetches the file that a run needs and passes it to [`KeptFile::bring`].
 
 use sha2::{Digest, Sha256};
 
-/// One of them.
+/// An embedded or fetched file.
 pub struct KeptFile {
-    /// In the site's folder.
+    /// Name in the site's folder.
     pub(super) name: &'static str,
-    /// SHA-256 of its bytes, hexadecimal.
+    /// SHA-256 of its bytes in hexadecimal.
     pub(super) digest: &'static str,
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) bytes: &'static [u8],
@@ -15,7 +15,7 @@ pub struct KeptFile {
     pub(super) bytes: std::sync::OnceLock<Vec<u8>>,
 }
 
-/// The file of this name beside the source, with this digest.
+/// A file next to the source, with its digest.
 macro_rules! kept_file {
     ($name:literal, $digest:literal) => {
         $crate::model::kept::KeptFile {
@@ -31,37 +31,37 @@ macro_rules! kept_file {
 pub(super) use kept_file;
 
 impl KeptFile {
-    /// What it holds; `None`: it was not fetched yet.
+    /// Returns the content, or `None` if not fetched yet.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn bytes(&self) -> Option<&[u8]> {
         Some(self.bytes)
     }
 
-    /// What it holds; `None`: it was not fetched yet.
+    /// Returns the content, or `None` if not fetched yet.
     #[cfg(target_arch = "wasm32")]
     pub fn bytes(&self) -> Option<&[u8]> {
         self.bytes.get().map(Vec::as_slice)
     }
 
-    /// Where it is, from the training thread's own address; `None`: it is there.
+    /// Returns the URL relative to the training thread's, or `None` if the content is present.
     #[must_use]
     pub fn address(&self) -> Option<String> {
         self.bytes().is_none().then(|| format!("./{}?is={}", self.name, &self.digest[..16]))
     }
 
-    /// Takes what was fetched, if it is the very file.
+    /// Stores the fetched bytes if their digest matches, and returns whether it does.
     pub fn bring(&self, bytes: Vec<u8>) -> bool {
         if hex(&bytes) != self.digest {
             return false;
         }
-        // The same bytes, as their digest says, if two were asked for at once; and the native program has them.
+        // Already set if it was fetched twice at once; the native program has it.
         #[cfg(target_arch = "wasm32")]
         let _ = self.bytes.set(bytes);
         true
     }
 }
 
-/// SHA-256, hexadecimal.
+/// Returns the SHA-256 in hexadecimal.
 pub(super) fn hex(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,23 +1,24 @@
-//! A network as a list of layers: how it is written, and every shape that follows.
+//! Networks as lists of layers: their text form, and the shapes that follow from it.
 //!
 //! ```text
 //! conv 16 8x8/2 same, tanh, maxpool 2/1, dense 10
 //! ```
 //!
-//! | layer | is |
-//! | --- | --- |
-//! | `scattering` | fixed features of an image, which nothing is learned of: maps of scattering coefficients ([`super::scattering`]); before all others |
-//! | `extractor` | what a small fixed network finds in an image ([`super::extractor`]): 64×4×4; before all others |
-//! | `conv F KxK/S same`, `conv F KxK/S pad P` | F kernels of K×K pixels over all channels, with a bias each, every S pixels (1 if left out); P zeros around the image, or as many as leave ⌈side/S⌉ places; none if left out |
-//! | `maxpool K/S`, `avgpool K/S` | the largest value, or the mean, of each window of K×K pixels, every S pixels (K if left out), channel by channel |
-//! | `dense N` | N sums of all values, with a bias each; an image is taken as a vector |
-//! | `tanh`, `relu`, `elu`, `sigmoid` | of each value by itself; elu x = eˣ − 1 below 0 (Clevert, Unterthiner & Hochreiter 2016) |
-//! | `tempered S T O` | S/(1 + e^(−T·x)) − O (tempered sigmoid: Papernot, Thakurta, Song, Chien & Erlingsson 2021), to hundredths |
-//! | `groupnorm G` | channels in G groups, each brought to mean 0 and variance 1 within the image, then scaled and shifted channel by channel (Wu & He 2018) |
-//! | `flatten` | an image as a vector, channel by channel and row by row |
+//! - `scattering`, first only: fixed scattering maps of the image ([`super::scattering`]);
+//! - `extractor`, first only: fixed 64×4×4 features by a small network ([`super::extractor`]);
+//! - `conv F KxK/S same` or `pad P`: F kernels of K×K over all channels with stride S (default 1),
+//!   and a bias each; P zeros on each side (default 0), or enough for ⌈side/S⌉ outputs;
+//! - `maxpool K/S`, `avgpool K/S`: maximum or mean of K×K windows with stride S (default K);
+//! - `dense N`: N weighted sums of all values, with a bias each; an image is taken as a vector;
+//! - `tanh`, `relu`, `elu` (eˣ − 1 below 0: Clevert, Unterthiner & Hochreiter 2016), `sigmoid`;
+//! - `tempered S T O`: S/(1 + e^(−T·x)) − O, to hundredths (tempered sigmoid: Papernot, Thakurta,
+//!   Song, Chien & Erlingsson 2021);
+//! - `groupnorm G`: G groups of channels at mean 0, variance 1, then affine each (Wu & He 2018);
+//! - `flatten`: an image as a vector, channel by channel and row by row.
 //!
-//! The last layer is `dense` with one number for each class, 2 to 100. Before the first may stand `input CxSxS`, what images are: C (1 or 3) channels of S×S values;
-//! left out, they are MNIST's, 1x28x28. [`LayerList`] holds what fits together alone, and prints itself as it is read.
+//! The last layer is `dense` with one output per class, 2 to 100. An optional leading `input CxSxS`
+//! gives the images' C (1 or 3) channels of S×S values; the default is MNIST's, 1x28x28. A
+//! [`LayerList`] is always valid, and prints in the form it is parsed from.
 
 use core::{fmt, str::FromStr};
 
@@ -36,21 +37,21 @@ use crate::{
     mechanism::{denoise::Planes, layers::MOST_LAYERS},
 };
 
-/// Most layers of a list, of whatever kind.
+/// Largest number of layers in a list.
 pub const MOST: usize = 20;
-/// Most parameters.
+/// Largest number of parameters.
 pub const MOST_PARAMETERS: usize = 1_000_000;
-/// Most multiplications and additions that reading one image takes: a step of lot 256 takes some seconds then.
+/// Largest number of multiply–adds per image; a step of lot 256 then takes a few seconds.
 pub const MOST_WORK: u64 = 100_000_000;
-/// Most values between two layers.
+/// Largest number of values between two layers.
 const MOST_VALUES: usize = 1 << 20;
-/// What is added to a variance before it is divided by.
+/// Added to a variance before division.
 pub const NORM_FLOOR: f64 = 1e-5;
 
-/// One layer, without what follows from the layers before it. Images and windows are square.
+/// One layer, without its derived shapes. Images and windows are square.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LayerSpec {
-    /// `scattering`, `extractor`: fixed features of the image, which take its place.
+    /// `scattering`, `extractor`: fixed features that replace the image.
     Features(FeatureKind),
     /// `conv`.
     Convolution {
@@ -58,227 +59,227 @@ pub enum LayerSpec {
         filters: u16,
         /// Side of a kernel.
         kernel: u8,
-        /// Pixels from one place to the next.
+        /// Pixels between neighbouring outputs.
         stride: u8,
         /// Zeros around the image.
         padding: Padding,
     },
     /// `maxpool`, `avgpool`.
     Pool {
-        /// What is made of a window.
+        /// Operation on each window.
         kind: Pooling,
-        /// Side of it.
+        /// Side of the window.
         window: u8,
-        /// Pixels from one to the next.
+        /// Pixels between neighbouring windows.
         stride: u8,
     },
     /// `dense`.
     Dense {
-        /// Numbers that it makes.
+        /// Number of outputs.
         outputs: u16,
     },
     /// An activation.
     Activation(Activation),
     /// `groupnorm`.
     GroupNorm {
-        /// Groups of channels.
+        /// Number of channel groups.
         groups: u16,
     },
     /// `flatten`.
     Flatten,
 }
 
-/// Zeros around an image.
+/// Zero padding around an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Padding {
-    /// As many on each side as leave ⌈side/stride⌉ places in a row.
+    /// Equal padding that gives ⌈side/stride⌉ outputs per row.
     Same,
-    /// So many on each side.
+    /// This many zeros on each side.
     Pixels(u8),
 }
 
-/// What is made of a window.
+/// Pooling operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Pooling {
-    /// Its largest value; of equals the first, row by row.
+    /// The largest value of the window.
     Max,
-    /// The mean of its values.
+    /// The mean of the window.
     Average,
 }
 
-/// What stands between two layers.
+/// Shape of the values between two layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
-    /// So many values.
+    /// This many values.
     Vector(usize),
     /// `channels` squares of `side`² values.
     Image {
-        /// Squares.
+        /// Number of channels.
         channels: usize,
-        /// Values in a row of one.
+        /// Side of each channel.
         side: usize,
     },
 }
 
-/// Why a list is no network. Layers are counted from 1.
+/// A list is not a valid network. Layers are counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LayersError {
-    /// A word that names no layer.
+    /// An unknown layer name.
     #[error(
         "layer {layer} is “{found}”; a layer is conv, maxpool, avgpool, dense, tanh, relu, elu, sigmoid, tempered, groupnorm or flatten, or, before all others, scattering or extractor"
     )]
     Unknown {
-        /// Which.
+        /// Number of the layer.
         layer: usize,
-        /// What stands there.
+        /// Its text.
         found: String,
     },
-    /// A layer that is written otherwise.
+    /// A layer in the wrong form.
     #[error("layer {layer} is “{found}”; it is written as {example}")]
     Written {
-        /// Which.
+        /// Number of the layer.
         layer: usize,
-        /// What stands there.
+        /// Its text.
         found: String,
-        /// Such a layer.
+        /// A correct example.
         example: &'static str,
     },
-    /// A number beyond what is allowed.
+    /// A number out of range.
     #[error("layer {layer}: {what} must be from {low} to {high}")]
     Range {
-        /// Which.
+        /// Number of the layer.
         layer: usize,
-        /// Of what.
+        /// Name of the quantity.
         what: &'static str,
-        /// The least.
+        /// Smallest value.
         low: u32,
-        /// The most.
+        /// Largest value.
         high: u32,
     },
     /// Too many layers.
     #[error("{found} layers; a network here has {MOST} at most")]
     TooLong {
-        /// How many there are.
+        /// Number of layers.
         found: usize,
     },
     /// Too many layers with parameters.
     #[error("{found} layers have parameters; {MOST_LAYERS} at most may")]
     TooManyWithParameters {
-        /// How many have.
+        /// Number of such layers.
         found: usize,
     },
-    /// Features of an image behind a layer.
+    /// Features that are not the first layer.
     #[error("layer {layer} is “{found}”, features of the image itself; put it before all other layers")]
     NotFirst {
-        /// Which.
+        /// Number of the layer.
         layer: usize,
-        /// What stands there.
+        /// Name of the features.
         found: &'static str,
     },
-    /// An image is asked for where there is none.
+    /// A layer that needs an image but gets a vector.
     #[error("layer {layer} needs an image, and gets a vector; put it before flatten and dense")]
     NotAnImage {
-        /// Which.
+        /// Number of the layer.
         layer: usize,
     },
-    /// A window that is too large.
+    /// A window larger than its padded image.
     #[error("layer {layer}: a {window}×{window} window does not fit a {side}×{side} image")]
     Window {
-        /// Which.
+        /// Number of the layer.
         layer: usize,
-        /// Its window.
+        /// Side of the window.
         window: usize,
-        /// Of the image that it gets, with the zeros around it.
+        /// Side of the padded image.
         side: usize,
     },
-    /// No number of zeros does it.
+    /// No equal padding gives the size of `same`.
     #[error(
         "layer {layer}: no equal padding on all sides leaves a {side}×{side} image {places}×{places} places; take an odd kernel, or pad by a number"
     )]
     NotSame {
-        /// Which.
+        /// Number of the layer.
         layer: usize,
-        /// Of its image.
+        /// Side of its image.
         side: usize,
-        /// Places in a row.
+        /// Outputs required per row.
         places: usize,
     },
-    /// Groups of unequal size.
+    /// Groups that do not divide the channels.
     #[error("layer {layer}: {groups} groups do not divide {channels} channels")]
     Groups {
-        /// Which.
+        /// Number of the layer.
         layer: usize,
-        /// Groups.
+        /// Number of groups.
         groups: usize,
-        /// Channels that it gets.
+        /// Number of channels.
         channels: usize,
     },
-    /// Too large to be held.
+    /// A layer with too many output values.
     #[error("layer {layer} makes more values of an image than {MOST_VALUES}; take fewer filters, or a larger stride")]
     TooLarge {
-        /// Which.
+        /// Number of the layer.
         layer: usize,
     },
-    /// What images are is said elsewhere, or twice, or wrongly.
+    /// An `input` that is malformed, repeated or misplaced.
     #[error(
         "“{found}” says of what size images are; it is written once, before all layers, as input 3x32x32: 1 or 3 channels of at most {MOST_SIDE}×{MOST_SIDE} values"
     )]
     Input {
-        /// What stands there.
+        /// Its text.
         found: String,
     },
-    /// It does not end with an answer.
+    /// The last layer is not a valid output.
     #[error(
         "the network ends in {found}; its last layer must be dense, with a number for each class ({FEWEST_CLASSES} to {MOST_CLASSES}; digits are {CLASSES})"
     )]
     Ends {
-        /// The last layer, or nothing.
+        /// The last layer, or "nothing".
         found: String,
     },
-    /// Images that are not those at hand.
+    /// The network reads other images than those given.
     #[error(
         "the network reads {found} images, and those at hand are {there}; leave out what it reads, and it takes those"
     )]
     OtherImages {
-        /// What it reads.
+        /// Images that the network reads.
         found: Picture,
-        /// What there is.
+        /// Images given.
         there: Picture,
     },
-    /// Classes that are not those at hand.
+    /// The network has another number of classes than the images.
     #[error("the network ends in dense {found}, and the images at hand have {there} classes; end it in dense {there}")]
     OtherClasses {
-        /// Classes that it tells apart.
+        /// Classes of the network.
         found: usize,
-        /// Classes that there are.
+        /// Classes of the images.
         there: usize,
     },
     /// Too many parameters.
     #[error("{found} parameters; {MOST_PARAMETERS} are the most")]
     Parameters {
-        /// How many there would be.
+        /// Number of parameters.
         found: usize,
     },
-    /// Too slow.
+    /// Too much work per image.
     #[error("{found} multiplications and additions an image; {MOST_WORK} are the most")]
     Work {
-        /// How many there would be.
+        /// Multiply–adds per image.
         found: u64,
     },
 }
 
-/// A layer with its shapes.
+/// A layer with its derived shapes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Placed {
-    /// As it is written.
+    /// The layer as written.
     pub spec: LayerSpec,
-    /// What it takes.
+    /// Input shape.
     pub input: Shape,
-    /// What it makes.
+    /// Output shape.
     pub output: Shape,
-    /// Its parameters, where it has some.
+    /// Its parameters, if any.
     pub layer: Option<Layer>,
-    /// Where its windows lie, of a convolution or a pool.
+    /// Window geometry of a convolution or pool.
     pub geometry: Option<Geometry>,
 }
 
@@ -289,7 +290,7 @@ impl From<Picture> for Shape {
 }
 
 impl Shape {
-    /// Values in all.
+    /// Returns the number of values.
     #[must_use]
     pub const fn values(self) -> usize {
         match self {
@@ -298,7 +299,7 @@ impl Shape {
         }
     }
 
-    /// Channels, and values of each: of a vector each value is a channel.
+    /// Returns the number of channels and values per channel; each value of a vector is a channel.
     #[must_use]
     pub const fn channels(self) -> (usize, usize) {
         match self {
@@ -325,7 +326,7 @@ impl fmt::Display for Shape {
 }
 
 impl Placed {
-    /// Multiplications and additions of an image's way forward, one for both.
+    /// Returns the multiply–adds of one image's forward pass.
     #[must_use]
     pub fn work(&self) -> u64 {
         let out = self.output.values() as u64;
@@ -335,14 +336,14 @@ impl Placed {
                 places * (layer.outputs * layer.fan_in) as u64
             }
             (_, _, Some(geometry)) => out * geometry.taps() as u64,
-            // They are computed once.
+            // Features are computed only once.
             (LayerSpec::Features(_), ..) => 0,
             _ => out,
         }
     }
 }
 
-/// Names of layers in files, by their number from 1.
+/// Name of a layer in files, for its kind and index from 0.
 const fn name(kind: usize, number: usize) -> &'static str {
     const NAMES: [[&str; MOST_LAYERS]; 3] = [
         ["conv1", "conv2", "conv3", "conv4", "conv5", "conv6", "conv7", "conv8"],
@@ -352,10 +353,10 @@ const fn name(kind: usize, number: usize) -> &'static str {
     NAMES[kind][if number < MOST_LAYERS { number } else { MOST_LAYERS - 1 }]
 }
 
-/// Works out every shape of layers that take `input`, whatever they end in.
+/// Derives all shapes of layers that take `input`, whatever the last layer is.
 ///
 /// # Errors
-/// Where a layer cannot take what the one before makes, or is too large.
+/// When a layer cannot take its input, or is too large.
 pub fn place(input: Shape, specs: &[LayerSpec]) -> Result<Vec<Placed>, LayersError> {
     if specs.len() > MOST {
         return Err(LayersError::TooLong { found: specs.len() });
@@ -437,7 +438,7 @@ fn fitting(layer: usize, geometry: Geometry) -> Result<Geometry, LayersError> {
     }
 }
 
-/// A list of layers that fit together, from an image to a number for each class.
+/// A valid list of layers, from an image to one output per class.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LayerList {
     picture: Picture,
@@ -446,7 +447,7 @@ pub struct LayerList {
 }
 
 impl LayerList {
-    /// What a builder begins with: `conv 8 5x5/2 same, tanh, maxpool 2, dense 10`.
+    /// The initial list of a builder: `conv 8 5x5/2 same, tanh, maxpool 2, dense 10`.
     pub const FIRST: Self = {
         let mut layers = [LayerSpec::Flatten; MOST];
         layers[0] = LayerSpec::Convolution { filters: 8, kernel: 5, stride: 2, padding: Padding::Same };
@@ -456,7 +457,7 @@ impl LayerList {
         Self { picture: Picture::DIGIT, layers, length: 4 }
     };
 
-    /// These layers, of digits' images.
+    /// Builds a list for MNIST's images.
     ///
     /// # Errors
     /// As [`LayerList::on`].
@@ -464,10 +465,10 @@ impl LayerList {
         Self::on(Picture::DIGIT, specs)
     }
 
-    /// These layers, of images of this size.
+    /// Builds a list for images of this size.
     ///
     /// # Errors
-    /// Where they do not fit together, do not end in `dense` with 2 to 100 numbers, or are too many or too large.
+    /// When layers do not fit, do not end in `dense` with 2 to 100 outputs, or exceed a limit.
     pub fn on(picture: Picture, specs: &[LayerSpec]) -> Result<Self, LayersError> {
         let placed = place(picture.into(), specs)?;
         let last = specs.last();
@@ -493,7 +494,7 @@ impl LayerList {
         Ok(Self { picture, layers, length: specs.len() as u8 })
     }
 
-    /// The same layers for images of another size and other classes: the last makes as many numbers as there are.
+    /// Returns the same layers for other images and another number of classes.
     ///
     /// # Errors
     /// As [`LayerList::on`].
@@ -505,13 +506,13 @@ impl LayerList {
         Self::on(picture, &specs)
     }
 
-    /// What images are.
+    /// Returns the images that the network reads.
     #[must_use]
     pub const fn picture(&self) -> Picture {
         self.picture
     }
 
-    /// Classes that it tells apart.
+    /// Returns the number of classes.
     #[must_use]
     pub fn classes(&self) -> usize {
         match self.specs().last() {
@@ -520,13 +521,13 @@ impl LayerList {
         }
     }
 
-    /// Its layers, in order.
+    /// Returns the layers in order.
     #[must_use]
     pub fn specs(&self) -> &[LayerSpec] {
         &self.layers[..usize::from(self.length)]
     }
 
-    /// The fixed features that its layers take in place of pixels.
+    /// Returns the fixed features that replace pixels, if any.
     #[must_use]
     pub const fn features(&self) -> Option<FeatureMap> {
         match self.layers[0] {
@@ -535,7 +536,7 @@ impl LayerList {
         }
     }
 
-    /// Coordinates that are pictures: the first layer's weights for an image's pixels, or for those under a kernel, channel by channel.
+    /// Returns the first layer's weights that correspond to pixels, per unit and channel.
     #[must_use]
     pub(super) fn planes(&self) -> Option<Planes> {
         if self.features().is_some() {
@@ -554,16 +555,16 @@ impl LayerList {
         }
     }
 
-    /// Multiplications and additions of an image's way forward, one for both.
+    /// Returns the multiply–adds of one image's forward pass.
     #[must_use]
     pub fn work(&self) -> u64 {
         self.placed().iter().map(Placed::work).sum()
     }
 
-    /// Its layers with their shapes.
+    /// Returns the layers with their shapes.
     #[must_use]
     pub fn placed(&self) -> Vec<Placed> {
-        // They fitted when the list was made.
+        // Cannot fail: a list is valid when built.
         place(self.picture.into(), self.specs()).unwrap_or_default()
     }
 }
@@ -644,10 +645,10 @@ impl FromStr for LayerList {
     }
 }
 
-/// The layers of a text, separated by commas or line ends, whether they fit together or not, and what images are, where it says so.
+/// Parses comma-, semicolon- or line-separated layers and `input`; they need not fit together.
 ///
 /// # Errors
-/// [`LayersError::Input`], [`LayersError::Unknown`], [`LayersError::Written`], [`LayersError::Range`], [`LayersError::TooLong`].
+/// [`LayersError`]'s `Input`, `Unknown`, `Written`, `Range` or `TooLong`.
 pub fn read(text: &str) -> Result<(Option<Picture>, Vec<LayerSpec>), LayersError> {
     let mut items = text.split([',', '\n', ';']).map(str::trim).filter(|item| !item.is_empty()).peekable();
     let picture = items.next_if(|item| is_input(item)).map(read_input).transpose()?;
@@ -677,7 +678,7 @@ fn read_input(item: &str) -> Result<Picture, LayersError> {
     read().ok_or_else(|| LayersError::Input { found: item.chars().take(REPEATED).collect() })
 }
 
-/// Longest piece of a text that an error repeats, in characters.
+/// Most characters of the text that an error quotes.
 const REPEATED: usize = 40;
 
 fn read_layer(layer: usize, item: &str) -> Result<LayerSpec, LayersError> {
@@ -710,7 +711,7 @@ fn read_layer(layer: usize, item: &str) -> Result<LayerSpec, LayersError> {
         let value = if digits { text.parse::<u32>().unwrap_or(u32::MAX) } else { return Err(written()) };
         if (low..=high).contains(&value) { Ok(value) } else { Err(LayersError::Range { layer, what, low, high }) }
     };
-    // K/S; without /S, what stands for it.
+    // Parses K/S; without /S, the stride is `stride`, or K.
     let window = |text: &str, most: u32, stride: Option<u32>| -> Result<(u8, u8), LayersError> {
         let (side, every) = text.split_once('/').map_or((text, None), |(side, every)| (side, Some(every)));
         let side = number(side, "its window", 1, most)?;

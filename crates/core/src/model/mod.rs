@@ -1,4 +1,4 @@
-//! The architectures, and the layout of their parameters in one flat vector.
+//! Architectures, and the layout of their parameters in one flat vector.
 
 #![warn(missing_docs)]
 
@@ -32,17 +32,17 @@ pub use init::{glorot, initial_parameters};
 pub use parts::{Activation, CLASSES, Layer};
 pub use safetensors::safetensors;
 
-/// Hidden units of the [`Architecture::Mlp`].
+/// Number of hidden units of the [`Architecture::Mlp`].
 pub const MLP_HIDDEN: usize = 128;
 
-/// A pixel's grey value in [0, 1]. All engines compute it to the same bits, because the byte of a feature may depend on the last one.
+/// Converts a pixel to [0, 1], bitwise equal on all engines, as a feature's byte may depend on it.
 #[inline(always)]
 #[must_use]
 pub fn pixel(byte: u8) -> f32 {
     f32::from(byte) * (1.0 / 255.0)
 }
 
-/// A model that a visitor can train. Pixels, or features of them, come in as f32; the loss is softmax cross-entropy.
+/// A trainable model on pixels, or features of them, in f32, with softmax cross-entropy loss.
 ///
 /// Flat parameter order: layer by layer, weights `[out][in…]` row-major, then biases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -54,12 +54,12 @@ pub enum Architecture {
     Scattering,
     /// 784 → 128 → 10 with tanh: 101,770 parameters.
     Mlp,
-    /// Conv 16@8×8 stride 2 pad 3 → act → max-pool 2×2 stride 1 → conv 32@4×4 stride 2 → act → max-pool 2×2
-    /// stride 1 → dense 32 → act → dense 10: 26,010 parameters. Tempered: Papernot et al. 2021.
+    /// Conv 16@8×8/2 pad 3 → tanh → max-pool 2×2/1 → conv 32@4×4/2 → tanh → max-pool 2×2/1 →
+    /// dense 32 → tanh → dense 10 (stride: /n), 26,010 parameters. Tempered: Papernot et al. 2021.
     CnnTanh,
-    /// The same with ReLU: the model of Nasr, Shokri & Houmansadr 2020.
+    /// The same CNN with ReLU: the model of Nasr, Shokri & Houmansadr 2020.
     CnnRelu,
-    /// Whatever somebody has built.
+    /// A user-built list of layers.
     Built(LayerList),
 }
 
@@ -80,10 +80,10 @@ impl std::fmt::Display for Architecture {
 }
 
 impl Architecture {
-    /// Every architecture that has a name.
+    /// All named architectures.
     pub const ALL: [Self; 5] = [Self::Linear, Self::Scattering, Self::Mlp, Self::CnnTanh, Self::CnnRelu];
 
-    /// Numbers that the first layer takes: pixels in [0, 1], or the values of features ([`scattering::value`]).
+    /// Returns the number of inputs: pixels in [0, 1], or feature values ([`scattering::value`]).
     #[must_use]
     pub const fn inputs(self) -> usize {
         match self.features() {
@@ -92,7 +92,7 @@ impl Architecture {
         }
     }
 
-    /// The fixed features that it takes in place of pixels.
+    /// Returns the fixed features that replace pixels, if any.
     #[must_use]
     pub const fn features(self) -> Option<FeatureMap> {
         match self {
@@ -102,7 +102,7 @@ impl Architecture {
         }
     }
 
-    /// The images that it reads.
+    /// Returns the images that the model reads.
     #[must_use]
     pub const fn picture(self) -> Picture {
         match self {
@@ -111,7 +111,7 @@ impl Architecture {
         }
     }
 
-    /// Classes that it tells apart.
+    /// Returns the number of classes.
     #[must_use]
     pub fn classes(self) -> usize {
         match self {
@@ -120,30 +120,30 @@ impl Architecture {
         }
     }
 
-    /// Whether it reads images of this size, and tells so many classes apart.
+    /// True if the model reads images of this size and has this number of classes.
     #[must_use]
     pub fn fits(self, picture: Picture, classes: usize) -> bool {
         self.picture() == picture && self.classes() == classes
     }
 
-    /// Images that it reads, of its classes, without a name.
+    /// Builds an unnamed data set of this model's images and classes.
     #[must_use]
     pub fn dataset(self, images: impl Into<Images>, labels: impl Into<Arc<[u8]>>) -> Dataset {
-        // Every list has as many classes as are allowed.
+        // Cannot fail: every list has a valid number of classes.
         let classes = Classes::numbered(self.classes()).unwrap_or(const { Classes::digits() });
         Dataset::of("", self.picture(), classes, images, labels)
     }
 
-    /// Those that are known of the first images of `data`; nothing where it takes pixels.
+    /// Returns the features computed for the first images of `data`; empty for a model on pixels.
     #[must_use]
     pub fn known<'a>(self, features: &'a Features, data: &Dataset) -> &'a [u8] {
         self.features().map_or(&[], |map| features.of(data, map.kind))
     }
 
-    /// The same model for other images: its layers as a list whose shapes follow from the image, or the model that has a name where it is one of those.
+    /// Returns the same model for other images and classes, as a named model if it equals one.
     ///
     /// # Errors
-    /// [`LayersError`] where its windows do not fit such images, or it would be too large.
+    /// [`LayersError`] when the layers do not fit such images, or are too large.
     pub fn fitted(self, picture: Picture, classes: usize) -> Result<Self, LayersError> {
         if self.fits(picture, classes) {
             return Ok(self);
@@ -158,7 +158,7 @@ impl Architecture {
         Ok(named.unwrap_or(Self::Built(list)))
     }
 
-    /// Activation between layers; of no effect in a model of one layer.
+    /// Returns the activation between layers; irrelevant for a single layer.
     #[must_use]
     pub const fn activation(self) -> Activation {
         match self {
@@ -167,8 +167,7 @@ impl Architecture {
         }
     }
 
-    /// Coordinates that are pictures: of the first layer, the weights that a unit has for its pixels, or a channel for those under its kernel. `None`
-    /// where the model takes features.
+    /// Returns the first layer's weights for pixels, per unit and channel; `None` on features.
     #[must_use]
     pub fn planes(self) -> Option<Planes> {
         let (count, side) = match self {
@@ -181,7 +180,7 @@ impl Architecture {
         Some(Planes { offset: 0, count, side })
     }
 
-    /// Layers in flat order.
+    /// Returns the layers in flat order.
     #[must_use]
     pub fn layers(self) -> Vec<Layer> {
         if let Self::Built(list) = self {
@@ -209,13 +208,13 @@ impl Architecture {
             .collect()
     }
 
-    /// Parameters of each layer.
+    /// Returns the number of parameters of each layer.
     #[must_use]
     pub fn lengths(self) -> Vec<usize> {
         self.layers().iter().map(|layer| layer.outputs * (layer.fan_in + 1)).collect()
     }
 
-    /// As a list of layers.
+    /// Returns the architecture as a list of layers.
     #[must_use]
     pub fn written(self) -> String {
         match self {
@@ -232,13 +231,13 @@ impl Architecture {
         }
     }
 
-    /// Whether it has kernels of its own on every engine.
+    /// True if every engine has dedicated kernels for the architecture.
     #[must_use]
     pub const fn is_named(self) -> bool {
         !matches!(self, Self::Built(_))
     }
 
-    /// P, the length of the flat parameter vector.
+    /// Returns P, the length of the flat parameter vector.
     #[must_use]
     pub fn parameters(self) -> usize {
         self.layers().iter().map(|l| l.outputs * (l.fan_in + 1)).sum()

@@ -1,13 +1,13 @@
-//! What networks are made of: activations, and layers with their places in the flat vector of parameters.
+//! Building blocks of networks: activations, and layers with their offsets in the flat vector.
 
 use core::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// Digits, which the named models tell apart.
+/// Number of classes of the named models: the digits.
 pub const CLASSES: usize = 10;
 
-/// What stands between layers.
+/// An activation function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Activation {
@@ -15,7 +15,7 @@ pub enum Activation {
     Tanh,
     /// max(0, x).
     Relu,
-    /// x, or eˣ − 1 where that is below 0.
+    /// x, or eˣ − 1 if x < 0.
     Elu,
     /// 1/(1 + e⁻ˣ).
     Sigmoid,
@@ -31,7 +31,7 @@ pub enum Activation {
 }
 
 impl Activation {
-    /// s, T and o, where it is s/(1 + e^(−T·x)) − o.
+    /// Returns s, T and o of an activation of the form s/(1 + e^(−T·x)) − o.
     #[must_use]
     pub fn logistic(self) -> Option<[f64; 3]> {
         match self {
@@ -53,22 +53,22 @@ pub struct Layer {
     pub offset: usize,
     /// Rows: output units or channels. Also the number of biases.
     pub outputs: usize,
-    /// Columns: inputs of a unit (for a convolution: input channels × kernel height × kernel width).
+    /// Columns: inputs of a unit (of a convolution: input channels × kernel height × width).
     pub fan_in: usize,
     /// Fan-out as Glorot counts it (for a convolution: output channels × kernel area).
     pub fan_out: usize,
-    /// Whether weights are factors of what is normalised, which begin at 1, and not of sums.
+    /// True if weights scale normalised values, and so start at 1.
     pub scales: bool,
 }
 
 impl Layer {
-    /// Where the weights are in the flat vector: `outputs × fan_in`, row by row.
+    /// Range of the weights in the flat vector: `outputs × fan_in`, row by row.
     #[must_use]
     pub const fn weights(&self) -> Range<usize> {
         self.offset..self.offset + self.outputs * self.fan_in
     }
 
-    /// Where the biases are in the flat vector.
+    /// Range of the biases in the flat vector.
     #[must_use]
     pub const fn biases(&self) -> Range<usize> {
         let start = self.offset + self.outputs * self.fan_in;

@@ -1,9 +1,7 @@
-//! Parameters trained on the program's own digits alone: a public start, so it costs no privacy.
+//! Parameters trained on synthetic digits alone: a public start that costs no privacy.
 //!
-//! `hushgrad pretrain` makes the files; they hold one byte a parameter. Layer by layer: the step of the weights and that of
-//! the biases (f32, little-endian), then weights and biases as signed bytes, in multiples of their step.
-//!
-//! They are [`KeptFile`]s.
+//! `hushgrad pretrain` makes these [`KeptFile`]s: for each layer, the steps of weights and biases
+//! (f32, little-endian), then both as signed bytes in multiples of their step.
 
 use super::{
     Architecture,
@@ -14,7 +12,7 @@ use super::{
 struct Start {
     architecture: Architecture,
     file: KeptFile,
-    /// SHA-256 of the parameters that it decodes to, each as little-endian f32.
+    /// SHA-256 of the decoded parameters as little-endian f32.
     decoded: &'static str,
 }
 
@@ -35,25 +33,25 @@ fn start(architecture: Architecture) -> Option<&'static Start> {
     STARTS.iter().find(|start| start.architecture == architecture)
 }
 
-/// The file that a run of this architecture waits for where it begins with its parameters; `None`: there is none.
+/// Returns the file of this architecture's pre-trained parameters, if one exists.
 #[must_use]
 pub fn file(architecture: Architecture) -> Option<&'static KeptFile> {
     start(architecture).map(|start| &start.file)
 }
 
-/// The pre-trained parameters, flat; `None` where there are none for this architecture, or where they were not fetched yet.
+/// Returns the flat pre-trained parameters, or `None` if there are none or not fetched yet.
 #[must_use]
 pub fn parameters(architecture: Architecture) -> Option<Vec<f32>> {
     decode(architecture, file(architecture)?.bytes()?)
 }
 
-/// Whether there are some for this architecture.
+/// True if pre-trained parameters exist for this architecture.
 #[must_use]
 pub fn available(architecture: Architecture) -> bool {
     start(architecture).is_some()
 }
 
-/// Whether these are the pre-trained parameters of this architecture, to the last bit.
+/// True if these are exactly the pre-trained parameters of this architecture.
 #[must_use]
 pub fn are(architecture: Architecture, parameters: &[f32]) -> bool {
     start(architecture).is_some_and(|start| decoded_digest(parameters) == start.decoded)
@@ -63,10 +61,10 @@ fn decoded_digest(parameters: &[f32]) -> String {
     hex(&parameters.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>())
 }
 
-/// The file's bytes. Each value is off by at most half its layer's largest magnitude / 127.
+/// Encodes parameters; the error per value is at most half its part's largest magnitude / 127.
 ///
 /// # Panics
-/// When `parameters` are not this architecture's P numbers.
+/// When `parameters` does not have this architecture's length P.
 #[must_use]
 pub fn encode(architecture: Architecture, parameters: &[f32]) -> Vec<u8> {
     assert_eq!(parameters.len(), architecture.parameters(), "parameters of this architecture");
@@ -82,7 +80,7 @@ pub fn encode(architecture: Architecture, parameters: &[f32]) -> Vec<u8> {
     bytes
 }
 
-/// What [`encode`] wrote; `None` where the length does not fit the architecture.
+/// Decodes the output of [`encode`]; `None` if the length does not match.
 #[must_use]
 pub fn decode(architecture: Architecture, bytes: &[u8]) -> Option<Vec<f32>> {
     if bytes.len() != length(architecture) {
@@ -146,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_available_is_there_and_finite() {
+    fn available_parameters_exist_and_are_finite() {
         for architecture in Architecture::ALL {
             let parameters = parameters(architecture);
             assert_eq!(parameters.is_some(), available(architecture), "{architecture}");
@@ -154,9 +152,9 @@ mod tests {
         }
     }
 
-    /// The files are those that `hushgrad pretrain` wrote.
+    /// The files are as written by `hushgrad pretrain`.
     #[test]
-    fn the_files_are_known() {
+    fn files_match_their_digests() {
         for Start { architecture, file, decoded } in &STARTS {
             let bytes = file.bytes().expect("the native program carries it");
             assert_eq!(hex(bytes), file.digest, "{architecture}");

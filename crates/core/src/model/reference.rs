@@ -1,5 +1,5 @@
-//! The models as a reader of the papers would write them: one example at a time, in f64, one loop a sum.
-//! Every fast path, in Rust or WGSL, is compared with this; this is compared with automatic differentiation.
+//! Reference implementation of the models: one example at a time, in f64, with plain loops. It is
+//! checked against automatic differentiation, and all fast paths (Rust, WGSL) against it.
 
 pub use super::cnn::Geometry;
 use super::{
@@ -7,19 +7,19 @@ use super::{
     layers::{LayerSpec, NORM_FLOOR, Placed, Pooling},
 };
 
-/// Gradient of one example's loss, written over `out` (length P, flat order). Returns the loss, softmax cross-entropy in nats.
+/// Writes one example's gradient to `out` (flat, length P); returns softmax cross-entropy in nats.
 ///
 /// # Panics
-/// When `parameters` or `out` has not P entries, `image` not the model's inputs (pixels, or 3,969 features), or the label is no class of it.
+/// When lengths do not match P or the model's inputs, or the label is not one of its classes.
 pub fn gradient(architecture: Architecture, parameters: &[f32], image: &[f32], label: u8, out: &mut [f32]) -> f64 {
     assert_eq!(out.len(), architecture.parameters(), "the gradient has one entry for each parameter");
     backward(&Forward::new(architecture, parameters, image), parameters, label, out)
 }
 
-/// As [`gradient`], of a model that is no [`Architecture`]: a perceptron of another width, say. Its stages end in a value for each class.
+/// Like [`gradient`], for stages, such as an MLP of another width, that end in a value per class.
 ///
 /// # Panics
-/// When `parameters` and `out` have different lengths, or stages read beyond them, or the label is no class.
+/// When `parameters` and `out` differ in length, stages read beyond them, or the label is no class.
 pub fn gradient_through(stages: Vec<Stage>, parameters: &[f32], image: &[f32], label: u8, out: &mut [f32]) -> f64 {
     assert_eq!(out.len(), parameters.len(), "the gradient has one entry for each parameter");
     backward(&Forward::through(stages, parameters, image), parameters, label, out)
@@ -39,7 +39,7 @@ fn loss_gradient(mut probabilities: Vec<f64>, label: u8) -> Vec<f64> {
     probabilities
 }
 
-/// What the last layer says about an image, before softmax.
+/// Returns the logits of an image.
 ///
 /// # Panics
 /// As [`gradient`].
@@ -48,7 +48,7 @@ pub fn logits(architecture: Architecture, parameters: &[f32], image: &[f32]) -> 
     Forward::new(architecture, parameters, image).logits
 }
 
-/// Class probabilities of an image.
+/// Returns the class probabilities of an image.
 ///
 /// # Panics
 /// As [`gradient`].
@@ -57,23 +57,23 @@ pub fn probabilities(architecture: Architecture, parameters: &[f32], image: &[f3
     softmax(&logits(architecture, parameters, image))
 }
 
-/// What an image leaves behind on its way through a model, stage by stage.
+/// Intermediate values of an image's forward and backward pass, stage by stage.
 #[derive(Clone, Debug)]
-pub struct Passage {
-    /// What comes out of each stage; the last are the logits.
+pub struct ForwardTrace {
+    /// Output of each stage; the last are the logits.
     pub outputs: Vec<Vec<f64>>,
-    /// The loss's gradient at each of these places.
+    /// Gradient of the loss with respect to each output.
     pub deltas: Vec<Vec<f64>>,
-    /// What the model says, class by class.
+    /// Probability of each class.
     pub probabilities: Vec<f64>,
 }
 
-/// Follows an image through the [`stages`] of a model, and the gradient of its loss back.
+/// Runs an image forward through a model's [`stages`], and its loss gradient backward.
 ///
 /// # Panics
 /// As [`gradient`].
 #[must_use]
-pub fn follow(architecture: Architecture, parameters: &[f32], image: &[f32], label: u8) -> Passage {
+pub fn follow(architecture: Architecture, parameters: &[f32], image: &[f32], label: u8) -> ForwardTrace {
     let mut forward = Forward::new(architecture, parameters, image);
     let mut unused = vec![0.0; parameters.len()];
     let probabilities = softmax(&forward.logits);
@@ -86,11 +86,11 @@ pub fn follow(architecture: Architecture, parameters: &[f32], image: &[f32], lab
     deltas.reverse();
     let mut outputs = forward.inputs.split_off(1.min(forward.inputs.len()));
     outputs.push(forward.logits);
-    Passage { outputs, deltas, probabilities }
+    ForwardTrace { outputs, deltas, probabilities }
 }
 
-/// By how much at least the largest value of a max pooling window is above those of the window that are not as large: where that is less than another
-/// engine's rounding, its gradient may come from another place.
+/// Returns the smallest gap between the maximum of a max-pooling window and its next value. If it
+/// is below another engine's rounding error, that engine may route the gradient elsewhere.
 #[cfg(any(test, feature = "testing"))]
 #[must_use]
 pub fn smallest_gap(architecture: Architecture, parameters: &[f32], image: &[f32]) -> f64 {
@@ -107,7 +107,7 @@ pub fn smallest_gap(architecture: Architecture, parameters: &[f32], image: &[f32
     smallest
 }
 
-/// The class with the largest logit, the lowest of equals.
+/// Returns the class with the largest logit, the lowest on ties.
 ///
 /// # Panics
 /// As [`gradient`].
@@ -132,37 +132,37 @@ fn softmax(logits: &[f64]) -> Vec<f64> {
     logits.iter().map(|z| (z - normaliser).exp()).collect()
 }
 
-/// One thing that a model does between pixels and logits.
+/// One operation between pixels and logits.
 #[derive(Clone, Copy, Debug)]
 pub enum Stage {
     /// Wx + b.
     Dense(Layer),
     /// A convolution and its biases.
     Convolution(Layer, Geometry),
-    /// The activation, on each value.
+    /// An activation on each value.
     Activation(Activation),
-    /// Windows of each square by itself.
+    /// Pooling of each channel.
     Pool {
-        /// What is made of one.
+        /// Operation on each window.
         kind: Pooling,
-        /// Squares, one after the other.
+        /// Number of channels.
         channels: usize,
-        /// Where they lie.
+        /// Geometry of the windows.
         geometry: Geometry,
     },
-    /// Each group of channels brought to mean 0 and variance 1; then factors and summands of each channel.
+    /// Groups of channels normalised to mean 0 and variance 1, then scaled and shifted per channel.
     GroupNorm {
-        /// A factor and a summand a channel.
+        /// A scale and a shift per channel.
         layer: Layer,
-        /// Groups.
+        /// Number of groups.
         groups: usize,
-        /// Values of a channel.
+        /// Values per channel.
         area: usize,
     },
 }
 
 impl Stage {
-    /// A layer of a list; `None` where it only reads an image as a vector.
+    /// Returns the stage of a layer, or `None` if it only reshapes.
     #[must_use]
     pub fn of(placed: &Placed) -> Option<Self> {
         let (channels, area) = placed.input.channels();
@@ -180,8 +180,7 @@ impl Stage {
 }
 
 impl Geometry {
-    /// The input index that output position (`row`, `column`) sees through kernel cell `cell` = [channel][row][column];
-    /// `None` in the padding.
+    /// Returns the input index of kernel cell [channel][row][column] at an output, if not padding.
     fn input_index(self, row: usize, column: usize, cell: usize) -> Option<usize> {
         let area = self.kernel * self.kernel;
         let (channel, ky, kx) = (cell / area, cell % area / self.kernel, cell % self.kernel);
@@ -191,12 +190,11 @@ impl Geometry {
     }
 }
 
-/// What a model does between pixels and logits, in order.
+/// Returns the operations between pixels and logits, in order.
 #[must_use]
 pub fn stages(architecture: Architecture) -> Vec<Stage> {
     let layers = architecture.layers();
     let activation = Stage::Activation(architecture.activation());
-    // 2×2 windows of stride 1.
     let pool = |channels, side| Stage::Pool {
         kind: Pooling::Max,
         channels,
@@ -220,10 +218,8 @@ pub fn stages(architecture: Architecture) -> Vec<Stage> {
     }
 }
 
-/// What every stage saw, and what came out at the end.
 struct Forward {
     stages: Vec<Stage>,
-    /// Input of each stage.
     inputs: Vec<Vec<f64>>,
     logits: Vec<f64>,
 }
@@ -270,7 +266,7 @@ impl Stage {
         }
     }
 
-    /// From δ = ∂ℓ/∂output: ∂ℓ/∂input is returned, ∂ℓ/∂weights and ∂ℓ/∂biases are written to their places.
+    /// Given δ = ∂ℓ/∂output, writes ∂ℓ/∂weights and ∂ℓ/∂biases to `gradient` and returns ∂ℓ/∂input.
     fn backward(&self, parameters: &[f32], input: &[f64], delta: &[f64], gradient: &mut [f32]) -> Vec<f64> {
         match self {
             Self::Dense(layer) => dense_backward(layer, parameters, input, delta, gradient),
@@ -298,7 +294,7 @@ impl Stage {
 fn activated(activation: Activation, x: f64) -> f64 {
     match activation {
         Activation::Tanh => x.tanh(),
-        // Not `max`, which would make 0 of NaN.
+        // Not `max`, which would turn NaN into 0.
         Activation::Relu => {
             if x < 0.0 {
                 0.0
@@ -320,7 +316,7 @@ fn activated(activation: Activation, x: f64) -> f64 {
     }
 }
 
-/// f′.
+/// The derivative f′(x).
 fn slope(activation: Activation, x: f64) -> f64 {
     match activation {
         // tanh′ = 1 − tanh².
@@ -347,12 +343,12 @@ fn slope(activation: Activation, x: f64) -> f64 {
     }
 }
 
-/// (x − μ)/√(v + ε) in each of as many equal parts, and each part's 1/√(v + ε).
+/// Returns (x − μ)/√(v + ε) for each of `groups` equal parts, and each part's 1/√(v + ε).
 fn normalised(groups: usize, input: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let (mut output, mut inverses) = (Vec::with_capacity(input.len()), Vec::with_capacity(groups));
     for group in input.chunks(input.len() / groups) {
         let n = group.len() as f64;
-        // Of equal values the mean is that value, to the last digit: a ReLU behind the norm would make a step of what rounding leaves.
+        // Exact for equal values: a ReLU after the norm would amplify rounding errors into steps.
         let mean = group[0] + group.iter().map(|x| x - group[0]).sum::<f64>() / n;
         let variance = group.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n;
         let inverse = 1.0 / (variance + NORM_FLOOR).sqrt();
@@ -362,12 +358,13 @@ fn normalised(groups: usize, input: &[f64]) -> (Vec<f64>, Vec<f64>) {
     (output, inverses)
 }
 
-/// A channel's factor and summand.
+/// Returns a channel's scale and shift.
 fn affine(layer: &Layer, parameters: &[f32], channel: usize) -> (f64, f64) {
     (parameters[layer.weights()][channel].into(), parameters[layer.biases()][channel].into())
 }
 
-/// With y = γ·u + β and u = (x − μ)/√(v + ε): ∂ℓ/∂γ = Σ δ·u; ∂ℓ/∂β = Σ δ; ∂ℓ/∂x = (e − mean e − u·mean(e·u))/√(v + ε) with e = γ·δ, means over the group (Ioffe & Szegedy 2015).
+/// With y = γ·u + β and u = (x − μ)/√(v + ε): ∂ℓ/∂γ = Σ δ·u; ∂ℓ/∂β = Σ δ; ∂ℓ/∂x = (e − mean e −
+/// u·mean(e·u))/√(v + ε) with e = γ·δ, means over the group (Ioffe & Szegedy 2015).
 fn group_norm_backward(
     layer: &Layer,
     (groups, area): (usize, usize),
@@ -419,7 +416,7 @@ fn dense_backward(layer: &Layer, parameters: &[f32], input: &[f64], delta: &[f64
     input_delta
 }
 
-/// y_o(r, c) = b_o + Σ_k w_ok x(what cell k sees at (r, c)).
+/// y_o(r, c) = b_o + Σ_k w_ok x(input of cell k at (r, c)).
 fn convolution(layer: &Layer, geometry: Geometry, parameters: &[f32], input: &[f64]) -> Vec<f64> {
     let side = geometry.output_side();
     let weights = &parameters[layer.weights()];
@@ -440,7 +437,7 @@ fn convolution(layer: &Layer, geometry: Geometry, parameters: &[f32], input: &[f
     output
 }
 
-/// ∂ℓ/∂w_ok = Σ_(r,c) δ_o(r, c) x(what k sees at (r, c)); ∂ℓ/∂b_o = Σ δ_o; ∂ℓ/∂x = Σ of δ_o w_ok over all that see x.
+/// ∂ℓ/∂w_ok = Σ_(r,c) δ_o(r, c) x(input of k); ∂ℓ/∂b_o = Σ δ_o; ∂ℓ/∂x = Σ δ_o w_ok over uses of x.
 fn convolution_backward(
     layer: &Layer,
     geometry: Geometry,
@@ -469,7 +466,7 @@ fn convolution_backward(
     input_delta
 }
 
-/// Indices of each window, row by row, in output order.
+/// Indices of each window, row-major, in output order.
 fn windows(channels: usize, geometry: Geometry) -> impl Iterator<Item = Vec<usize>> {
     let Geometry { side, kernel, stride, .. } = geometry;
     let places = geometry.output_side();
@@ -480,7 +477,7 @@ fn windows(channels: usize, geometry: Geometry) -> impl Iterator<Item = Vec<usiz
     })
 }
 
-/// The first of the window's largest values, row by row.
+/// Returns the index of the window's maximum, the first on ties.
 fn argmax(input: &[f64], window: &[usize]) -> usize {
     window.iter().copied().reduce(|best, i| if input[i] > input[best] { i } else { best }).unwrap_or(window[0])
 }
@@ -490,7 +487,7 @@ mod tests {
     use super::*;
     use crate::model::{PIXELS, initial_parameters};
 
-    /// A blot that no pixel grid lines up with, as often as the model has inputs for.
+    /// An off-grid blob, repeated to the model's number of inputs.
     fn input(architecture: Architecture, example: usize) -> Vec<f32> {
         image(example).into_iter().cycle().take(architecture.inputs()).collect()
     }
@@ -506,7 +503,7 @@ mod tests {
             .collect()
     }
 
-    /// Central differences in f64: parameters are perturbed by whole f32 steps, so that the step is known exactly.
+    /// Central differences in f64, with f32 perturbations so that the step is known exactly.
     #[test]
     fn gradients_match_central_differences() {
         for architecture in Architecture::ALL {
@@ -524,7 +521,7 @@ mod tests {
                 let (low, high) = (parameters[i] - 1e-6, parameters[i] + 1e-6);
                 let slope = (loss_at(high) - loss_at(low)) / (f64::from(high) - f64::from(low));
                 let difference = (slope - f64::from(gradient[i])).abs();
-                // A kink (ReLU, pooling) inside so short an interval would part them; for this image there is none.
+                // The image has no kink (ReLU, pooling) in this interval.
                 assert!(
                     difference < 2e-6 * (1.0 + slope.abs()),
                     "{architecture:?} {i}: {slope} against {}",
@@ -538,7 +535,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_of_zeros_knows_nothing() {
+    fn zero_parameters_give_uniform_probabilities() {
         for architecture in Architecture::ALL {
             let zeros = vec![0.0; architecture.parameters()];
             let mut gradient = vec![f32::NAN; zeros.len()];
@@ -557,7 +554,7 @@ mod tests {
         }
     }
 
-    /// What is not finite must reach the gradient, where it is found and silenced: no layer may hide it.
+    /// Non-finite values must reach the gradient, where they are caught: no layer may hide them.
     #[test]
     fn a_broken_parameter_shows_in_the_gradient() {
         for architecture in Architecture::ALL {

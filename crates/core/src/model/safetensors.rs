@@ -1,11 +1,11 @@
-//! A model as a file that other programs read.
+//! Export of models in a standard format.
 
 use super::Architecture;
 
-/// A model's flat parameters as a safetensors file: a weight and a bias a layer, f32, little-endian.
+/// Writes flat parameters as a safetensors file: one f32 little-endian weight and bias per layer.
 ///
 /// Source: <https://huggingface.co/docs/safetensors/>, "Format".
-// Written by hand, because the format's own crate would bring JSON's 20 kB into the page; the tests read with it.
+// Hand-written, as the format's crate would add 20 kB of JSON code to the page; tests use it.
 #[must_use]
 pub fn safetensors(model: Architecture, parameters: &[f32]) -> Vec<u8> {
     let mut entries = vec![r#""__metadata__":{"made-by":"hushgrad"}"#.to_owned()];
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn weights_are_read_again_by_the_crate_of_the_format() {
+    fn files_are_readable_by_the_safetensors_crate() {
         use safetensors::{Dtype, SafeTensors};
 
         for model in Architecture::ALL {
@@ -45,7 +45,7 @@ mod tests {
             let (header, metadata) = SafeTensors::read_metadata(&bytes).unwrap();
             assert_eq!(header % 8, 0, "the data begin on an even word");
             assert_eq!(metadata.metadata().as_ref().unwrap()["made-by"], "hushgrad");
-            // It refuses gaps, overlaps and bytes that no tensor names.
+            // The crate refuses gaps, overlaps and unused bytes.
             let file = SafeTensors::deserialize(&bytes).unwrap();
             assert_eq!(file.len(), 2 * model.layers().len());
             for layer in model.layers() {

@@ -1,32 +1,32 @@
-//! The scattering transform of an image (Bruna & Mallat 2013; J = 2 scales, L = 8 angles, orders 0 to 2), normalised by
-//! groups (Tramèr & Boneh 2021) and kept as one byte a feature. No training example has a part in it: a linear model on
-//! features is trained under privacy, and the features cost none.
+//! The scattering transform of an image (Bruna & Mallat 2013; J = 2 scales, L = 8 angles, orders 0
+//! to 2), group-normalised (Tramèr & Boneh 2021), at one byte per feature. It does not depend on
+//! training examples, so features cost no privacy; only a linear model on them is trained. This is
+//! the f64 reference in the spatial domain; `engine::cpu` uses Fourier transforms.
 //!
-//! Of images with colours each channel is transformed by itself, and its maps are averaged to 4×4 cells: 81·3·16 = 3,888 features, as many as a grey
-//! image has, so that those of 50,000 images fit a tab. Tramèr & Boneh keep 8×8 cells of CIFAR's images.
-//!
-//! This is the definition, in f64 and in space, one loop a sum; `engine::cpu` computes the same by Fourier transforms.
+//! Colour images are transformed per channel and averaged to 4×4 cells: 81·3·16 = 3,888 features,
+//! like grey images, so that 50,000 fit in a browser tab. Tramèr & Boneh keep 8×8 cells for CIFAR.
 
 use std::f64::consts::PI;
 
 use crate::data::Picture;
 
-/// The image stands in the middle of a square of this side, whose opposite edges meet; its outermost pixels are blank in MNIST. Of an image that is
-/// larger, every 2×2 pixels are averaged before.
+/// Side of the periodic square in which images are centred; MNIST's outermost pixels are blank.
+/// Larger images are first averaged over 2×2 pixels.
 pub const SIDE: usize = 32;
-/// L, angles of a scale.
+/// L, the number of angles per scale.
 pub const ANGLES: usize = 8;
-/// J, scales.
+/// J, the number of scales.
 pub const SCALES: usize = 2;
-/// Averages are read at 7×7 places, every fourth pixel of the square but the first.
+/// Averages are taken on a 7×7 grid: every fourth pixel of the square except the first.
 pub const GRID: usize = 7;
-/// Pixels from one of these places to the next.
+/// Pixels between grid points.
 pub const SPACING: usize = 4;
-/// The mean, a first-order map for each scale and angle, a second-order map for each pair of angles.
+/// Maps: the mean, one per scale and angle (first order), one per pair of angles (second).
 pub const CHANNELS: usize = 1 + SCALES * ANGLES + ANGLES * ANGLES;
-/// Numbers that describe a grey image: `[channel][row][column]`. Channels: 0; 1 + 8·scale + angle; 17 + 8·(first angle) + second.
+/// Number of features of a grey image, `[channel][row][column]`. Channels: 0; 1 + 8·scale + angle;
+/// 17 + 8·(first angle) + second.
 pub const FEATURES: usize = CHANNELS * GRID * GRID;
-/// Of each row of 7 averages, what an image with colours keeps: 4, from the averages around every second.
+/// Weights that pool each row of 7 averages to 4 cells for colour images.
 pub const POOL: [[f32; GRID]; 4] = {
     const THIRD: f32 = 1.0 / 3.0;
     [
@@ -36,52 +36,51 @@ pub const POOL: [[f32; GRID]; 4] = {
         [0.0, 0.0, 0.0, 0.0, 0.0, THIRD, 2.0 * THIRD],
     ]
 };
-/// Maps that are normalised together: their mean and variance are one example's own.
+/// Maps normalised together, by one example's own mean and variance.
 const TOGETHER: usize = 3;
 /// Added to a group's variance.
 pub const FLOOR: f64 = 1e-5;
-/// A feature's byte is ⌊24·z + ½⌋ of its normalised value z, less its [`centre`], plus 128.
+/// A feature's byte is ⌊24·z + ½⌋ − [`centre`] + 128, with z its normalised value.
 pub const STEPS: f64 = 24.0;
 /// The byte of a feature that equals its [`centre`].
 pub const ZERO: f64 = 128.0;
-/// z is divided by this before it is a model's input: the features together then weigh about as much as the bias.
+/// Divisor of z for model inputs: all features then weigh about as much as the bias.
 const WEIGHT: f32 = 16.0;
 
-/// Each feature's mean over digits that the program draws, which are public, in steps; signed bytes.
+/// Mean of each feature over synthetic digits, which are public, in steps; signed bytes.
 const CENTRES: &[u8; FEATURES] = include_bytes!("scattering.centres");
-/// The same over colour images that the program draws.
+/// The same over synthetic colour images.
 const COLOUR_CENTRES: &[u8; features(Picture { channels: 3, side: SIDE as u8 })] =
     include_bytes!("scattering_colour.centres");
 
-/// Cells in a row of a map that are kept of such an image.
+/// Returns the side of a map, in cells, for such an image.
 #[must_use]
 pub const fn cells(picture: Picture) -> usize {
     if picture.channels == 1 { GRID } else { POOL.len() }
 }
 
-/// Numbers that describe such an image: `[map][colour][row][column]`, maps as the channels of [`FEATURES`] are.
+/// Returns the number of features, `[map][colour][row][column]`, maps ordered as in [`FEATURES`].
 #[must_use]
 pub const fn features(picture: Picture) -> usize {
     CHANNELS * picture.channels as usize * cells(picture) * cells(picture)
 }
 
-/// Features that are normalised together, three maps of all colours.
+/// Returns the number of features normalised together: three maps of all colours.
 #[must_use]
 pub const fn group(picture: Picture) -> usize {
     TOGETHER * picture.channels as usize * cells(picture) * cells(picture)
 }
 
-/// What stands in the middle of the bytes of a feature of such an image, in steps.
+/// Returns the centre of a feature's bytes for such an image, in steps.
 ///
 /// # Panics
-/// When there are not so many features.
+/// When `feature` is out of range.
 #[must_use]
 pub const fn centre(picture: Picture, feature: usize) -> i8 {
     if picture.channels == 1 { CENTRES[feature] as i8 } else { COLOUR_CENTRES[feature] as i8 }
 }
 
-/// Where the pixels of a channel of such an image stand in the square: before how many rows and columns, in how many of each, and how many pixels each
-/// way make one.
+/// Returns a channel's margin and side in the square, and the pixels each way averaged into one.
 #[must_use]
 pub const fn placed(picture: Picture) -> (usize, usize, usize) {
     let side = picture.side as usize;
@@ -90,7 +89,7 @@ pub const fn placed(picture: Picture) -> (usize, usize, usize) {
     ((SIDE - inner) / 2, inner, every)
 }
 
-/// The value at a place of a channel that is brought to the square's size; beyond the image's edge there is nothing to average.
+/// Returns a pixel of a channel reduced by `every`; windows are cut at the image's edge.
 #[inline(always)]
 #[must_use]
 pub fn reduced(channel: &[f32], side: usize, every: usize, row: usize, column: usize) -> f32 {
@@ -107,23 +106,23 @@ pub fn reduced(channel: &[f32], side: usize, every: usize, row: usize, column: u
     sum / count
 }
 
-/// Standard deviation of the average's window, pixels.
+/// Standard deviation of the averaging window in pixels.
 const WINDOW: f64 = 0.8 * (1 << (SCALES - 1)) as f64;
 
-/// A model's input from a feature's byte.
+/// Converts a feature's byte to a model input.
 #[inline(always)]
 #[must_use]
 pub fn value(byte: u8) -> f32 {
     (f32::from(byte) - ZERO as f32) * (1.0 / (STEPS as f32 * WEIGHT))
 }
 
-/// exp(−(x² + slant²·y²)/2σ²)·exp(iξx), turned by the angle, in the square whose edges meet: `[row][column]`, (real, imaginary).
+/// exp(−(x² + slant²·y²)/2σ²)·exp(iξx), rotated and periodic: `[row][column]`, (real, imaginary).
 fn gabor(sigma: f64, angle: f64, frequency: f64) -> Vec<[f64; 2]> {
     const SLANT: f64 = 4.0 / ANGLES as f64;
     let (sin, cos) = angle.sin_cos();
     let mut values = vec![[0.0; 2]; SIDE * SIDE];
     for (i, value) in values.iter_mut().enumerate() {
-        // Copies further away are below 1e-60.
+        // Periodic copies further away are below 1e-60.
         for (down, right) in (-2..=2).flat_map(|down| (-2..=2).map(move |right| (down, right))) {
             let place = |k: usize, turn: i32| k as f64 + f64::from(turn * SIDE as i32);
             let (y, x) = (place(i / SIDE, down), place(i % SIDE, right));
@@ -139,7 +138,7 @@ fn gabor(sigma: f64, angle: f64, frequency: f64) -> Vec<[f64; 2]> {
     values
 }
 
-/// The Morlet wavelet of a scale (0 or 1) and an angle (below 8), of mean zero, around the origin.
+/// Returns the zero-mean Morlet wavelet of a scale (0 or 1) and angle (below 8), at the origin.
 #[must_use]
 pub fn wavelet(scale: usize, angle: usize) -> Vec<[f64; 2]> {
     let size = f64::from(1u32 << scale);
@@ -156,14 +155,14 @@ pub fn wavelet(scale: usize, angle: usize) -> Vec<[f64; 2]> {
     wave
 }
 
-/// The average's window along one axis, at `distance` pixels.
+/// Returns the averaging window along one axis, at `distance` pixels.
 #[must_use]
 pub fn window(distance: usize) -> f64 {
     let at = |x: f64| (-x * x / (2.0 * WINDOW * WINDOW)).exp() / ((2.0 * PI).sqrt() * WINDOW);
     (-2..=2).map(|turn: i32| at(distance as f64 + f64::from(turn * SIDE as i32))).sum()
 }
 
-/// |values ∗ wave| at every `step`-th place of both axes.
+/// |values ∗ wave| at every `step`-th position of both axes.
 fn moduli(values: &[f64], wave: &[[f64; 2]], step: usize) -> Vec<f64> {
     let places = || (0..SIDE).step_by(step);
     let at = |y: usize, x: usize| {
@@ -179,7 +178,7 @@ fn moduli(values: &[f64], wave: &[[f64; 2]], step: usize) -> Vec<f64> {
     places().flat_map(|y| places().map(move |x| (y, x))).map(|(y, x)| at(y, x)).collect()
 }
 
-/// Averages at the 7×7 places of values that stand at every `step`-th place.
+/// Averages at the 7×7 grid points of values given at every `step`-th position.
 fn averages(values: &[f64], step: usize, out: &mut [f64]) {
     let side = SIDE / step;
     for (k, out) in out.iter_mut().enumerate() {
@@ -189,10 +188,10 @@ fn averages(values: &[f64], step: usize, out: &mut [f64]) {
     }
 }
 
-/// The coefficients before normalisation, `[map][colour][row][column]`, of such an image: its pixels channel by channel, row by row.
+/// Returns unnormalised coefficients, `[map][colour][row][column]`, of channel-major pixels.
 ///
 /// # Panics
-/// When `image` has not the picture's number of pixels.
+/// When `image` does not have the picture's number of pixels.
 #[must_use]
 pub fn coefficients(picture: Picture, image: &[f32]) -> Vec<f64> {
     assert_eq!(image.len(), picture.pixels(), "pixels of such an image");
@@ -207,7 +206,7 @@ pub fn coefficients(picture: Picture, image: &[f32]) -> Vec<f64> {
     out
 }
 
-/// What is kept of the 7×7 averages of an image with colours.
+/// Pools the 7×7 averages of a colour image.
 fn pool(averages: &[f64], out: &mut [f64]) {
     for (k, out) in out.iter_mut().enumerate() {
         let (down, across) = (&POOL[k / POOL.len()], &POOL[k % POOL.len()]);
@@ -216,7 +215,7 @@ fn pool(averages: &[f64], out: &mut [f64]) {
     }
 }
 
-/// The 7×7 averages of each map of a channel.
+/// Computes the 7×7 averages of each map of a channel.
 fn maps(picture: Picture, channel: &[f32]) -> Vec<f64> {
     let mut square = vec![0.0; SIDE * SIDE];
     let (margin, inner, every) = placed(picture);
@@ -239,7 +238,7 @@ fn maps(picture: Picture, channel: &[f32]) -> Vec<f64> {
     out
 }
 
-/// Each group less its mean, divided by its standard deviation.
+/// Normalises each group by its mean and standard deviation.
 pub fn normalise(picture: Picture, coefficients: &mut [f64]) {
     for group in coefficients.chunks_mut(group(picture)) {
         let n = group.len() as f64;
@@ -267,7 +266,7 @@ mod tests {
         assert!((total - 1.0).abs() < 1e-6, "{total}");
     }
 
-    /// A flat image has no waves; what is normalised has mean 0, and variance 1 where there is anything.
+    /// Flat images have no waves; normalised values have mean 0, and variance 1 unless all equal.
     #[test]
     fn coefficients_of_plain_images() {
         let coefficients = |image: &[f32]| super::coefficients(Picture::DIGIT, image);
@@ -276,7 +275,7 @@ mod tests {
         stripes[..28].fill(0.0);
         let mut found = coefficients(&stripes);
         assert!(found.iter().all(|&v| (-1e-9..2.0).contains(&v)));
-        // A period of four pixels across: of the finer scale the wave along x answers most, in the middle of the image.
+        // The period is four pixels, so the finer wave along x is strongest at the image's middle.
         let middle = |channel: usize| found[channel * GRID * GRID + 24];
         let best = (0..ANGLES).max_by(|&a, &b| middle(1 + a).total_cmp(&middle(1 + b))).unwrap();
         let (_, cos) = ((3.0 - best as f64) * PI / 8.0).sin_cos();
@@ -297,7 +296,7 @@ mod tests {
         }
     }
 
-    /// Each colour has the maps of a grey image of it; of 3,969 averages for each 1,296 are kept, whose weights sum to one.
+    /// Colours have a grey image's maps, pooled from 3,969 to 1,296 by weights that sum to one.
     #[test]
     fn colours_are_transformed_one_by_one() {
         for row in POOL {
@@ -323,7 +322,7 @@ mod tests {
         standard(picture, &found);
     }
 
-    /// Images of every size stand in the square; those that are larger are averaged, the last pixels of an odd side by themselves.
+    /// Images of every size fit the square; larger ones are averaged, in cut windows at odd edges.
     #[test]
     fn images_of_every_size_have_features() {
         for side in 1..=64 {

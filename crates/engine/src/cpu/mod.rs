@@ -1,12 +1,14 @@
-//! The CPU engine: threads and the machine's widest vectors natively, simd128 in the browser, on one thread and its [`helpers`].
+//! The CPU engine: natively all threads and the widest vectors; in the browser simd128 on one
+//! thread and its [`helpers`].
 //!
-//! Its kernels are its own, and not burn-flex' products of tensors. A private step wants each example's gradient, or at
-//! least its norm. As tensors those are P numbers an example, written and read again by clip and sum, from products too
-//! small to be fast (an example's own weight gradient in a convolution); with one example a lane they are sums in registers,
-//! and a weight is broadcast for all. `crates/burn-engine/benches/product.rs` compares where tensors are at their best: one batched dense product.
+//! It has its own kernels, not burn-flex's tensor products. A private step needs each example's
+//! gradient or its norm. As tensors these are P numbers per example, written and read again by clip
+//! and sum, from products too small to be fast (one example's weight gradient in a convolution).
+//! With one example per lane they are sums in registers, and a weight is broadcast. Where tensors
+//! do best, on one batched dense product, `crates/burn-engine/benches/product.rs` compares both.
 //!
-//! No kernel looks at what pixels hold, though most are blank: the time of a step tells nothing about the lot but its size
-//! (and, faintly, where the magnitudes of an envelope's gradients lie).
+//! No kernel branches on pixel values, though most are blank: the time of a step tells only the
+//! lot's size (and, faintly, where the magnitudes of an envelope's gradients lie).
 
 pub mod helpers;
 mod kernels;
@@ -15,7 +17,7 @@ mod prepared;
 mod simd;
 mod threads;
 
-use self::helpers::{Assistance, Helpers, Measured, Sought};
+use self::helpers::{HelperPool, Helpers, Measured, PendingSum};
 #[cfg(feature = "gpu")]
 pub(crate) use self::kernels::scattering;
 pub use self::kernels::{evidence, features::features};
@@ -39,7 +41,7 @@ use crate::{
         Denoiser, Encoder, State, add_to,
         canaries::{Canaries, DrawnCanary, Witness},
         correlated::CorrelatedNoise,
-        counts::Told,
+        counts::ReleasedCounts,
         denoise::{self, Denoise, Filter},
         exact_sum::SumGrid,
         grid::GridSum,
@@ -48,15 +50,15 @@ use crate::{
     model::Architecture,
 };
 
-/// Momenta below this are taken as zero, before they become denormal.
+/// Momenta of smaller magnitude are set to zero, before they become denormal.
 const NEGLIGIBLE_MOMENTUM: f32 = 1e-30;
 
-/// Runs Algorithm 1 on the processor.
+/// Runs Algorithm 1 on the CPU.
 pub struct CpuEngine {
     info: EngineInfo,
     task: Task,
     train: Dataset,
-    /// Where examples share vectors.
+    /// Set if examples share vectors.
     units: Option<Units>,
     encoding: Encoding,
     kernels: Box<dyn Kernels>,
@@ -65,39 +67,38 @@ pub struct CpuEngine {
     /// P numbers each, then padding.
     parameters: Vec<f32>,
     momentum: Vec<f32>,
-    /// What images are read with, where that is something else than gradients are taken at.
+    /// Parameters for evaluation, if gradients are taken at others.
     average: Option<Vec<f32>>,
-    /// The sum of encoded gradients: exact, where there is noise.
+    /// The sum of encoded gradients; exact if they lie on a grid.
     sum: Vec<f64>,
-    /// The sum with noise.
     noisy: Vec<f32>,
     denoising: Option<Denoising>,
-    /// Where sums are in units of each layer's noise.
+    /// Set if sums are in units of each layer's noise.
     layers: Option<Layers>,
     filter: Filter,
-    /// The sum of encoded gradients, where there is a grid: it asks for each by itself, as its bounds rest on no kernel.
+    /// The sum on [`Task::grid`], of vectors encoded one by one: its bounds depend on no kernel.
     on_grid: Option<GridSum>,
-    /// The reference's encoder, where there is such a grid, or examples share vectors that the kernels do not make.
+    /// The reference encoder, for such a grid and for shared vectors that no kernel computes.
     encoder: Option<Encoder>,
     metrics: Metrics,
-    told: Told,
+    told: ReleasedCounts,
     witness: Witness,
-    /// What canaries add along their coordinates, once one was drawn: by the kernels' own encoder, or that of the grid.
+    /// Encoded values of the canaries along their coordinates, set once a canary is drawn.
     planted: Option<Vec<f32>>,
-    /// Other threads that compute a share of each lot.
-    assistance: Option<Assistance>,
+    /// Helper threads, each of which computes a share of a lot.
+    assistance: Option<HelperPool>,
 }
 
-/// What becomes of a noisy sum.
+/// How a noisy sum is denoised.
 enum Denoising {
-    /// Times its distance to the noise's distribution, of which `uniforms` are the values.
+    /// Multiplies the sum by its distance to the noise; `uniforms` holds its CDF values.
     Distance {
         cdf: Cdf,
         uniforms: Vec<f32>,
         distance: Distance,
     },
     Smoothing(Smoothing),
-    /// By the plain function, which is a pass over the sum.
+    /// The reference denoiser: one pass over the sum.
     Plain(Box<dyn Denoise>),
 }
 
@@ -119,7 +120,7 @@ impl Denoising {
     }
 }
 
-/// What is made of a task.
+/// The parts of an engine that follow from its task.
 struct Made {
     encoding: Encoding,
     noise: Option<Family>,
@@ -149,10 +150,10 @@ impl Made {
 }
 
 impl CpuEngine {
-    /// An engine for `task` on `train`, whose first parameters are given.
+    /// Creates an engine for `task` on `train` that starts at `initial_parameters`.
     ///
     /// # Errors
-    /// When the task cannot be run: parameters, envelope or labels that do not fit, or threads that do not start.
+    /// If parameters, envelope or labels do not fit the task, or threads do not start.
     pub fn new(
         task: Task,
         train: Dataset,
@@ -185,7 +186,7 @@ impl CpuEngine {
             on_grid,
             encoder,
             metrics: Metrics { non_finite: 0, denoise_factor: 1.0 },
-            told: Told::default(),
+            told: ReleasedCounts::default(),
             witness: Witness::default(),
             planted: None,
             units: Units::of(task.sharing, &train),
@@ -195,13 +196,14 @@ impl CpuEngine {
         })
     }
 
-    /// Computes with these helpers from now on, as far as they pay ([`Engine::prepare`] finds that out), or without any. It changes nothing but how long a step takes.
+    /// Uses these helpers from now on, as far as they pay off ([`Engine::prepare`] measures that),
+    /// or none. Only the time of a step changes.
     pub fn set_helpers(&mut self, helpers: Option<Helpers>) {
-        self.assistance = helpers.and_then(|helpers| Assistance::new(helpers, &self.task));
+        self.assistance = helpers.and_then(|helpers| HelperPool::new(helpers, &self.task));
         self.describe_threads();
     }
 
-    /// Uses so many of the helpers, whether they pay or not: for tests, which count on them.
+    /// Uses up to `most` helpers, whether or not they pay off. For tests.
     #[doc(hidden)]
     pub fn use_helpers(&mut self, most: usize) {
         if let Some(assistance) = &mut self.assistance {
@@ -210,13 +212,13 @@ impl CpuEngine {
         self.describe_threads();
     }
 
-    /// Says on how many threads it computes.
+    /// Updates the device description with the number of threads.
     fn describe_threads(&mut self) {
         let helpers = self.assistance.as_ref().map_or(0, |assistance| assistance.most);
         self.info.device = self.kernels.describe(helpers);
     }
 
-    /// Whether helpers can have a share of its lots: of what examples share, and on a grid of its own, each vector is made by itself.
+    /// True if helpers may compute shares of its lots: no shared vectors, and no grid of the task.
     fn is_shared_out(&self) -> bool {
         self.units.is_none() && self.on_grid.is_none()
     }
@@ -234,7 +236,7 @@ impl CpuEngine {
         }
     }
 
-    /// sum ← encoded gradients, canaries last; and the counts of the lot are told, with noise.
+    /// sum ← encoded gradients, then canaries; releases the noisy counts of the lot.
     async fn encode(&mut self, input: &StepInput<'_>) -> Result<(), EngineError> {
         let Seen { non_finite, mut counts } = self.add_up(input.lot, input.shifts, true).await;
         self.metrics.non_finite += non_finite;
@@ -248,7 +250,7 @@ impl CpuEngine {
         Ok(())
     }
 
-    /// sum += these canaries' gradients, encoded as those of examples are: along their own coordinates, as they are zero elsewhere, and so is what is made of them.
+    /// sum += these canaries' encoded gradients, which are zero except at their own coordinates.
     fn add_canaries(&mut self, canaries: &Canaries, drawn: &[DrawnCanary]) {
         if drawn.is_empty() {
             return;
@@ -273,7 +275,7 @@ impl CpuEngine {
         self.planted = Some(planted);
     }
 
-    /// What canaries add along their coordinates, each as it is where it is not turned round.
+    /// Returns what each canary adds along its coordinates if it is not turned.
     fn plant(&mut self, canaries: &Canaries) -> Vec<f32> {
         let p = self.task.model.parameters();
         let Self { kernels, encoding, encoder, layers, on_grid, .. } = self;
@@ -293,7 +295,7 @@ impl CpuEngine {
         })
     }
 
-    /// sum ← what the lot adds, within its bound or as it is.
+    /// sum ← the lot's gradients, encoded if `bounded`.
     async fn add_up(&mut self, lot: &[u32], shifts: &[Shift], bounded: bool) -> Seen {
         if let Some(assistance) = &self.assistance
             && self.units.is_none()
@@ -302,13 +304,13 @@ impl CpuEngine {
             let encoding = if bounded { &self.encoding } else { &Encoding::None };
             let (parameters, data) = (&self.parameters[..], &self.train);
             let model = self.task.model;
-            let sought = Sought { model, encoding, bounded, parameters, data, lot, shifts };
+            let sought = PendingSum { model, encoding, bounded, parameters, data, lot, shifts };
             return assistance.sum_anyway(&mut *self.kernels, &sought, &mut self.sum).await;
         }
         self.add_up_alone(lot, shifts, bounded)
     }
 
-    /// The same without helpers.
+    /// As [`Self::add_up`], without helpers.
     fn add_up_alone(&mut self, lot: &[u32], shifts: &[Shift], bounded: bool) -> Seen {
         let Self { task, parameters, sum, kernels, .. } = self;
         let features = self.train.features();
@@ -321,10 +323,11 @@ impl CpuEngine {
                 return kernels.sum_encoded(encoding, parameters, examples, Lot::Alone(lot), shifts, sum);
             };
             let own: Vec<&[u32]> = lot.chunks(1).collect();
-            let mut by_itself = ByItself { kernels: &mut **kernels, parameters, examples, shifts, sum, dimension };
+            let mut by_itself =
+                PerExamplePath { kernels: &mut **kernels, parameters, examples, shifts, sum, dimension };
             return by_itself.sum(&own, task, LocalSteps::MEAN, self.encoder.as_ref(), None, Some(on_grid));
         };
-        // By size, so that those side by side are alike. A unit without an example adds nothing.
+        // Sorted by size, so that units in a block are alike; those without examples add nothing.
         let mut drawn: Vec<&[u32]> = lot.iter().map(|&unit| units.members(unit)).collect();
         drawn.retain(|members| !members.is_empty());
         drawn.sort_by_key(|members| members.len());
@@ -334,7 +337,7 @@ impl CpuEngine {
             return kernels.sum_encoded(encoding, parameters, examples, lot, shifts, sum);
         }
         let (encoder, grid) = (self.encoder.as_ref().filter(|_| bounded), task.sum_grid());
-        let mut by_itself = ByItself { kernels: &mut **kernels, parameters, examples, shifts, sum, dimension };
+        let mut by_itself = PerExamplePath { kernels: &mut **kernels, parameters, examples, shifts, sum, dimension };
         by_itself.sum(&drawn, task, task.local, encoder, grid, on_grid)
     }
 
@@ -355,18 +358,18 @@ impl CpuEngine {
         }
     }
 
-    /// What the step releases along the canaries' coordinates.
+    /// Records what the step releases at the canaries' coordinates.
     fn see(&mut self) {
         if let Some(canaries) = &self.task.canaries {
             self.witness.released = canaries.coordinates().iter().map(|&at| self.noisy[at as usize]).collect();
         }
     }
 
-    /// noisy ← denoised, but for a factor that is still to come.
+    /// Denoises `noisy`, except for the returned factor, which the update applies.
     fn denoise(&mut self) -> f32 {
         let p = self.task.model.parameters();
         let noisy = &mut self.noisy;
-        // What the metrics say, and what the update multiplies by.
+        // The factor for the metrics, and the factor for the update.
         let (told, left) = match &mut self.denoising {
             None => (1.0, 1.0),
             Some(Denoising::Distance { cdf, uniforms, distance }) => {
@@ -384,7 +387,8 @@ impl CpuEngine {
         left
     }
 
-    /// m ← keeps·m + takes·ĝ/expected lot; θ ← θ − rate·m; and the mean follows θ, or gradients go ahead of it.
+    /// m ← keeps·m + takes·ĝ/expected lot; θ ← θ − rate·m. Then either updates the mean of
+    /// iterates, or moves the point at which gradients are taken ahead of θ.
     fn update(&mut self, factor: f32, learning_rate: f32, average_keeps: f32) {
         let Filter { keeps, takes, ahead, .. } = self.filter;
         let scale = takes * factor / self.task.expected_lot;
@@ -417,19 +421,19 @@ impl CpuEngine {
     }
 }
 
-/// Vectors one by one: where several examples share one that the kernels do not make at once, or a grid asks for each.
-struct ByItself<'a> {
+/// Computes vectors one at a time: for units that the kernels do not batch, and for [`Task::grid`].
+struct PerExamplePath<'a> {
     kernels: &'a mut dyn Kernels,
     parameters: &'a [f32],
     examples: Examples<'a>,
     shifts: &'a [Shift],
-    /// P numbers, then padding, which is no part of a vector.
+    /// P numbers, then padding, which belongs to no vector.
     sum: &'a mut [f64],
     dimension: usize,
 }
 
-impl ByItself<'_> {
-    /// sum ← these units' vectors, encoded. Of what they count there are the norms.
+impl PerExamplePath<'_> {
+    /// sum ← the encoded vectors of these units. Of the counts, only those of norms are filled in.
     fn sum(
         &mut self,
         units: &[&[u32]],
@@ -447,7 +451,7 @@ impl ByItself<'_> {
             let finite = self.vector(members, local, &mut vector);
             let vector = &mut vector[..self.dimension];
             let norm = || vector.iter().map(|&v| f64::from(v).powi(2)).sum::<f64>().sqrt();
-            // Before it is encoded in its place.
+            // Before encoding overwrites the vector.
             let within = !task.counting.is_none() && task.is_within(norm());
             match encoder {
                 _ if !finite => seen.non_finite += 1,
@@ -469,7 +473,7 @@ impl ByItself<'_> {
         seen
     }
 
-    /// What a unit's local steps subtract ([`LocalSteps`]); answers whether all its gradients were finite.
+    /// out ← what a unit's local steps subtract ([`LocalSteps`]). True if all gradients are finite.
     fn vector(&mut self, members: &[u32], local: LocalSteps, out: &mut [f32]) -> bool {
         out.fill(0.0);
         let share = local.rate / members.len() as f64;
@@ -491,7 +495,7 @@ impl ByItself<'_> {
 }
 
 impl CpuEngine {
-    /// Finds out how many helpers pay, where that is not known.
+    /// Measures how many helpers pay off, unless that is known.
     async fn measure_helpers(&mut self) {
         let Some(assistance) = &mut self.assistance else { return };
         let (kernels, encoding, parameters) = (&mut *self.kernels, &self.encoding, &self.parameters[..]);
@@ -502,7 +506,7 @@ impl CpuEngine {
         }
     }
 
-    /// What runs here, before there is an engine.
+    /// Describes the CPU engine of this machine without creating one.
     #[must_use]
     pub fn describe(performance: Performance) -> EngineInfo {
         let task = Task::without_privacy(Architecture::Linear);
@@ -561,7 +565,7 @@ impl Engine for CpuEngine {
         Ok(StepTrace { raw, encoded, noisy, denoised })
     }
 
-    async fn told(&mut self) -> Result<Told, EngineError> {
+    async fn released_counts(&mut self) -> Result<ReleasedCounts, EngineError> {
         Ok(self.told)
     }
 
@@ -625,12 +629,12 @@ impl Engine for CpuEngine {
     }
 }
 
-/// Computes features of the first of `data` that have none, `most` of them, and answers how many are left; 0 where the model
-/// takes pixels.
+/// Computes features of the first `most` images of `data` that lack them. Returns how many still
+/// lack them; 0 if the model takes pixels.
 fn know(kernels: &mut dyn Kernels, model: Architecture, data: &Dataset, most: usize) -> Result<usize, EngineError> {
     let Some(map) = model.features() else { return Ok(0) };
     let length = map.len();
-    // All of them, or none: what cannot be counted cannot be kept.
+    // If this saturates, the reservation below fails.
     let bytes = data.len().saturating_mul(length);
     if data.features().of(data, map.kind).len() == bytes {
         return Ok(0);
@@ -648,7 +652,7 @@ fn know(kernels: &mut dyn Kernels, model: Architecture, data: &Dataset, most: us
     Ok(missing - count)
 }
 
-/// to ← as many of `from`.
+/// to ← the first values of `from`, rounded to f32.
 fn round(from: &[f64], to: &mut [f32]) {
     to.iter_mut().zip(from).for_each(|(to, &from)| *to = from as f32);
 }

@@ -1,4 +1,4 @@
-//! What is made of a task before it is computed: what becomes of each gradient, and the kernels, for this machine's vectors.
+//! Prepares a task: how gradients are encoded, and kernels for this machine's vectors.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::{
     mechanism::{EncoderSpec, layers::Layers},
 };
 
-/// What becomes of each gradient of a task whose layers are clipped so.
+/// Returns how gradients of `task` are encoded; `layers` are its clipped layers, if any.
 ///
 /// # Errors
-/// When the encoder is refused, or its envelope does not fit the model.
+/// If the encoder is invalid, or its envelope does not fit the model.
 pub fn encoding(task: &Task, layers: Option<&Layers>) -> Result<Encoding, EngineError> {
     task.encoder.validate()?;
     let grid = task.sum_grid();
@@ -39,10 +39,10 @@ pub fn encoding(task: &Task, layers: Option<&Layers>) -> Result<Encoding, Engine
     }
 }
 
-/// Kernels for a task, on threads of their own where there are some.
+/// Creates the kernels for a task, on threads of their own where available.
 ///
 /// # Errors
-/// When threads do not start.
+/// If threads do not start.
 pub fn kernels(task: &Task, encoding: &Encoding, performance: Performance) -> Result<Box<dyn Kernels>, EngineError> {
     dispatch(BuildPool { task, encoding, performance })
 }

@@ -1,4 +1,4 @@
-//! Canaries are added along their own coordinates, and what is added there is bit for bit what the kernels add of the whole gradient.
+//! Canaries add along their own coordinates, bit for bit, what kernels add for the whole gradient.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ fn tasks() -> Vec<Task> {
         tasks.push(Task { noise: Some(gaussian.clone()), ..task.clone() });
         tasks.push(task);
     }
-    // As many norms as layers.
+    // Clips with more norms than the model has layers are dropped.
     tasks.retain(
         |task| !matches!(&task.encoder, EncoderSpec::Layers(clip) if clip.norms.len() > task.model.lengths().len()),
     );
@@ -62,7 +62,7 @@ fn tasks() -> Vec<Task> {
 }
 
 #[test]
-fn canaries_add_what_the_kernels_make_of_their_gradients() {
+fn canaries_add_their_encoded_gradients() {
     let train = synthetic::digits(1, 20, 1).train;
     for task in tasks() {
         let what = format!("{:?}, {:?}, grid {:?}, noise {:?}", task.model, task.encoder, task.grid, task.noise);
@@ -73,7 +73,7 @@ fn canaries_add_what_the_kernels_make_of_their_gradients() {
         let drawn: Vec<DrawnCanary> =
             (0..canaries.len() as u32).map(|canary| DrawnCanary { canary, turned: canary % 3 == 1 }).collect();
         let drawn = &drawn[..drawn.len() - 5];
-        // On top of a lot, whose sum stands at odd places of the grid.
+        // On top of a lot, so that sums start at arbitrary points of the grid.
         block_on(engine.encode(&StepInput::alone(&[1, 4, 9], [1; 8], 0.1))).unwrap();
         let (mut expected, mut on_grid) = (engine.sum.clone(), engine.on_grid.clone());
         let mut gradient = vec![0.0; padded(p)];
@@ -100,9 +100,9 @@ fn canaries_add_what_the_kernels_make_of_their_gradients() {
     }
 }
 
-/// Another clip, or layers' norms: what canaries add follows.
+/// After a change of the clip norm, canaries are encoded anew.
 #[test]
-fn what_canaries_add_follows_the_task() {
+fn canaries_are_encoded_anew_for_another_task() {
     let train = synthetic::digits(1, 20, 1).train;
     let encoder = EncoderSpec::Clip { norm: 1.0 };
     let canaries = Canaries::draw(3, &encoder, None, Architecture::Linear.parameters(), 9).unwrap();

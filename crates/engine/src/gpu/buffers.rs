@@ -1,4 +1,4 @@
-//! Every buffer of a run, allocated once, and how large a chunk may be.
+//! The buffers of a run, allocated once, and the size of a chunk.
 
 use super::{
     denoising::Denoising,
@@ -9,34 +9,34 @@ use super::{
 };
 use crate::{EngineError, mechanism::envelope::Envelope, model::Architecture};
 
-/// All buffers together stay below this.
+/// Most bytes of all buffers together.
 const BUDGET: u64 = 240 << 20;
-/// Larger chunks gain nothing, and flat grids would exceed a dimension's 65,535 workgroups.
+/// Larger chunks gain nothing, and flat grids would exceed 65,535 workgroups per dimension.
 pub const LARGEST_CHUNK: u32 = 1024;
-/// Up to the end of `FULL` in release.wgsl: of half a million coordinates all bins may be full.
+/// Up to the end of `FULL` in release.wgsl: with half a million coordinates, all bins may be full.
 pub const BINS_WORDS: u64 = 64 + 3 * 1024;
-/// Cleared before each step: the distance and the counts.
+/// Bytes cleared before each step: the distance and the counts.
 pub const BINS_CLEARED: u64 = 4 * (64 + 1024);
 
-/// What a run needs besides its examples.
+/// The buffers of a run, without its examples.
 #[derive(Debug)]
 pub struct Buffers {
     pub chunk: u32,
-    /// Bytes of `work` and `tallies` that are one example's.
+    /// Bytes of `work` and `tallies` per example.
     pub kept: u64,
-    /// The parameters, and from `average_at` on those that images are read with, where these are others.
+    /// The parameters; from `average_at` on, those that images are read with, if these differ.
     pub parameters: Owned,
-    /// 0: they are the same.
+    /// 0 if they do not differ.
     pub average_at: u32,
     pub momentum: Owned,
     pub work: Owned,
-    /// Vectors of a block of so many units, where several examples share one; and of so many canaries.
+    /// Units, or canaries, of a block, and room for the vectors of either.
     pub units: u32,
     pub canaries: u32,
     pub vectors: Owned,
-    /// 3 P: two words of what is released, and the raw sum of a traced step.
+    /// 3 P words: two per released coordinate, and the raw sum of a traced step.
     pub sums: Owned,
-    /// P words, and the noise of earlier steps.
+    /// P words, then the noise of earlier steps.
     pub noisy: Owned,
     pub tallies: Owned,
     pub envelope: Owned,
@@ -52,7 +52,7 @@ pub struct Buffers {
     pub staging: Owned,
 }
 
-/// What decides the buffers' sizes.
+/// What determines the buffers' sizes.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes<'a> {
     pub model: Architecture,
@@ -61,14 +61,14 @@ pub struct Sizes<'a> {
     pub slices: Slices,
     /// Whether canaries are added.
     pub canaries: bool,
-    /// Of the vectors that several examples share, and of how many on average.
+    /// Layout of shared vectors, and the mean number of examples that share one.
     pub vectors: Option<(Slices, f32)>,
     /// Examples of the training set.
     pub examples: u32,
-    /// Bytes of what makes features.
+    /// Bytes needed for computing features.
     pub features: u64,
     pub expected_lot: f32,
-    /// As asked for.
+    /// The requested chunk.
     pub chunk: Option<u32>,
     /// Whether images are read with other parameters than gradients are taken at.
     pub apart: bool,
@@ -88,11 +88,11 @@ impl Buffers {
         fits(gpu, "the envelope Ψ", envelope)?;
         let example = 4 * sizes.model.example_words() as u64;
         let score = score_bytes(sizes.model);
-        // A chunk's features, of an evaluation.
+        // Features of a chunk, for evaluations.
         let row = if sizes.model == Architecture::Scattering { example } else { 0 };
         let noisy = 4 * p * u64::from(sizes.bands.max(1));
         fits(gpu, "the noise of earlier steps", noisy)?;
-        // Scores are where histograms were, and read.
+        // Scores take the place of histograms, and are read.
         let tally = match sizes.encoding {
             Encoding::Envelope => 4 * BUCKETS as u64,
             Encoding::Plain | Encoding::Clip | Encoding::Layers => score,
@@ -102,7 +102,7 @@ impl Buffers {
         let units = block_size(gpu, sizes, vector + tally);
         let canaries = if sizes.canaries { canaries_at_a_time(gpu, vector + tally) } else { 0 };
         let vectors = u64::from(units.max(canaries));
-        // What the examples added is kept, too.
+        // What the examples added is saved, too.
         let shared = vectors * (vector + tally) + if sizes.canaries { 8 * p } else { 0 };
         let fixed = envelope + 4 * p * 15 + noisy + u64::from(sizes.examples) * example + sizes.features + shared;
         let kept = 4 * sizes.slices.stride as u64 + if units > 0 { score } else { tally };
@@ -119,7 +119,7 @@ impl Buffers {
             Denoising::Smoothed(planes) => 4 * planes.range().end as u64,
             Denoising::None | Denoising::Shrunk | Denoising::Soft => 4,
         };
-        // Bindings begin at every 64th word.
+        // Bindings begin at multiples of 64 words.
         let average_at = if sizes.apart { p.next_multiple_of(OFFSET_ALIGNMENT / 4) } else { 0 };
         gpu.guarded("the run's buffers", || Self {
             chunk,
@@ -149,12 +149,12 @@ impl Buffers {
 }
 
 impl Buffers {
-    /// Before so many of what is bounded are ranked.
+    /// Clears the histograms of `count` examples or vectors before they are ranked.
     pub fn clear_histograms(&self, encoder: &mut wgpu::CommandEncoder, count: u32) {
         encoder.clear_buffer(&self.tallies, 4 * COUNTERS as u64, Some(4 * u64::from(count) * BUCKETS as u64));
     }
 
-    /// Binds what kernels on the sum see.
+    /// Binds the buffers for kernels on the sum.
     pub fn release_group(&self, gpu: &Gpu) -> wgpu::BindGroup {
         let buffers = [
             &self.parameters,
@@ -175,8 +175,8 @@ impl Buffers {
     }
 }
 
-/// Units of a block, of so many bytes each: those of a lot as far as a fifth of all memory goes, and as a chunk of their examples has. None where each example
-/// is alone.
+/// Units of a block, of `bytes` bytes each: those of a lot, limited to a fifth of all memory and to
+/// a chunk of their examples. 0 if each example is alone.
 fn block_size(gpu: &Gpu, sizes: &Sizes<'_>, bytes: u64) -> u32 {
     let Some((_, members)) = sizes.vectors else { return 0 };
     let lot = f64::from(sizes.expected_lot.max(1.0));
@@ -186,14 +186,14 @@ fn block_size(gpu: &Gpu, sizes: &Sizes<'_>, bytes: u64) -> u32 {
     wanted.clamp(1, most.max(1)) as u32
 }
 
-/// Canaries whose gradients are there at a time, of so many bytes each: a step draws few.
+/// Canaries whose gradients are in memory at a time, of `bytes` bytes each: a step draws few.
 fn canaries_at_a_time(gpu: &Gpu, bytes: u64) -> u32 {
     const MOST: u64 = 64;
     let most = (BUDGET / 30).min(gpu.device().limits().max_storage_buffer_binding_size) / bytes;
     most.clamp(1, MOST) as u32
 }
 
-/// Room for a Poisson lot in one chunk where memory allows: six standard deviations above what is expected.
+/// Examples of a chunk: if memory allows, a lot six standard deviations above the expected one.
 fn chunk_size(gpu: &Gpu, sizes: &Sizes<'_>, fixed: u64, per_example: u64) -> Result<u32, EngineError> {
     let lot =
         f64::from(sizes.expected_lot.max(1.0)) * sizes.vectors.map_or(1.0, |(_, members)| f64::from(members.max(1.0)));

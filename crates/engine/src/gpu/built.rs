@@ -1,9 +1,11 @@
-//! Networks that somebody has built: where the values of an image lie in `work`, and which kernels carry them forward and their gradients back.
+//! Built networks: where an image's values lie in `work`, and the forward and backward kernels.
 //!
-//! Each layer's values have a slot; on the way back ∂ℓ/∂values takes their place, once the layer behind has made its gradient of them. An activation goes
-//! with the slot: whoever writes it applies the activation, or its slope. One that no slot's values tell the slope of, or a second one, has a slot of its own.
-//! Gradients are written out, and go the way of the convolutions' stored ones; but for those of up to two dense layers ([`Product`]), which are products of two slots and never written: norm.wgsl
-//! takes two.
+//! Each layer's values have a slot; on the way back ∂ℓ/∂values takes their place, after the next
+//! layer's gradient is computed from them. An activation belongs to a slot: the kernel that writes
+//! the slot applies the activation, or its slope. An activation whose slope does not follow from
+//! its values, or a second one, has a slot of its own. Gradients are written out and processed like
+//! the convolutions' stored ones, except for those of up to two dense layers ([`Product`]), which
+//! are products of two slots and never written: norm.wgsl takes two.
 
 use super::{
     dispatch::{Constants, Dispatch, Workgroups},
@@ -17,24 +19,24 @@ use crate::model::{
     reference::Stage,
 };
 
-/// Dense layers that norm.wgsl takes as products.
+/// Most dense layers that norm.wgsl takes as products.
 const MOST_PRODUCTS: usize = 2;
-/// Filters or channels that an invocation of a convolution has.
+/// Filters or channels per invocation of a convolution.
 const TOGETHER: usize = 8;
-/// Largest stride whose places a convolution's way back sorts by their rests.
+/// Largest stride for which a convolution's backward pass sorts places by remainder.
 const MOST_PHASES: usize = 4;
 
-/// A list, laid out.
+/// A layer list with its layout.
 #[derive(Clone, Debug)]
 pub struct Built {
     stages: Vec<Placement>,
-    /// The first stage with parameters: nothing before it needs a delta.
+    /// The first stage with parameters: no stage before it needs a delta.
     first: usize,
     image: Slot,
     pub slices: Slices,
 }
 
-/// A dense layer with the slots that its gradient is the product of.
+/// A dense layer with the slots whose product is its gradient.
 #[derive(Clone, Copy, Debug)]
 pub struct Product {
     pub layer: Layer,
@@ -48,7 +50,7 @@ pub struct Product {
 struct Slot {
     at: usize,
     values: usize,
-    /// `activate` of common.wgsl.
+    /// Code for `activate` of common.wgsl.
     activation: u32,
     /// Where ∂ℓ/∂values goes.
     delta: usize,
@@ -62,14 +64,15 @@ struct Placement {
     output: Slot,
     /// Whether its gradient is written out.
     stored: bool,
-    /// Which cell won, of a pool; values before factors and summands, and each group's inverse deviation, of what is normalised.
+    /// Of a pool, which cells won; of a normalisation, values before factors and summands, and each
+    /// group's inverse deviation.
     beside: [usize; 2],
 }
 
-/// What makes a kernel of constants.
+/// Builds a dispatch of a kernel with constants.
 type Make<'a> = &'a dyn Fn(&Kernel, Constants, Workgroups) -> Dispatch;
 
-/// The code of an activation whose slope its values tell.
+/// Code of an activation whose slope follows from its values.
 const fn in_place(activation: Activation) -> Option<u32> {
     match activation {
         Activation::Tanh => Some(1),
@@ -103,7 +106,7 @@ const fn rows(invocations: usize) -> Workgroups {
     Workgroups::Rows(invocations.div_ceil(64) as u32)
 }
 
-/// The parameters of a stage, where it has some, and whether it is dense.
+/// Parameters of a stage, if any, and whether it is dense.
 const fn parameters(stage: Stage) -> Option<(Layer, bool)> {
     match stage {
         Stage::Dense(layer) => Some((layer, true)),
@@ -112,7 +115,8 @@ const fn parameters(stage: Stage) -> Option<(Layer, bool)> {
     }
 }
 
-/// Which layers with parameters are written out, `from..to`: all but dense ones before and after, two at most, so that as few parameters as may be are.
+/// Range `from..to` of the layers with parameters that are written out: all but up to two dense
+/// ones before and after, chosen to write as few parameters as possible.
 fn written_out(layers: &[(Layer, bool)]) -> (usize, usize) {
     let n = layers.len();
     let length =
@@ -126,12 +130,12 @@ fn written_out(layers: &[(Layer, bool)]) -> (usize, usize) {
 }
 
 impl Built {
-    /// With all gradients written out, where layers are clipped by themselves.
+    /// Lays out `list`, with all gradients written out if layers are clipped separately.
     #[must_use]
     pub fn new(list: LayerList, all_written_out: bool) -> Self {
         let model = Architecture::Built(list);
         let mut next = 0;
-        // Four values are read at a time: behind the last of a slot there are zeros, which nobody writes.
+        // Four values are read at a time: zeros, which are never written, follow a slot's last.
         let mut take = |length: usize| {
             let start = next;
             next += length.next_multiple_of(4);
@@ -170,7 +174,7 @@ impl Built {
             stages[at].stored = (from..to).contains(&number);
             number += 1;
             if !stages[at].stored && at > first {
-                // What it takes is read after the way back, too.
+                // Its input is also read after the backward pass.
                 let delta = take(stages[at].input.values);
                 stages[at].input.delta = delta;
                 stages[at - 1].output.delta = delta;
@@ -178,7 +182,7 @@ impl Built {
         }
         let delta = take(model.classes());
         if let Some(placement) = stages.last_mut() {
-            // Logits are read after the way back, too.
+            // Logits are also read after the backward pass.
             placement.output.delta = delta;
         }
         let written = &with[from..to];
@@ -216,7 +220,7 @@ impl Built {
         self.stages.iter().enumerate().filter_map(product)
     }
 
-    /// Whether nothing but the first layer reads an image, and as bytes.
+    /// True if only the first layer reads an image, as bytes.
     fn reads_bytes(&self) -> bool {
         self.products().next().is_some_and(|product| product.source.is_none())
     }
@@ -227,7 +231,7 @@ impl Built {
         self.image.at
     }
 
-    /// From bytes, or from pixels that are there, to logits.
+    /// From bytes, or from pixels already in place, to logits.
     #[must_use]
     pub fn forward(&self, make: Make<'_>, pixels_are_there: bool) -> Vec<Dispatch> {
         let mut passes = Vec::new();
@@ -243,7 +247,7 @@ impl Built {
         passes
     }
 
-    /// From logits to their deltas, and whether they are finite.
+    /// From logits to their deltas and finiteness.
     #[must_use]
     pub fn head(&self, make: Make<'_>) -> Dispatch {
         let constants = numbers(&[("SOURCE", self.slices.logits), ("TARGET", self.slices.delta)]);
@@ -299,7 +303,7 @@ impl Placement {
         }
     }
 
-    /// The gradient of its parameters, to its place.
+    /// Computes the gradient of its parameters, if stored.
     fn gradient(&self, make: Make<'_>, slices: &Slices) -> Option<Dispatch> {
         let Self { stage, input, output, stored, beside } = *self;
         let place = |layer: Layer| slices.stored + layer.offset - slices.stored_from;
@@ -340,7 +344,7 @@ impl Placement {
         })
     }
 
-    /// The delta of what it takes.
+    /// Computes the delta of its input.
     fn backward(&self, make: Make<'_>, slices: &Slices) -> Dispatch {
         let Self { stage, input, output, beside, .. } = *self;
         let to = [("TARGET", input.delta), ("VALUES", input.at), ("ACTIVATION", input.activation as usize)];
@@ -386,7 +390,7 @@ impl Placement {
     }
 }
 
-/// With what curve.wgsl takes of an activation.
+/// Adds the constants that curve.wgsl needs for an activation.
 fn curve(activation: Activation, mut constants: Constants) -> Constants {
     const LOGISTIC: u32 = 5;
     constants.push(("CURVE", in_place(activation).unwrap_or(LOGISTIC).into()));
@@ -434,7 +438,7 @@ mod tests {
     /// Learning rate of a step.
     const RATE: f32 = 0.1;
 
-    /// This process's device. Its absence must be known (`HUSHGRAD_NO_GPU=1`), and is announced.
+    /// This process's device. Its absence must be declared (`HUSHGRAD_NO_GPU=1`), and is reported.
     fn device() -> Option<Gpu> {
         match block_on(Gpu::acquire()) {
             Ok(gpu) => Some(gpu),
@@ -468,7 +472,8 @@ mod tests {
         ]
     }
 
-    /// A step by the device, and by the reference: its sums, and the parameters after it. Scores are then both of the device's parameters, as sums may be a little apart.
+    /// Traces a step on the device and in the reference, with the parameters after it. Both score
+    /// the device's parameters, as the sums may differ slightly.
     fn traced(task: &Task, gpu: &Gpu, train: &Dataset, lot: &[u32]) -> [(StepTrace, Vec<f32>, Scores); 2] {
         let parameters = initial_parameters(task.model, 5);
         // Three chunks, none of them whole.
@@ -486,7 +491,8 @@ mod tests {
         [(ours, state.parameters, our_scores), (theirs, stepped, their_scores)]
     }
 
-    /// Sums of gradients, raw and bounded by each encoder, of examples by themselves and of several to a vector, and scores: as the reference has them.
+    /// Compares the device with the reference: sums of gradients, raw and with each encoder, of
+    /// single examples and of shared vectors, and scores.
     fn agrees(gpu: &Gpu, list: LayerList) {
         let model = Architecture::Built(list);
         let (train, _) = images(model);
@@ -495,7 +501,8 @@ mod tests {
             let lot: Vec<u32> = (0..if shared { 5 } else { 19 }).collect();
             let [(ours, our_parameters, our_scores), (theirs, their_parameters, their_scores)] =
                 traced(&task, gpu, &train, &lot);
-            // A coordinate that lies between two places of the grid may be rounded to either; in an envelope one that lies at a bucket's edge has either's bound.
+            // A coordinate between two grid points may be rounded to either; in an envelope, one at
+            // a bucket's edge may have either bound.
             let ranked = matches!(task.encoder, EncoderSpec::Envelope { .. });
             let step = task.sum_grid().map_or(0.0, |grid| f64::from(grid.step()));
             let apart = |ours: &[f32], theirs: &[f32]| {
@@ -508,7 +515,8 @@ mod tests {
                 ("noisy", &ours.noisy, &theirs.noisy),
             ] {
                 let allowed = if ranked && name != "raw" { 1e-3 } else { 1e-4 };
-                // Some steps of the grid, as one coordinate in 400 may be rounded to the next; of vectors that several gradients are added up to, one in 25.
+                // Some grid steps: one coordinate in 400 may be rounded to the next; of vectors
+                // that sum several gradients, one in 25.
                 let share: f64 = if shared { 0.04 } else { 0.0025 };
                 let rounding = if name == "raw" { 0.0 } else { step * (3.0 + (share * ours.len() as f64).sqrt()) };
                 let (difference, length) = (apart(ours, theirs), length(theirs));
@@ -518,7 +526,7 @@ mod tests {
                     task.encoder
                 );
             }
-            // The rate times the sums' difference, and rounding.
+            // The rate times the difference of the sums, plus rounding.
             let allowed = f64::from(RATE) * apart(&ours.noisy, &theirs.noisy) + 1e-6 * length(&their_parameters);
             let difference = apart(&our_parameters, &their_parameters);
             assert!(difference <= allowed, "{model}, {:?}: {difference:.2e} of {allowed:.2e}", task.encoder);
@@ -529,7 +537,7 @@ mod tests {
     }
 
     #[test]
-    fn as_few_parameters_as_may_be_are_written_out() {
+    fn as_few_parameters_as_possible_are_written_out() {
         for (list, range) in [
             ("dense 10", 0..0),
             ("dense 20, relu, dense 10", 0..0),
@@ -555,17 +563,18 @@ mod tests {
     }
 
     #[test]
-    fn lists_at_the_edges_are_as_the_reference_has_them() {
+    fn edge_case_lists_match_the_reference() {
         let Some(gpu) = device() else { return };
         for list in [
-            // A coordinate at the edge of an envelope's bucket has another bound, and all scores after the step are another.
+            // A coordinate at an envelope's bucket edge may change its bound, and all later scores.
             "conv 12 1x1 same, maxpool 4, tempered 0.96 1.23 1.32, dense 95",
-            // All layers with parameters that there may be.
+            // As many layers with parameters as possible.
             "groupnorm 1, conv 9 3x3/2 same, groupnorm 3, tanh, conv 4 2x2, groupnorm 2, relu, dense 7, elu, dense 9, sigmoid, dense 10",
-            // Windows that lie in zeros alone, strides beyond the window and beyond the phases, one filter and one place.
+            // Windows of zeros, strides beyond the window and beyond the phases, one filter, one
+            // place.
             "conv 3 2x2/5 pad 4, elu, conv 1 3x3/6 pad 5, avgpool 3/2, dense 10",
             "maxpool 5/2, conv 17 12x12, relu, dense 10",
-            // Activations behind one another, on the image, and behind what has none.
+            // Activations in sequence, on the image, and after a pool or flattening.
             "tanh, relu, sigmoid, dense 5, relu, tanh, tempered 2 1.5 1, flatten, sigmoid, dense 10",
             "conv 4 5x5/3, maxpool 3/1, tempered 0.2 3 2, avgpool 2/1, tanh, conv 9 3x3 same, sigmoid, dense 10",
             "dense 33, groupnorm 11, relu, dense 33, groupnorm 1, dense 10",
@@ -574,7 +583,8 @@ mod tests {
         }
     }
 
-    /// As many parameters as there may be: norms of a million squares keep to the margin of the clip, noise and denoiser reach the last coordinate.
+    /// The largest number of parameters: norms of a million squares keep to the clip's margin;
+    /// noise and denoiser reach the last coordinate.
     #[test]
     fn a_million_parameters_are_bounded_and_denoised() {
         let Some(gpu) = device() else { return };
@@ -603,12 +613,12 @@ mod tests {
                 [(&ours.raw, &theirs.raw), (&ours.encoded, &theirs.encoded), (&ours.noisy, &theirs.noisy)]
             {
                 let apart = length(&mut ours.iter().zip(theirs).map(|(&a, &b)| f64::from(a - b)));
-                // Coordinates are a few steps of the grid: some are rounded to the next.
+                // Coordinates are a few grid steps: some are rounded to the next.
                 assert!(apart < 1e-3 * length(&mut theirs.iter().map(|&v| v.into())), "{apart:e}");
             }
             let factors =
                 [block_on(engine.metrics()), block_on(plain.metrics())].map(|found| found.unwrap().denoise_factor);
-            // Of noise in f32, whose ranks are others here and there.
+            // The noise in f32 has slightly different ranks.
             assert!((factors[0] - factors[1]).abs() < 5e-6, "{factors:?}");
         }
     }

@@ -1,5 +1,6 @@
-//! Canaries of an audit: a step writes the gradients of those that it drew as vectors, a block at a time, and they go the way of an example's: through the
-//! run's own bounds, grid, sum and noise. What the examples added is kept before.
+//! Canaries of an audit: a step writes the gradients of the canaries that it drew as vectors, a
+//! block at a time, and processes them like examples' gradients, with the run's own bounds, grid,
+//! sum and noise. What the examples added is saved before.
 
 use std::sync::Arc;
 
@@ -15,38 +16,38 @@ use super::{
 };
 use crate::mechanism::canaries::{Canaries, DrawnCanary};
 
-/// Of the counts of a step.
+/// Bytes of a step's counts.
 const COUNTS_BYTES: u64 = 4 * COUNTS as u64;
 
 /// The canaries of a run on the device.
 #[derive(Debug)]
 pub struct Planted {
     pub canaries: Arc<Canaries>,
-    /// Of those that a step drew, a word each.
+    /// The canaries that a step drew, one word each.
     drawn: Owned,
     run: Owned,
-    /// The sums before canaries are added to them, 2 P words, and the counts.
+    /// The sums before canaries are added, 2 P words, and the counts.
     pub examples: Owned,
-    /// Bytes of a gradient, of which a block's are cleared.
+    /// Bytes of a gradient; those of a block are cleared.
     bytes: u64,
     group: wgpu::BindGroup,
     programs: CanaryPrograms,
-    /// What the group binds, given up with it.
+    /// Bound by `group`, and dropped with it.
     _words: Owned,
     _starts: Owned,
 }
 
-/// From canaries' numbers to their encoded sum.
+/// Kernels from canaries' numbers to their encoded sum.
 #[derive(Clone, Debug)]
 pub struct CanaryPrograms {
     pub plant: Dispatch,
     pub step: Vec<Dispatch>,
-    /// With the raw sum.
+    /// Also computes the raw sum.
     pub traced: Vec<Dispatch>,
 }
 
 impl CanaryPrograms {
-    /// Those of `passes`, which are of canaries' gradients; `None` where they are not.
+    /// Builds the kernels; `None` unless `passes` are over canaries' gradients.
     fn new(passes: &Passes<'_>, canaries: &Canaries) -> Option<Self> {
         let plant = passes.plant(canaries)?;
         let mut step = vec![passes.norm()];
@@ -59,14 +60,14 @@ impl CanaryPrograms {
         Some(Self { plant, step, traced })
     }
 
-    /// All kernels, in their order.
+    /// Names of all kernels, in order.
     pub fn names(&self) -> Vec<&'static str> {
         std::iter::once(&self.plant).chain(&self.step).map(|pass| pass.name).collect()
     }
 }
 
 impl Planted {
-    /// Room for the canaries of a run whose buffers have a block of them, and the kernels that add them.
+    /// Allocates the canaries of a run, whose `buffers` have room for a block, and their kernels.
     pub fn new(
         gpu: &Gpu,
         canaries: &Arc<Canaries>,
@@ -100,7 +101,7 @@ impl Planted {
         &self.programs
     }
 
-    /// Puts those that a step drew on the device, after `run`, in which the number is another.
+    /// Uploads the canaries that a step drew, and `run` with their number.
     pub fn draw(&self, gpu: &Gpu, buffers: &Buffers, run: Run, drawn: &[DrawnCanary]) {
         let words: Vec<u32> = drawn.iter().map(|drawn| 2 * drawn.canary + u32::from(drawn.turned)).collect();
         if !words.is_empty() {
@@ -110,7 +111,7 @@ impl Planted {
         gpu.queue().write_buffer(&self.run, 0, bytemuck::bytes_of(&run));
     }
 
-    /// Records that sums and counts are kept as they are, and so many canaries added to them.
+    /// Records that sums and counts are saved, and `count` canaries are added to them.
     pub fn record(
         &self,
         encoder: &mut wgpu::CommandEncoder,

@@ -1,4 +1,4 @@
-//! What becomes of a noisy sum on the device.
+//! Denoising on the device.
 
 use crate::{
     EngineError, Task, Unsupported,
@@ -9,25 +9,25 @@ use crate::{
     },
 };
 
-/// Of the planes that smooth.wgsl has room for.
+/// Largest side of a plane that smooth.wgsl has room for.
 const LARGEST_SIDE: usize = 28;
 
 /// What kernels do with a noisy sum before the update.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Denoising {
     None,
-    /// Times its distance to the noise's distribution.
+    /// Multiplies by the distance to the noise's distribution.
     Distance,
-    /// Times what the noise leaves of its square.
+    /// Multiplies by the share of the square that is not noise.
     Shrunk,
-    /// Each coordinate towards 0.
+    /// Moves each coordinate towards 0.
     Soft,
-    /// These planes along their pixels.
+    /// Smooths these planes along their pixels.
     Smoothed(Planes),
 }
 
 impl Denoising {
-    /// With the number that its kernels take.
+    /// Returns the denoising of `task` and the number that its kernels take.
     ///
     /// # Errors
     /// As [`Task::check_denoiser`]; noise out of range; [`Unsupported::SmoothingOnGpu`].
@@ -49,7 +49,7 @@ impl Denoising {
         })
     }
 
-    /// Whether the update multiplies the sum by a number that kernels find.
+    /// True if the update multiplies the sum by a factor that kernels compute.
     #[must_use]
     pub const fn is_scaled(self) -> bool {
         matches!(self, Self::Distance | Self::Shrunk)

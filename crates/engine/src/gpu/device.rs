@@ -1,4 +1,4 @@
-//! The graphics device: found once, watched for its loss.
+//! The graphics device: opened once, and watched for loss.
 
 use std::{
     collections::HashMap,
@@ -13,16 +13,16 @@ use super::{
 };
 use crate::{EngineError, Unsupported};
 
-/// What the adapter is and can do, in words for the page.
+/// What an adapter is and supports, for display.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AdapterReport {
     /// E.g. "SwiftShader Device".
     pub name: String,
     /// The graphics API below, e.g. "Vulkan" or "WebGPU".
     pub backend: String,
-    /// Runs on the CPU: correct, and slow.
+    /// Whether it runs on the CPU: correct, but slow.
     pub software: bool,
-    /// Bytes of the largest storage buffer that a kernel may see.
+    /// Bytes of the largest storage buffer that a kernel may bind.
     pub max_storage_binding: u64,
     /// Bytes of the largest buffer.
     pub max_buffer: u64,
@@ -66,7 +66,7 @@ impl AdapterReport {
     }
 }
 
-/// What the kernels need, which every WebGPU adapter has: anything less is refused by name.
+/// Checks limits that the kernels need and every WebGPU adapter has; less is refused by name.
 fn check_limits(limits: &wgpu::Limits) -> Result<(), EngineError> {
     let needs = [
         ("storage buffers in a kernel", limits.max_storage_buffers_per_shader_stage, 8),
@@ -101,19 +101,20 @@ async fn request_adapter() -> Result<wgpu::Adapter, EngineError> {
     Ok(adapter)
 }
 
-/// Every adapter of this machine, also those that the kernels cannot run on.
+/// Every adapter of this machine, including those that cannot run the kernels.
 #[cfg(not(target_arch = "wasm32"))]
 async fn every_adapter() -> Vec<wgpu::Adapter> {
     instance().enumerate_adapters(wgpu::Backends::all()).await
 }
 
-/// What [`Gpu::acquire_called`] chooses from; an adapter's place is its number.
+/// Adapters that [`Gpu::acquire_called`] selects from; an adapter's index is its number.
 #[cfg(not(target_arch = "wasm32"))]
 pub async fn adapters() -> Vec<AdapterReport> {
     every_adapter().await.iter().map(AdapterReport::new).collect()
 }
 
-/// Places of the adapters that `wanted` may mean, at least one: its number, or a part of its name in any case.
+/// Returns the indices of the adapters that `wanted` may mean, at least one: by number, or by part
+/// of a name in any case.
 #[cfg(not(target_arch = "wasm32"))]
 fn called(wanted: &str, there: &[AdapterReport]) -> Result<Vec<usize>, EngineError> {
     if let Some(number) = wanted.parse::<usize>().ok().filter(|number| *number < there.len()) {
@@ -128,8 +129,8 @@ fn called(wanted: &str, there: &[AdapterReport]) -> Result<Vec<usize>, EngineErr
     Ok(found)
 }
 
-/// Of the adapters that `wanted` may mean the first that the kernels can run on: one device often shows once for each
-/// graphics API, and not all of them allow enough.
+/// Returns the first adapter that `wanted` may mean and that can run the kernels: a device often
+/// appears once per graphics API, and not all of them allow enough.
 #[cfg(not(target_arch = "wasm32"))]
 async fn adapter_called(wanted: &str) -> Result<wgpu::Adapter, EngineError> {
     let mut adapters = every_adapter().await;
@@ -141,13 +142,13 @@ async fn adapter_called(wanted: &str) -> Result<wgpu::Adapter, EngineError> {
     Ok(adapters.swap_remove(chosen))
 }
 
-/// A device that works until [`Gpu::check`] says otherwise. Cheap to clone.
+/// A device that works until [`Gpu::check`] fails. Cheap to clone.
 #[derive(Clone)]
 pub struct Gpu {
     shared: Arc<Shared>,
 }
 
-/// Kernels that are kept compiled for runs to come, at most: each network that somebody builds has some of its own.
+/// Most compiled kernels kept for later runs: each built network has some of its own.
 const MOST_PIPELINES: usize = 512;
 
 /// A kernel's name and the bits of its constants.
@@ -157,13 +158,13 @@ struct Shared {
     report: AdapterReport,
     device: wgpu::Device,
     queue: wgpu::Queue,
-    /// Why it no longer works.
+    /// Why the device no longer works.
     fault: Arc<Mutex<Option<String>>>,
     layouts: [(Bindings, wgpu::BindGroupLayout); 3],
     pipelines: Mutex<HashMap<Specialisation, wgpu::ComputePipeline>>,
-    /// Kinds of runs whose known steps it has computed rightly.
+    /// Kinds of runs whose check it has passed.
     checked: Mutex<Vec<Kind>>,
-    /// What becomes of a kernel's text before it is compiled, where a test asks for a device that computes wrongly.
+    /// Edits a kernel's text before it is compiled, for tests of a device that computes wrongly.
     edit: Option<Edit>,
 }
 
@@ -176,11 +177,11 @@ impl core::fmt::Debug for Gpu {
     }
 }
 
-/// The device of this process (or worker): a second run takes it up again.
+/// The device of this process (or worker), which later runs reuse.
 static CURRENT: Mutex<Option<Gpu>> = Mutex::new(None);
 
 impl Gpu {
-    /// The device that is already there, or a new one if there is none or it was lost.
+    /// Returns the existing device, or opens one if there is none or it was lost.
     ///
     /// # Errors
     /// [`EngineError::NoAdapter`].
@@ -193,14 +194,14 @@ impl Gpu {
         Ok(lock(&CURRENT).insert(gpu).clone())
     }
 
-    /// The device that is already there, or a new one if there is none or it was lost.
+    /// Returns the existing device, or opens one if there is none or it was lost.
     ///
     /// # Errors
     /// [`EngineError::NoAdapter`].
     #[cfg(not(target_arch = "wasm32"))]
     #[expect(clippy::unused_async, reason = "one signature for both targets")]
     pub async fn acquire() -> Result<Self, EngineError> {
-        // Threads wait here for the first of them. Graphics loaders do not like to be started by several at once.
+        // Other threads wait here: graphics loaders do not tolerate concurrent starts.
         let mut current = lock(&CURRENT);
         if let Some(gpu) = current.clone().filter(|gpu| gpu.check().is_ok()) {
             return Ok(gpu);
@@ -209,11 +210,12 @@ impl Gpu {
         Ok(current.insert(gpu).clone())
     }
 
-    /// A new device on the adapter that `wanted` names: its number among [`adapters`], or a part of its name. It becomes the
-    /// process's; runs on the device before keep theirs.
+    /// Opens a device on the adapter that `wanted` names, by number in [`adapters`] or by part of
+    /// its name. It becomes the process's device; earlier runs keep theirs.
     ///
     /// # Errors
-    /// [`EngineError::UnknownAdapter`] when there is none of that name; [`EngineError::NoAdapter`] when it allows too little.
+    /// [`EngineError::UnknownAdapter`]; [`EngineError::NoAdapter`] if the adapter allows too
+    /// little.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn acquire_called(wanted: &str) -> Result<Self, EngineError> {
         let mut current = lock(&CURRENT);
@@ -225,19 +227,20 @@ impl Gpu {
         Self::open_on(request_adapter().await?, None).await
     }
 
-    /// A device of nobody else's whose kernels' texts pass through `edit`: for tests of what is said about a device that computes wrongly.
+    /// Opens a separate device whose kernels' texts pass through `edit`: for tests of what is
+    /// reported about a device that computes wrongly.
     ///
     /// # Errors
     /// As [`Self::acquire`].
     #[doc(hidden)]
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open_edited(edit: impl Fn(&Kernel, String) -> String + Send + Sync + 'static) -> Result<Self, EngineError> {
-        // As the others, one after the other.
+        // Serialised, as the other openings are.
         let _current = lock(&CURRENT);
         pollster::block_on(async { Self::open_on(request_adapter().await?, Some(Box::new(edit))).await })
     }
 
-    /// A device on this adapter, with all that the adapter allows.
+    /// Opens a device on `adapter`, with all its limits.
     async fn open_on(adapter: wgpu::Adapter, edit: Option<Edit>) -> Result<Self, EngineError> {
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("hushgrad"),
@@ -285,10 +288,10 @@ impl Gpu {
         &self.shared.queue
     }
 
-    /// Whether the device still works.
+    /// Checks that the device still works.
     ///
     /// # Errors
-    /// [`EngineError::DeviceLost`] from the first loss or uncaught error on.
+    /// [`EngineError::DeviceLost`] after the first loss or uncaught error.
     pub fn check(&self) -> Result<(), EngineError> {
         match &*lock(&self.shared.fault) {
             Some(fault) => Err(EngineError::DeviceLost(fault.clone())),
@@ -296,16 +299,17 @@ impl Gpu {
         }
     }
 
-    /// Runs `make` and waits for the device's opinion on it.
+    /// Runs `make` and waits for the device's errors.
     ///
     /// # Errors
-    /// [`EngineError::OutOfMemory`] with `what`; [`EngineError::Unsupported`] when the device refuses.
+    /// [`EngineError::OutOfMemory`] with `what`; [`EngineError::Unsupported`] if the device
+    /// refuses; [`EngineError::DeviceLost`].
     pub async fn guarded<T>(&self, what: &'static str, make: impl FnOnce() -> T) -> Result<T, EngineError> {
         let memory = self.device().push_error_scope(wgpu::ErrorFilter::OutOfMemory);
         let validation = self.device().push_error_scope(wgpu::ErrorFilter::Validation);
         let internal = self.device().push_error_scope(wgpu::ErrorFilter::Internal);
         let made = make();
-        // Scopes close in the reverse order; all of them before the first wait.
+        // Scopes close in reverse order, all of them before the first wait.
         let (internal, validation, memory) = (internal.pop(), validation.pop(), memory.pop());
         let (internal, validation, memory) = (internal.await, validation.await, memory.await);
         self.check()?;
@@ -318,7 +322,7 @@ impl Gpu {
         }
     }
 
-    /// Whether runs of this kind were checked here.
+    /// True if runs of this kind were checked on this device.
     pub(crate) fn is_checked(&self, kind: &Kind) -> bool {
         lock(&self.shared.checked).contains(kind)
     }
@@ -327,7 +331,7 @@ impl Gpu {
         lock(&self.shared.checked).push(kind);
     }
 
-    /// The bind group layout of the kernels of one kind.
+    /// Returns the bind group layout of `bindings`.
     ///
     /// # Panics
     /// For [`Bindings::Own`].
@@ -337,13 +341,13 @@ impl Gpu {
         &found.expect("only shared layouts are asked for").1
     }
 
-    /// The pipeline of a kernel with these constants, compiled at its first use.
+    /// Returns the pipeline of a kernel with these constants, compiled at first use.
     #[must_use]
     pub fn pipeline(&self, kernel: &Kernel, constants: &[(&'static str, f64)]) -> wgpu::ComputePipeline {
         let key = (kernel.name, constants.iter().map(|&(name, value)| (name, value.to_bits())).collect());
         let mut pipelines = lock(&self.shared.pipelines);
         if pipelines.len() >= MOST_PIPELINES {
-            // Runs hold their own.
+            // Runs keep their own.
             pipelines.clear();
         }
         pipelines.entry(key).or_insert_with(|| self.compile(kernel, constants)).clone()
@@ -382,7 +386,7 @@ impl Gpu {
     }
 }
 
-/// Bindings as `common.wgsl`, `release.wgsl` and `scattering.wgsl` declare them.
+/// Bindings as declared in `common.wgsl`, `release.wgsl` and `scattering.wgsl`.
 fn layout(device: &wgpu::Device, bindings: Bindings) -> wgpu::BindGroupLayout {
     const READ: wgpu::BufferBindingType = wgpu::BufferBindingType::Storage { read_only: true };
     const WRITE: wgpu::BufferBindingType = wgpu::BufferBindingType::Storage { read_only: false };
@@ -399,7 +403,7 @@ fn layout(device: &wgpu::Device, bindings: Bindings) -> wgpu::BindGroupLayout {
             visibility: wgpu::ShaderStages::COMPUTE,
             ty: wgpu::BindingType::Buffer {
                 ty,
-                // The chunk in hand.
+                // The current chunk.
                 has_dynamic_offset: bindings == Bindings::Examples && binding == 8,
                 min_binding_size: None,
             },
@@ -409,7 +413,7 @@ fn layout(device: &wgpu::Device, bindings: Bindings) -> wgpu::BindGroupLayout {
     device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: None, entries: &entries })
 }
 
-/// A poisoned lock means that a thread panicked; what these locks guard is whole at every moment.
+/// Locks `mutex`, even if poisoned: what these locks guard is consistent at all times.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -434,7 +438,7 @@ mod tests {
         assert_eq!(called("1", &there).expect("a number"), [1]);
         assert_eq!(called("radeon", &there).expect("a part"), [0, 2]);
         assert_eq!(called("780M (GL)", &there).expect("a part with its API"), [2]);
-        // No adapter has this number, so it is a name's.
+        // No adapter has this number, so it is part of a name.
         assert_eq!(called("4090", &there).expect("a name"), [1]);
         let said = |there: &[AdapterReport]| called("Arc", there).expect_err("there is none").to_string();
         assert!(said(&there).contains("`Arc`; there are 0: Radeon 780M (Vulkan); 1: GeForce"), "{}", said(&there));

@@ -1,27 +1,28 @@
-//! A kernel as it is recorded: compiled with its constants, over as many workgroups as the examples take.
+//! A kernel ready to be recorded: compiled with its constants, with its number of workgroups.
 
 use super::{device::Gpu, kernels::Kernel};
 
 /// Values of a kernel's `override` declarations, by name.
 pub type Constants = Vec<(&'static str, f64)>;
 
-/// Workgroups of a row; every device takes 65,535.
+/// Most workgroups in a row; every device allows 65,535.
 const LONGEST_ROW: u32 = 32_768;
 
-/// How many workgroups a kernel takes for `count` examples.
+/// How many workgroups a kernel needs for `count` examples.
 #[derive(Clone, Copy, Debug)]
 pub enum Workgroups {
-    /// One row of this many workgroups for each example.
+    /// A row of this many workgroups for each example.
     Rows(u32),
-    /// `per_example` invocations an example, `workgroup` at a time, across examples.
+    /// `per_example` invocations per example, in workgroups of `workgroup` across examples.
     Flat { per_example: u32, workgroup: u32 },
-    /// One invocation for every 4 examples and 4 of `outputs`, 32 at a time.
+    /// One invocation per 4 examples × 4 `outputs`, in workgroups of 32.
     Tiles { outputs: u32 },
-    /// The same for any number of examples.
+    /// This many, for any number of examples.
     Fixed(u32),
-    /// `each` invocations an example, 64 at a time, across examples, in rows that no device's limit cuts; all of them for each of `parts`.
+    /// `each` invocations per example, in workgroups of 64 across examples, in rows that every
+    /// device allows; repeated for each of `parts`.
     Spread { each: u32, parts: u32 },
-    /// So many for each slice of the examples.
+    /// `groups` workgroups per slice of `examples` examples.
     Slices { groups: u32, examples: u32 },
 }
 
@@ -42,10 +43,10 @@ impl Workgroups {
     }
 }
 
-/// A kernel, compiled, and how many workgroups it takes.
+/// A compiled kernel and its number of workgroups.
 #[derive(Clone, Debug)]
 pub struct Dispatch {
-    /// The kernel's.
+    /// The kernel's name.
     pub name: &'static str,
     pipeline: wgpu::ComputePipeline,
     workgroups: Workgroups,
@@ -56,7 +57,7 @@ impl Dispatch {
         Self { name: kernel.name, pipeline: gpu.pipeline(kernel, constants), workgroups }
     }
 
-    /// Records itself for `count` examples.
+    /// Records the kernel for `count` examples.
     pub fn record(&self, pass: &mut wgpu::ComputePass<'_>, count: u32) {
         let (x, y, z) = self.workgroups.size(count);
         pass.set_pipeline(&self.pipeline);

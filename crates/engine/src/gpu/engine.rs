@@ -1,4 +1,5 @@
-//! The engine: what a run keeps on the device, and how a step, an evaluation and a prediction are recorded and submitted.
+//! The engine: what a run keeps on the device, and how steps, evaluations and predictions are
+//! recorded and submitted.
 
 use std::collections::VecDeque;
 
@@ -29,7 +30,7 @@ use crate::{
         State,
         canaries::Witness,
         correlated::follows,
-        counts::{Counting, Counts, Told},
+        counts::{Counting, Counts, ReleasedCounts},
         denoise::soft,
         exact_sum::SumGrid,
     },
@@ -37,7 +38,7 @@ use crate::{
     scores::softmax,
 };
 
-/// Steps that may be under way at a time: enough to keep the device busy, few enough to answer Pause at once.
+/// Most steps in flight: enough to keep the device busy, few enough to answer Pause at once.
 const IN_FLIGHT: usize = 4;
 
 /// The WebGPU engine.
@@ -49,50 +50,50 @@ pub struct GpuEngine {
     /// P.
     dimension: usize,
     encoding: Encoding,
-    /// Of the encoded coordinates; their sums are exact.
+    /// Grid of the encoded coordinates; their sums are exact.
     grid: Option<SumGrid>,
     denoising: Denoising,
     run: Run,
     release: Release,
-    /// Steps of the present sequence of correlated noise.
+    /// Steps of the current sequence of correlated noise.
     position: u64,
     buffers: Buffers,
     training: ExampleSet,
     evaluation: Option<ExampleSet>,
-    /// The training examples, for a prediction by the parameters that images are read with.
+    /// Binds the training examples, for predictions by the parameters that images are read with.
     prediction_group: wgpu::BindGroup,
-    /// Where the model takes features.
+    /// If the model takes features.
     features: Option<Known>,
-    /// Where several examples share a vector.
+    /// If examples share vectors.
     shared: Option<Shared>,
-    /// Where the run is audited.
+    /// If the run is audited.
     planted: Option<Planted>,
-    /// Whether a step was not yet looked at.
+    /// Whether the auditor has not yet seen the last step.
     unseen: bool,
     programs: Programs,
     release_group: wgpu::BindGroup,
-    /// Bytes where a prediction's pixels go.
+    /// Byte offset of a prediction's pixels in `work`.
     pixels_at: u64,
-    /// Pixels go there on a field with a border of zeros.
+    /// Whether pixels are written to a field with a border of zeros.
     padded: bool,
     logits_at: u64,
     in_flight: VecDeque<Fence>,
     stepped: bool,
-    /// What the last step counted, and the key of the noise that this leaves with.
+    /// What the last step counted, and the key of its noise.
     counted: Option<(Counting, [u32; 8])>,
 }
 
-/// Features of the training set, as far as they are there.
+/// Features of the training set, as far as computed.
 #[derive(Debug)]
 struct Known {
     scattering: Scattering,
-    /// The training examples', for features.
+    /// Binds the training examples as the features' output.
     group: wgpu::BindGroup,
     train: Dataset,
     known: usize,
 }
 
-/// Room for the training set: its images, or its features with what makes them.
+/// Allocates the training set: its images, or its features with the kernels that compute them.
 async fn place(gpu: &Gpu, model: Architecture, train: &Dataset) -> Result<(Examples, Option<Known>), EngineError> {
     if model != Architecture::Scattering {
         return Ok((Examples::upload(gpu, train, model).await?, None));
@@ -107,7 +108,8 @@ impl GpuEngine {
     /// Uploads the training set, compiles the kernels that the task needs and allocates everything.
     ///
     /// # Errors
-    /// When the device cannot hold the run, refuses a kernel, or is lost; when parameters or envelope do not fit the model.
+    /// If the device cannot hold the run, refuses a kernel, or is lost; if parameters or envelope
+    /// do not fit the model.
     pub async fn new(
         gpu: &Gpu,
         task: &Task,
@@ -142,7 +144,7 @@ impl GpuEngine {
         let buffers = Buffers::new(gpu, &sizes).await?;
         write_parameters(gpu, &buffers, initial_parameters, initial_parameters);
         lowered.write(gpu, &buffers);
-        // Dense models take a prediction's pixels behind the last example.
+        // In dense models a prediction's pixels follow the last example.
         let pixels_at = passes.inputs_at().unwrap_or(buffers.chunk as usize * passes.slices.stride);
         let (programs, release_group, training, prediction_group, shared, planted) = gpu
             .guarded("the kernels", || {
@@ -186,13 +188,13 @@ impl GpuEngine {
         })
     }
 
-    /// The device it runs on.
+    /// The device that the engine runs on.
     #[must_use]
     pub fn gpu(&self) -> &Gpu {
         &self.gpu
     }
 
-    /// What its kernels are called, by what they compute.
+    /// Names of its kernels, by what they compute.
     #[must_use]
     pub fn kernel_names(&self) -> KernelNames {
         let canaries = self.planted.as_ref().map_or_else(Vec::new, |planted| planted.programs().names());
@@ -205,20 +207,20 @@ impl GpuEngine {
         self.buffers.chunk
     }
 
-    /// Bytes that an example of a chunk keeps on the device in the course of a step.
+    /// Bytes that an example of a chunk occupies on the device during a step.
     #[must_use]
     pub fn kept_bytes(&self) -> u64 {
         self.buffers.kept
     }
 
-    /// Seconds that each kernel of a step takes by itself, over the first chunk of `lot`, in the order in which they run: for benches. What steps
-    /// change is spoilt.
+    /// Measures the seconds that each kernel of a step takes alone, over the first chunk of `lot`,
+    /// in order: for benchmarks. Corrupts the state.
     ///
     /// # Errors
     /// As [`Engine::step`].
     #[doc(hidden)]
     pub async fn kernel_seconds(&mut self, input: StepInput<'_>) -> Result<Vec<(&'static str, f64)>, EngineError> {
-        /// Of a kernel, one behind the other.
+        /// Repetitions of each kernel.
         const TIMES: u32 = 100;
         self.step(input.clone()).await?;
         self.metrics().await?;
@@ -245,7 +247,8 @@ impl GpuEngine {
         Ok(found)
     }
 
-    /// The encoded sum of the last step in whole steps of its grid, where it has one: exact, which the f32 of a trace is not for a large lot.
+    /// Returns the encoded sum of the last step in whole steps of its grid, if any: exact, unlike
+    /// the f32 of a trace for a large lot.
     ///
     /// # Errors
     /// As [`Engine::step`].
@@ -258,7 +261,8 @@ impl GpuEngine {
         Ok(Some(whole_steps(&words).collect()))
     }
 
-    /// The exact counts of the last step. They look at private data, and leave the engine by [`Engine::told`] alone; a check's digits are nobody's.
+    /// Returns the exact counts of the last step. They are derived from private data and leave the
+    /// engine only through [`Engine::told`]; a check's examples are synthetic.
     ///
     /// # Errors
     /// As [`Engine::step`].
@@ -268,8 +272,8 @@ impl GpuEngine {
         Ok(counts_of(&words))
     }
 
-    /// As [`Engine::scores`], where the model takes features: a chunk's at a time, as those of all test images beside those of all training images would
-    /// be too much for many devices.
+    /// As [`Engine::scores`], for models that take features: a chunk at a time, as features of all
+    /// training and all test images together exceed many devices.
     async fn scores_of_features(&mut self, data: &Dataset) -> Result<Scores, EngineError> {
         let chunk = self.buffers.chunk as usize;
         if self.evaluation.is_none() {
@@ -307,7 +311,8 @@ impl GpuEngine {
         Ok(Scores::new(self.task.model.classes(), scores))
     }
 
-    /// One chunk of an evaluation, whose scores go to `at` of what is read back. Returns how many bytes they are.
+    /// Records one chunk of an evaluation, whose scores go to byte `at` of the staging buffer.
+    /// Returns their number of bytes.
     fn record_scores(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -323,7 +328,7 @@ impl GpuEngine {
         bytes
     }
 
-    /// Records and submits one step. Nothing waits.
+    /// Records and submits one step without waiting.
     fn submit_step(&mut self, input: &StepInput<'_>, traced: bool) -> Result<wgpu::SubmissionIndex, EngineError> {
         self.gpu.check()?;
         check_canaries(self.task.canaries.as_deref(), input.canaries)?;
@@ -357,7 +362,7 @@ impl GpuEngine {
             planted.draw(&self.gpu, &self.buffers, self.run, input.canaries);
         }
         let &StepInput { noise_key, learning_rate, average_keeps, .. } = input;
-        // What the kernel takes of it, whatever its size.
+        // The position for the kernel, bounded by 2·`rows`.
         let rows = u64::from(self.task.bands.max(2) - 1);
         let position = if self.position < rows { self.position } else { rows + self.position % rows } as u32;
         let release = Release { key: noise_key, position, learning_rate, average_keeps, ..self.release };
@@ -397,7 +402,7 @@ impl GpuEngine {
         Ok(submission)
     }
 
-    /// Runs `passes` over every chunk of `count` examples.
+    /// Records `passes` over every chunk of `count` examples.
     fn record_chunks(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -415,7 +420,7 @@ impl GpuEngine {
         }
     }
 
-    /// Reads slices of buffers: (buffer, first byte, bytes).
+    /// Reads slices of buffers: (buffer, first byte, number of bytes).
     async fn read<const N: usize>(
         &mut self,
         slices: [(&wgpu::Buffer, u64, u64); N],
@@ -440,13 +445,13 @@ impl GpuEngine {
     }
 }
 
-/// What words that were read back count.
+/// Decodes counts that were read back.
 fn counts_of(words: &[u8]) -> Counts {
     let [within, right, digits @ ..] = signed::<COUNTS>(words);
     Counts::of(within, right, digits)
 }
 
-/// The kernels of a chunk.
+/// Records the kernels of a chunk.
 fn record_chunk(
     encoder: &mut wgpu::CommandEncoder,
     group: &wgpu::BindGroup,
@@ -478,7 +483,7 @@ impl Engine for GpuEngine {
             *known = slice.end;
             scattering.submit(&self.gpu, group, &self.training.examples.words, slice.start, train, slice);
         }
-        // What was only written is under way after this, too.
+        // Also starts writes that no kernel follows.
         let submission = self.gpu.queue().submit([]);
         Fence::new(&self.gpu, submission).wait(&self.gpu).await?;
         Ok(train.len() - *known)
@@ -526,8 +531,8 @@ impl Engine for GpuEngine {
         Ok(StepTrace { raw, encoded, noisy, denoised })
     }
 
-    async fn told(&mut self) -> Result<Told, EngineError> {
-        let Some((counting, key)) = self.counted else { return Ok(Told::default()) };
+    async fn released_counts(&mut self) -> Result<ReleasedCounts, EngineError> {
+        let Some((counting, key)) = self.counted else { return Ok(ReleasedCounts::default()) };
         Ok(self.counts().await?.release(counting, &key)?)
     }
 
@@ -560,7 +565,7 @@ impl Engine for GpuEngine {
         self.gpu.check()?;
         self.task.check_next(task)?;
         let lowered = Lowered::new(task)?;
-        // Kernels are the same for every noise; its tables may be longer.
+        // Kernels are the same for every noise; its tables may differ in length.
         let (tails, quantiles) = (4 * lowered.family.tails.len() as u64, 4 * lowered.family.quantiles.len() as u64);
         if (tails, quantiles) != (self.buffers.tails.size(), self.buffers.quantiles.size()) {
             let gpu = self.gpu.clone();
@@ -584,7 +589,7 @@ impl Engine for GpuEngine {
             return self.scores_of_features(data).await;
         }
         if self.evaluation.as_ref().is_none_or(|set| !set.examples.hold(data)) {
-            // The old one goes first, so that both need not fit.
+            // Dropped first, so that the old and the new set need not both fit.
             self.evaluation = None;
             let examples = Examples::upload(&self.gpu, data, self.task.model).await?;
             self.evaluation = Some(ExampleSet::of_evaluation(&self.gpu, examples, &self.buffers));
@@ -658,7 +663,7 @@ impl Engine for GpuEngine {
     }
 }
 
-/// Parameters, and the mean of the iterates, where one is kept.
+/// Writes the parameters, and the mean of the iterates if one is kept.
 fn write_parameters(gpu: &Gpu, buffers: &Buffers, parameters: &[f32], average: &[f32]) {
     gpu.queue().write_buffer(&buffers.parameters, 0, bytemuck::cast_slice(parameters));
     if buffers.average_at > 0 {

@@ -1,4 +1,4 @@
-//! Datasets on the device, and what binds them with a run's buffers.
+//! Datasets on the device, and their bindings with a run's buffers.
 
 use super::layout::OnDevice as _;
 use std::{ops::Range, sync::Arc};
@@ -15,10 +15,10 @@ use crate::{
     model::Architecture,
 };
 
-/// A dataset on the device: words of each example, and the indices of the examples in hand.
+/// A dataset on the device: words of each example, and the indices of the current examples.
 #[derive(Debug)]
 pub struct Examples {
-    /// The very images that were uploaded, to know them again.
+    /// The uploaded images, for recognising the dataset.
     images: Images,
     labels: Arc<[u8]>,
     pub len: u32,
@@ -27,11 +27,11 @@ pub struct Examples {
 }
 
 impl Examples {
-    /// The images of `data`, as `model` reads them.
+    /// Uploads the images of `data`, as `model` reads them.
     ///
     /// # Errors
-    /// [`EngineError::TooLarge`] or [`EngineError::OutOfMemory`] when the device cannot hold them; [`EngineError::Unsupported`]
-    /// when there are none.
+    /// [`EngineError::TooLarge`] or [`EngineError::OutOfMemory`] if the device cannot hold them;
+    /// [`EngineError::Unsupported`] if there are none, or `model` cannot read them.
     pub async fn upload(gpu: &Gpu, data: &Dataset, model: Architecture) -> Result<Self, EngineError> {
         let words = model.example_words();
         let made = Self::room(gpu, data, data.len(), model).await?;
@@ -43,7 +43,8 @@ impl Examples {
         Ok(made)
     }
 
-    /// Room for `len` examples of `data` at a time, as `model` reads them: all of them for training, some for an evaluation.
+    /// Allocates room for `len` examples of `data`, as `model` reads them: all of them for
+    /// training, some for an evaluation.
     ///
     /// # Errors
     /// As [`Self::upload`].
@@ -64,14 +65,14 @@ impl Examples {
         Ok(Self { images, labels, len: len as u32, words, indices })
     }
 
-    /// Whether these are the examples of `data`.
+    /// True if these are the examples of `data`.
     #[must_use]
     pub fn hold(&self, data: &Dataset) -> bool {
         self.images.same(&data.images) && Arc::ptr_eq(&self.labels, &data.labels)
     }
 }
 
-/// So many words for each image: its pixels, zeros where they do not fill a word, and one of label.
+/// Packs each image into `words` words: its pixels, zeros up to a whole word, and its label.
 pub fn packed(data: &Dataset, examples: Range<usize>, words: usize) -> Vec<u8> {
     let mut packed = Vec::with_capacity(examples.len() * words * 4);
     for i in examples {
@@ -87,20 +88,20 @@ pub fn packed(data: &Dataset, examples: Range<usize>, words: usize) -> Vec<u8> {
 #[derive(Debug)]
 pub struct ExampleSet {
     pub examples: Examples,
-    /// What `group` binds, given up with it.
+    /// Bound by `group`, and dropped with it.
     pub starts: Owned,
     pub group: wgpu::BindGroup,
 }
 
 impl ExampleSet {
-    /// For steps.
+    /// Binds `examples` for steps.
     pub fn of_training(gpu: &Gpu, examples: Examples, buffers: &Buffers) -> Self {
         let starts = chunk_starts(gpu, examples.len, buffers.chunk);
         let group = bind(gpu, &examples, &starts, buffers, 0, &buffers.run);
         Self { examples, starts, group }
     }
 
-    /// To be read.
+    /// Binds `examples` for evaluation.
     pub fn of_evaluation(gpu: &Gpu, examples: Examples, buffers: &Buffers) -> Self {
         let starts = chunk_starts(gpu, examples.len, buffers.chunk);
         let group = bind(gpu, &examples, &starts, buffers, buffers.average_at, &buffers.evaluation_run);
@@ -108,7 +109,7 @@ impl ExampleSet {
     }
 }
 
-/// Binds examples with a run's buffers, and with the parameters from this place of theirs on.
+/// Binds examples with a run's buffers, and with the parameters from word `parameters_at` on.
 pub fn bind(
     gpu: &Gpu,
     examples: &Examples,
@@ -120,7 +121,7 @@ pub fn bind(
     bind_parts(gpu, &parts(examples, buffers, run), parameters_at, starts)
 }
 
-/// What the bindings of `common.wgsl` are for steps and evaluations, up to the chunk in hand.
+/// Bindings 0 to 7 of `common.wgsl` for steps and evaluations; the chunk follows.
 pub fn parts<'a>(examples: &'a Examples, buffers: &'a Buffers, run: &'a Owned) -> [&'a Owned; 8] {
     [
         &examples.words,
@@ -134,7 +135,7 @@ pub fn parts<'a>(examples: &'a Examples, buffers: &'a Buffers, run: &'a Owned) -
     ]
 }
 
-/// Binds them, the third from the word `third_at` on, and the chunks of `starts`, of which each is bound at an offset.
+/// Binds `parts`, the third from word `third_at` on, and the chunks of `starts`, one per offset.
 pub fn bind_parts(gpu: &Gpu, parts: &[&Owned; 8], third_at: u32, starts: &Owned) -> wgpu::BindGroup {
     let part = |binding, buffer, offset, size| {
         let resource = wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size });
@@ -150,7 +151,8 @@ pub fn bind_parts(gpu: &Gpu, parts: &[&Owned; 8], third_at: u32, starts: &Owned)
     })
 }
 
-/// The first example of each chunk of up to `examples`, [`OFFSET_ALIGNMENT`] bytes apart: one uniform, bound at an offset.
+/// First examples of the chunks of up to `examples`, [`OFFSET_ALIGNMENT`] bytes apart: one uniform,
+/// bound at an offset.
 pub fn chunk_starts(gpu: &Gpu, examples: u32, chunk: u32) -> Owned {
     let words = OFFSET_ALIGNMENT as usize / 4;
     let mut starts = vec![0_u32; examples.div_ceil(chunk) as usize * words];

@@ -1,4 +1,4 @@
-//! A noise family as `families.wgsl` and `noise.wgsl` take it: a number, two parameters and two tables.
+//! Noise families as `families.wgsl` and `noise.wgsl` take them: a code, parameters and two tables.
 
 use super::quantile;
 use crate::{
@@ -9,24 +9,26 @@ use crate::{
 /// `TAIL_CELLS` of noise.wgsl.
 const TAIL_CELLS: usize = 16_384;
 
-/// Everything about the noise that does not change from step to step.
+/// The part of the noise that does not change from step to step.
 #[derive(Clone, Debug)]
 pub struct Family {
-    /// The constant of families.wgsl.
+    /// The family's constant in families.wgsl.
     pub code: u32,
     pub scale: f32,
     pub shape: f32,
-    /// Half of [0, 1) of the tail table is the noise below this magnitude.
+    /// The magnitude in the middle of the tail table.
     pub half_point: f32,
-    /// Pr[Z > x] at x = half_point·s/(1 − s) for s = 0, 1/16384, …, 1. One zero where nothing asks for it.
+    /// Pr[Z > x] at x = half_point·s/(1 − s) for s = 0, 1/16384, …, 1. A single zero if unused;
+    /// [`super::lowered`] may put a smoothing's waves here.
     pub tails: Vec<f32>,
-    /// Of [`quantile::table`]. One zero where the family has its own formula.
+    /// [`quantile::table`], a single zero if the family has a formula; [`super::lowered`] may put
+    /// the coefficients of correlated noise here.
     pub quantiles: Vec<f32>,
 }
 
 impl Family {
     /// # Errors
-    /// [`EngineError::Unsupported`] when the noise's parameters are refused, or when f32 cannot follow its density.
+    /// [`EngineError::Unsupported`] if the noise is refused, or f32 cannot follow its density.
     pub fn new(noise: Option<&NoiseSpec>, with_tails: bool) -> Result<Self, EngineError> {
         let none = Self { code: 0, scale: 0.0, shape: 0.0, half_point: 1.0, tails: vec![0.0], quantiles: vec![0.0] };
         let Some(noise) = noise else { return Ok(none) };
@@ -44,7 +46,7 @@ impl Family {
             7 => quantile::table(&*distribution).ok_or(Unsupported::SteepNoise)?,
             _ => vec![0.0],
         };
-        // A custom density has its own width, which its scale multiplies: its quartile.
+        // The scale of a custom density multiplies its own width: its quartile is the half point.
         let custom = matches!(noise, NoiseSpec::Custom { .. });
         let half_point = if custom { distribution.survival_quantile(0.25) } else { scale };
         let tails = if with_tails { tails(&*distribution, half_point) } else { vec![0.0] };

@@ -1,4 +1,5 @@
-//! Scattering features on the device: images go up a slice at a time, their features stay there, a byte each, as a run reads them.
+//! Scattering features on the device: images are uploaded a slice at a time, and their features
+//! stay there, one byte each, as a run reads them.
 
 use std::ops::Range;
 
@@ -23,10 +24,10 @@ use crate::{
 /// Images whose coefficients are in memory at a time.
 pub const SLICE: usize = 256;
 
-/// Bytes of what [`Scattering`] allocates, but for the bank.
+/// Bytes that [`Scattering`] allocates, without the bank.
 pub const BYTES: u64 = (4 * SLICE * (EXAMPLE_WORDS + FEATURES)) as u64;
 
-/// The kernels, and what they work on.
+/// The kernels and their buffers.
 #[derive(Debug)]
 pub struct Scattering {
     images: Owned,
@@ -38,10 +39,10 @@ pub struct Scattering {
 }
 
 impl Scattering {
-    /// Compiles and allocates everything, and computes features of a few digits that are nobody's.
+    /// Compiles and allocates everything, and checks the features of a few synthetic digits.
     ///
     /// # Errors
-    /// When the device cannot; [`EngineError::WrongResult`] when it does not find what the CPU finds.
+    /// If the device cannot; [`EngineError::WrongResult`] if it disagrees with the CPU.
     pub async fn new(gpu: &Gpu) -> Result<Self, EngineError> {
         let bank = bank();
         let words = (SLICE * EXAMPLE_WORDS * 4) as u64;
@@ -62,7 +63,7 @@ impl Scattering {
         Ok(made)
     }
 
-    /// Where features go.
+    /// Binds `features` as the output.
     #[must_use]
     pub(super) fn group(&self, gpu: &Gpu, features: &Owned) -> wgpu::BindGroup {
         let buffers = [&self.images, &self.bank, &self.coefficients, features, &self.place];
@@ -73,8 +74,8 @@ impl Scattering {
         })
     }
 
-    /// Submits what makes rows of `features`, `first` and those after it, of some examples of `data`, a slice at most: features that
-    /// are known already are not computed anew.
+    /// Submits the computation of rows of `features`, from `first` on, for some examples of `data`,
+    /// at most a slice. Known features are uploaded instead.
     pub(super) fn submit(
         &self,
         gpu: &Gpu,
@@ -114,7 +115,7 @@ impl Scattering {
         queue.submit([encoder.finish()]);
     }
 
-    /// The bytes of each image's features, of 256 images at most.
+    /// Returns the feature bytes of each image, of at most 256 images.
     ///
     /// # Errors
     /// [`EngineError::OutOfMemory`], [`EngineError::DeviceLost`].
@@ -134,7 +135,7 @@ impl Scattering {
         Ok(rows.chunks_exact(FEATURE_WORDS * 4).flat_map(|row| &row[..FEATURES]).copied().collect())
     }
 
-    /// No byte may be further than one from the CPU's, and few may differ at all.
+    /// Checks that no byte differs from the CPU's by more than one, and that few differ.
     async fn check(&self, gpu: &Gpu) -> Result<(), EngineError> {
         let digits = synthetic::dataset(1, 0, 2);
         let found = self.features(gpu, &digits).await?;

@@ -1,36 +1,36 @@
-//! The WGSL kernels: one a file in `shaders/`, after the declarations of `shaders/shared/` that it shares with others.
+//! The WGSL kernels: one per file in `shaders/`, after the `shaders/shared/` files that it uses.
 
-/// Which bindings a kernel sees.
+/// The bindings that a kernel sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Bindings {
     /// `common.wgsl`: a chunk of the lot.
     Examples,
-    /// `release.wgsl`: what is done with the sum.
+    /// `release.wgsl`: the sum and what follows it.
     Release,
-    /// `scattering.wgsl`: images, and their features.
+    /// `scattering.wgsl`: images and their features.
     Scattering,
-    /// Its own.
+    /// The kernel's own.
     Own,
 }
 
-/// One compute kernel. Its entry point is `main`.
+/// A compute kernel with the entry point `main`.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernel {
     pub name: &'static str,
     pub bindings: Bindings,
-    /// Files of `shaders/` and their text, in the order in which they are joined.
+    /// Files of `shaders/` and their text, in order of concatenation.
     pub parts: &'static [(&'static str, &'static str)],
 }
 
 impl Kernel {
-    /// The whole WGSL module.
+    /// Returns the whole WGSL module.
     #[must_use]
     pub fn source(&self) -> String {
         self.parts.iter().flat_map(|(_, text)| [text, "\n"]).collect()
     }
 }
 
-/// How long a text is without comments, indents and empty lines.
+/// Length of `text` without comments, indents and empty lines.
 const fn bare_length(text: &str) -> usize {
     let (bytes, mut at, mut length) = (text.as_bytes(), 0, 0);
     while at < bytes.len() {
@@ -39,7 +39,7 @@ const fn bare_length(text: &str) -> usize {
     length
 }
 
-/// The text without them: they are a third of the kernels, which the training thread's file holds.
+/// Removes comments, indents and empty lines: a third of the kernels, which the program ships.
 const fn bare<const LENGTH: usize>(text: &str) -> [u8; LENGTH] {
     let (bytes, mut at, mut length, mut out) = (text.as_bytes(), 0, 0, [0; LENGTH]);
     while at < bytes.len() {
@@ -48,7 +48,7 @@ const fn bare<const LENGTH: usize>(text: &str) -> [u8; LENGTH] {
     out
 }
 
-/// Takes the line at `at`, and says where the next begins and how long the output is then.
+/// Processes the line at `at`. Returns the start of the next line and the new output length.
 const fn next(bytes: &[u8], mut at: usize, mut length: usize, out: Option<&mut [u8]>) -> (usize, usize) {
     while at < bytes.len() && bytes[at] == b' ' {
         at += 1;
@@ -100,7 +100,7 @@ macro_rules! kernels {
             bindings: Bindings::$bindings,
             parts: &[$(part!($file)),+],
         };)+
-        /// Every kernel there is.
+        /// All kernels.
         pub const ALL: &[Kernel] = &[$($name),+];
     };
 }

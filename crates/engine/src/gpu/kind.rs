@@ -1,4 +1,4 @@
-//! Which runs use the same kernels, by the same branches.
+//! Kinds of runs: runs of a kind use the same kernels and the same branches.
 
 use crate::{
     Task,
@@ -7,26 +7,26 @@ use crate::{
     model::Architecture,
 };
 
-/// More vectors than `bounds.wgsl` has invocations.
+/// One more vector than `bounds.wgsl` has invocations.
 pub const VECTORS: usize = 65;
 
-/// What decides which kernels a run uses, and by which branches: one that was checked need not be checked again.
+/// What selects a run's kernels and their branches; each kind is checked once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kind {
     model: Architecture,
     encoder: KnownEncoder,
-    /// At a scale of 1.
+    /// With scale 1.
     noise: Option<NoiseSpec>,
-    /// At one strength.
+    /// With a fixed parameter.
     denoiser: Denoiser,
     apart: bool,
-    /// Over how many steps does not change a branch.
+    /// Whether noise is correlated; over how many steps does not change a branch.
     correlated: bool,
-    /// Nor does how many examples share a vector.
+    /// Whether examples share a vector; how many do does not change a branch.
     shared: bool,
-    /// Whether a step counts, and answers besides.
+    /// Whether a step counts, and whether it also counts answers.
     counted: [bool; 2],
-    /// Whether canaries are added: how many coordinates each has does not change a branch.
+    /// Whether canaries are added; how many coordinates they have does not change a branch.
     audited: bool,
 }
 
@@ -37,7 +37,7 @@ enum KnownEncoder {
     Layers {
         joint: bool,
     },
-    /// `choice`: among none, among those that the invocations of `bounds.wgsl` score at once, among more.
+    /// `choice`: whether there are several vectors, and more than `bounds.wgsl` scores at once.
     Envelope {
         choice: [bool; 2],
         first_bucket: i32,
@@ -56,7 +56,7 @@ impl Kind {
             },
         };
         let noise = task.noise.as_ref().map(|noise| noise.with_scale(1.0));
-        // Which numbers they are does not change a branch.
+        // Their parameters do not change a branch.
         let denoiser = match task.denoiser {
             Denoiser::LaplacianSmoothing { .. } => Denoiser::LaplacianSmoothing { strength: 1.0 },
             Denoiser::LowPass { .. } => Denoiser::None,
@@ -70,7 +70,7 @@ impl Kind {
     }
 }
 
-/// Far from these, an envelope holds all or nothing of the known gradients.
+/// Clamps to a range outside which an envelope would pass all or nothing of known gradients.
 pub fn known_pre_scale(pre_scale: f64) -> f64 {
     pre_scale.clamp(0.25, 4096.0)
 }

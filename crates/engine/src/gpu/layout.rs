@@ -1,4 +1,4 @@
-//! What lies where in the buffers of a run, in words.
+//! Places and sizes in the buffers of a run, in words.
 
 use crate::{
     mechanism::layers::MOST_LAYERS,
@@ -9,22 +9,22 @@ use crate::{
     },
 };
 
-/// Words of one example's image: 196 of pixels, one of label.
+/// Words of an example's image: 196 of pixels, one of label.
 pub const EXAMPLE_WORDS: usize = PIXELS / 4 + 1;
 /// `HISTOGRAMS` of common.wgsl: counters before the first histogram.
 pub const COUNTERS: usize = 128;
-/// `WITHIN` of common.wgsl and those after it: where the counts of a step begin among the counters, and how many they are.
+/// First of a step's counts among the counters (`WITHIN` of common.wgsl), and their number.
 pub const COUNTS_AT: usize = 1;
 pub const COUNTS: usize = 2 + CLASSES;
-/// Of `Run` in common.wgsl, and of `Release` in release.wgsl.
+/// Sizes of `Run` in common.wgsl and `Release` in release.wgsl.
 pub const RUN_BYTES: u64 = 144;
 pub const RELEASE_BYTES: u64 = 160;
 /// `BUCKETS` of common.wgsl.
 pub const BUCKETS: usize = crate::mechanism::encode::BUCKETS;
 
-/// Layers with parameters, at most.
+/// Most layers with parameters.
 pub(super) const LAYERS: usize = MOST_LAYERS;
-/// As many as kernels take without more words: named models have no more.
+/// Layers for which kernels need no further words; named models have no more.
 pub(super) const FEW_LAYERS: usize = 4;
 
 /// Floats of [`Slices::status`].
@@ -33,18 +33,18 @@ pub fn status_words(model: Architecture) -> usize {
     1 + if model.layers().len() > FEW_LAYERS { LAYERS } else { FEW_LAYERS }
 }
 
-/// Bytes of an example's logits, of which a chunk's follow the counters when they are read.
+/// Bytes of an example's logits; those of a chunk follow the counters when they are read.
 #[must_use]
 pub fn score_bytes(model: Architecture) -> u64 {
     4 * model.classes() as u64
 }
 
-/// Codes of pool.wgsl in a float.
+/// Codes of pool.wgsl per float.
 const CODES: usize = 7;
-/// Words of an example of features, a byte each, and its label.
+/// Words of an example of features, one byte each, and its label.
 pub const FEATURE_WORDS: usize = FEATURES.div_ceil(4) + 1;
 
-/// How gradients become a sum.
+/// How gradients are bounded before they are summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     Plain,
@@ -54,7 +54,7 @@ pub enum Encoding {
     Layers,
 }
 
-/// Where in `work` an example keeps what. Unused slices have length 0.
+/// Places of an example's slices in `work`. Unused slices have length 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Slices {
     pub padded: usize,
@@ -69,15 +69,16 @@ pub struct Slices {
     pub hidden_delta: usize,
     pub logits: usize,
     pub delta: usize,
-    /// Dense layers' deltas times an example's factor, the first layer's and the second's.
+    /// Deltas of the first and second dense layer, times the example's factor.
     pub scaled: [usize; 2],
-    /// Whether an example is finite, and the factors of as many layers as there may be.
+    /// Whether an example is finite, and a factor for each possible layer.
     pub status: usize,
     pub stored: usize,
-    /// Gradients that are written out: coordinates of one range, which begins at `stored_from`. The convolutions' are the first.
+    /// Gradients that are written out: one range of coordinates, from `stored_from` on. The
+    /// convolutions' are first.
     pub stored_from: usize,
     pub stored_length: usize,
-    /// Floats of an example.
+    /// Floats per example.
     pub stride: usize,
 }
 
@@ -120,7 +121,7 @@ impl Slices {
 }
 
 impl Slices {
-    /// Of a vector of P coordinates: a unit's, where several examples share one, or a canary's gradient.
+    /// Layout of a vector of P coordinates: of a unit of several examples, or of a canary.
     #[must_use]
     pub fn of_vectors(model: Architecture) -> Self {
         let parameters = model.parameters();
@@ -133,10 +134,10 @@ impl Slices {
     }
 }
 
-/// What the device needs to know of a model.
+/// Properties of a model that the device needs.
 pub(super) trait OnDevice: Copy {
     fn is_linear(self) -> bool;
-    /// Words of an example, of which the last is its label.
+    /// Words of an example; the last is its label.
     fn example_words(self) -> usize;
     /// Layers whose gradients are products of two slices, at most two.
     fn dense_layers(self) -> impl Iterator<Item = Layer>;

@@ -1,4 +1,4 @@
-//! A task in the numbers that kernels take.
+//! A task converted to the numbers that kernels take.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -34,14 +34,14 @@ pub struct Run {
     pub pre_scale: f32,
     pub steps: f32,
     pub first_bucket: i32,
-    /// Of [`LayerFactors`].
+    /// From [`LayerFactors`].
     pub weight: [f32; LAYERS],
     pub target: [f32; LAYERS],
     pub scale: [f32; LAYERS],
     pub joint: u32,
     /// η of units that share a vector.
     pub rate: f32,
-    /// The largest square of a norm that is within the clip; below 0 where none is.
+    /// Largest squared norm that is within the clip; negative without a single clip.
     pub within: f32,
     pub unused: u32,
 }
@@ -67,29 +67,29 @@ pub struct Release {
     pub ahead: f32,
     pub denoise: f32,
     pub position: u32,
-    /// First coordinate after each layer, and what its coordinates are multiplied by.
+    /// First coordinate after each layer, and the factor of its coordinates.
     pub ends: [u32; LAYERS],
     pub units: [f32; LAYERS],
 }
 
 const _: () = assert!(size_of::<Run>() as u64 == RUN_BYTES && size_of::<Release>() as u64 == RELEASE_BYTES);
 
-/// A task that the device takes.
+/// A task that the device supports.
 #[derive(Debug)]
 pub struct Lowered<'a> {
     /// P.
     pub dimension: usize,
     pub encoding: Encoding,
-    /// Ψ, where gradients are encoded by it.
+    /// Ψ, if gradients are encoded with it.
     pub envelope: Option<&'a Envelope>,
-    /// Of the encoded coordinates; their sums are exact.
+    /// Grid of the encoded coordinates; their sums are exact.
     pub grid: Option<SumGrid>,
     pub denoising: Denoising,
-    /// With the scale of fresh noise, and coefficients, where it is correlated.
+    /// If noise is correlated, with the scale of fresh noise and the coefficients.
     pub family: Family,
     /// Steps over which noise is correlated.
     pub bands: u32,
-    /// What the denoiser's kernels take.
+    /// The number that the denoiser's kernels take.
     denoise: f32,
     filter: Filter,
     clip: f32,
@@ -101,10 +101,11 @@ pub struct Lowered<'a> {
 }
 
 impl<'a> Lowered<'a> {
-    /// `task` over gradients of the model's length.
+    /// Lowers `task`, over gradients of the model's length.
     ///
     /// # Errors
-    /// [`EngineError::Unsupported`] for what is left to the CPU, and for an envelope, encoder, noise or denoiser that is refused.
+    /// [`EngineError::Unsupported`] for tasks left to the CPU, and for a refused envelope, encoder,
+    /// noise or denoiser.
     pub fn new(task: &'a Task) -> Result<Self, EngineError> {
         if task.grid.is_some() {
             return Err(Unsupported::GridOnGpu.into());
@@ -125,7 +126,7 @@ impl<'a> Lowered<'a> {
         let (encoding, clip, pre_scale) = match task.encoder {
             EncoderSpec::Layers(_) => (Encoding::Layers, 0.0, 1.0),
             EncoderSpec::None => (Encoding::Plain, 0.0, 1.0),
-            // Just below the norm: no rounding of the norm's square, nor to the grid, may let an example exceed it.
+            // Just below the norm, so that no rounding (squares, grid) lets an example exceed it.
             EncoderSpec::Clip { norm } => {
                 let target = grid.map_or_else(|| clip_target(norm), |grid| grid.clip_target(norm, dimension));
                 (Encoding::Clip, target as f32, 1.0)
@@ -169,12 +170,12 @@ impl<'a> Lowered<'a> {
         })
     }
 
-    /// 1/g, a power of two, where sums are exact.
+    /// 1/g, a power of two, if sums are exact.
     fn inverse_step(&self) -> Option<f32> {
         self.grid.map(|grid| grid.step().recip())
     }
 
-    /// A run without a lot.
+    /// Returns a [`Run`] without a lot.
     pub fn run(&self, buffers: &Buffers) -> Run {
         let steps = self.inverse_step().unwrap_or(1.0);
         let factors = self.layers.as_ref().map(|layers| layers.factors(self.grid));
@@ -200,7 +201,7 @@ impl<'a> Lowered<'a> {
         }
     }
 
-    /// A release without a key.
+    /// Returns a [`Release`] without a key.
     pub fn release(&self, buffers: &Buffers) -> Release {
         let (mut ends, mut units) = ([u32::MAX; LAYERS], [1.0; LAYERS]);
         let mut end = 0;
@@ -231,7 +232,7 @@ impl<'a> Lowered<'a> {
         }
     }
 
-    /// Writes what no step changes: the noise's tables, and Ψ.
+    /// Writes what no step changes: the noise's tables and Ψ.
     pub fn write(&self, gpu: &Gpu, buffers: &Buffers) {
         let queue = gpu.queue();
         queue.write_buffer(&buffers.tails, 0, bytemuck::cast_slice(&self.family.tails));
@@ -242,7 +243,7 @@ impl<'a> Lowered<'a> {
     }
 }
 
-/// What `norm.wgsl` compares squares of norms with, as [`Task::is_within`] compares the norms.
+/// The bound of `norm.wgsl` on squared norms, to match [`Task::is_within`].
 fn within(task: &Task) -> f32 {
     match task.encoder {
         EncoderSpec::Clip { norm } => norm.powi(2).min(f32::MAX.into()) as f32,
@@ -250,7 +251,8 @@ fn within(task: &Task) -> f32 {
     }
 }
 
-/// Ψ and its block sums. Where sums are exact its entries are whole steps, rounded down: what is clamped to them stays inside.
+/// Writes Ψ and its block sums. For exact sums, entries are whole steps rounded down, so that
+/// values clamped to them stay inside.
 fn write_envelope(gpu: &Gpu, buffer: &Owned, envelope: &Envelope, grid: Option<SumGrid>) {
     let queue = gpu.queue();
     for (index, at) in (0..envelope.vectors()).zip((0..).step_by(4 * envelope.dimension())) {

@@ -1,15 +1,16 @@
-//! Buffers on the device, and bindings to them.
+//! Buffers on the device and their bindings.
 
 use std::ops::Deref;
 
 use super::device::Gpu;
 use crate::EngineError;
 
-/// Uniforms that are bound at an offset lie this many bytes apart: WebGPU's default alignment of dynamic offsets, and what every device takes.
+/// Distance in bytes between uniforms bound at an offset: WebGPU's default alignment of dynamic
+/// offsets, which every device allows.
 pub const OFFSET_ALIGNMENT: u64 = 256;
 
-/// A buffer that is given up with its owner; what was submitted before is still done. In a browser one that nobody holds is freed at the next
-/// garbage collection, which knows nothing of its size.
+/// A buffer that is destroyed with its owner; work submitted before still completes. Otherwise a
+/// browser frees it at the next garbage collection, which does not know its size.
 #[derive(Debug)]
 pub struct Owned(wgpu::Buffer);
 
@@ -27,7 +28,7 @@ impl Drop for Owned {
     }
 }
 
-/// One buffer must fit into one binding.
+/// Checks that a buffer fits into one binding.
 pub fn fits(gpu: &Gpu, what: &'static str, needed: u64) -> Result<(), EngineError> {
     let limits = gpu.device().limits();
     let limit = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
@@ -48,7 +49,7 @@ pub fn buffer(gpu: &Gpu, label: &'static str, size: u64, usage: wgpu::BufferUsag
     Owned(gpu.device().create_buffer(&wgpu::BufferDescriptor { label, size, usage, mapped_at_creation }))
 }
 
-/// The buffers, whole, at bindings from 0 on.
+/// Binds whole buffers, from binding 0 on.
 pub fn entries<'a>(buffers: &[&'a Owned]) -> Vec<wgpu::BindGroupEntry<'a>> {
     let entry =
         |(binding, buffer): (u32, &&'a Owned)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() };

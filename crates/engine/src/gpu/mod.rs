@@ -1,9 +1,9 @@
-//! Algorithm 1 on WebGPU: hand-written WGSL, buffers allocated once, a step in one command
-//! buffer, nothing read back but what is asked for.
+//! Algorithm 1 on WebGPU: hand-written WGSL, buffers allocated once, each step in one command
+//! buffer, nothing read back unless requested.
 //!
-//! The way of a step: `lowered` puts the task into numbers that kernels take, `layout` says what lies where; `passes` says which
-//! kernels a model runs over a chunk of the lot, `programs` in which order; `buffers` and `examples` hold what they work on; `engine` records and
-//! submits.
+//! The modules of a step: `lowered` converts the task to the numbers that kernels take, `layout`
+//! places everything in the buffers; `passes` selects a model's kernels for a chunk of the lot,
+//! `programs` orders them; `buffers` and `examples` hold the data; `engine` records and submits.
 
 mod buffers;
 mod built;

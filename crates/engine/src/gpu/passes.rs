@@ -1,4 +1,5 @@
-//! Which kernels a model runs over a chunk, with which constants, over how many workgroups: built once, replayed every step.
+//! The kernels that a model runs over a chunk, with their constants and workgroups: built once,
+//! replayed every step.
 
 use super::{
     buffers::LARGEST_CHUNK,
@@ -17,21 +18,22 @@ use crate::{
     },
 };
 
-/// Examples that an invocation of a graphics card sums up.
+/// Examples that an invocation of a graphics card sums.
 const SLICE: u32 = 8;
 
-/// Squares that norm.wgsl adds up at a time, where there may be a million: 2^7 + 2^7 roundings of 2^-24 are below a quarter of the clip's margin.
+/// Squares that norm.wgsl sums at a time if there may be a million: 2^7 + 2^7 roundings of 2^-24
+/// are below a quarter of the clip's margin.
 const BLOCK: f64 = 128.0;
 
 const fn kind(activation: Activation) -> f64 {
     match activation {
         Activation::Relu => 2.0,
-        // Models that have names have no others.
+        // Named models have no others.
         _ => 1.0,
     }
 }
 
-/// A dense layer with the slices that its gradient is the product of.
+/// A dense layer with the slices whose product is its gradient.
 #[derive(Clone, Copy, Debug)]
 struct Dense {
     layer: Layer,
@@ -41,7 +43,7 @@ struct Dense {
     scaled: usize,
 }
 
-/// What kernels on what is stored call the ends of its layers.
+/// Constants of kernels on stored gradients: the ends of their layers.
 fn stored_ends(ends: [usize; LAYERS - 1]) -> impl Iterator<Item = (&'static str, f64)> {
     const NAMES: [&str; LAYERS - 1] = [
         "FIRST_STORED",
@@ -70,19 +72,20 @@ pub struct Passes<'a> {
     /// Whether encoded coordinates are whole steps of a grid.
     exact: bool,
     counting: Counting,
-    /// Where it is a network that somebody has built.
+    /// Set for a built network.
     built: Option<Built>,
     pub slices: Slices,
-    /// Of vectors of P coordinates, where these are bounded, and not the examples' gradients: of units, where several examples share one, or of canaries.
+    /// Layout of vectors of P coordinates, if these are bounded instead of examples' gradients:
+    /// vectors of units of several examples, or canaries.
     pub vectors: Option<Slices>,
 }
 
-/// What is bounded and added up: gradients of examples, or vectors of units.
+/// What is bounded and summed: gradients of examples, or vectors of units.
 #[derive(Debug)]
 struct Bounded {
     slices: Slices,
     dense: Vec<Dense>,
-    /// Where the first layers of what is stored end, and whether there are more than a few.
+    /// Ends of the first stored layers, and whether there are more than a few.
     ends: [usize; LAYERS - 1],
     many: bool,
 }
@@ -101,7 +104,7 @@ impl<'a> Passes<'a> {
         Self { gpu, model, encoding, exact, counting, built, slices, vectors }
     }
 
-    /// The same, of canaries' gradients.
+    /// The same passes over canaries' gradients.
     #[must_use]
     pub fn of_canaries(&self) -> Self {
         Self { vectors: Some(Slices::of_vectors(self.model)), ..self.clone() }
@@ -112,13 +115,13 @@ impl<'a> Passes<'a> {
         let slices = self.vectors.unwrap_or(self.slices);
         let by_layers = self.encoding == Encoding::Layers;
         let many = by_layers && self.model.layers().len() > FEW_LAYERS;
-        // One bound for all of a vector, or of a built network's gradient, takes what is stored for one layer.
+        // One bound for a vector, or a built network's gradient, makes the stored part one layer.
         let one = !by_layers && (self.vectors.is_some() || self.built.is_some());
         let ends = if one { [slices.stored_length; _] } else { self.ends(&slices) };
         Bounded { slices, dense, ends, many }
     }
 
-    /// Where the model's first layers end in what is stored, at its end at the latest.
+    /// Ends of the model's first layers in the stored part, limited to its end.
     fn ends(&self, slices: &Slices) -> [usize; LAYERS - 1] {
         let lengths = self.model.lengths();
         std::array::from_fn(|layer| lengths.iter().take(layer + 1).sum::<usize>().min(slices.stored_length))
@@ -133,7 +136,7 @@ impl<'a> Passes<'a> {
         self.dispatch_on(&self.slices, kernel, constants, workgroups)
     }
 
-    /// Where `work` is cut into `slices`.
+    /// Builds a dispatch with `work` divided into `slices`.
     fn dispatch_on(
         &self,
         slices: &Slices,
@@ -149,7 +152,7 @@ impl<'a> Passes<'a> {
         Dispatch::new(self.gpu, kernel, &constants, workgroups)
     }
 
-    /// A kernel that takes the sizes of the CNNs, as shared/cnn.wgsl declares them.
+    /// Builds a kernel that takes the sizes of the CNNs, declared in shared/cnn.wgsl.
     fn convolve(&self, kernel: &Kernel, constants: &[(&'static str, usize)], workgroups: Workgroups) -> Dispatch {
         const SIZES: [(&str, usize); 10] = [
             ("IMAGE", CONV1.side),
@@ -176,7 +179,7 @@ impl<'a> Passes<'a> {
         let slices = match self.model {
             Architecture::Linear | Architecture::Scattering => vec![(None, s.delta)],
             Architecture::Mlp => vec![(None, s.hidden_delta), (Some(s.hidden), s.delta)],
-            // Laid out above.
+            // Returned above.
             Architecture::Built(_) => vec![],
             Architecture::CnnTanh | Architecture::CnnRelu => {
                 vec![(Some(s.pool2), s.hidden_delta), (Some(s.hidden), s.delta)]
@@ -198,8 +201,9 @@ impl<'a> Passes<'a> {
         self.dispatch_with(&kernels::DENSE, constants, Workgroups::Tiles { outputs: dense.layer.outputs as u32 })
     }
 
-    /// From pixels to what the last layer needs. With `floats_at` the inputs are floats in `work` (28×28 pixels or the features there for dense
-    /// models; on the padded field, already in its place, for convolutions; in their own place for built networks).
+    /// From pixels to what the last layer needs. With `floats_at` the inputs are floats in `work`:
+    /// for dense models 28×28 pixels or the features at that place; for convolutions on the padded
+    /// field, already in place; for built networks in their own place.
     #[must_use]
     pub fn forward(&self, floats_at: Option<usize>) -> Vec<Dispatch> {
         if let Some(built) = &self.built {
@@ -272,7 +276,7 @@ impl<'a> Passes<'a> {
         )
     }
 
-    /// Logits (where a hidden layer makes them), softmax and the last deltas.
+    /// Logits (if there is a hidden layer), softmax and the last deltas.
     #[must_use]
     pub fn head(&self) -> Dispatch {
         if let Some(built) = &self.built {
@@ -327,7 +331,7 @@ impl<'a> Passes<'a> {
                 // Rows of taps by eight channels, then biases.
                 Workgroups::Rows((CHANNELS1 * CONV2.kernel * CHANNELS2 / 8 + CHANNELS2).div_ceil(64) as u32),
             ),
-            // From here on pool1 holds its own delta, and act1 after that.
+            // Overwrites pool1 with its delta; the next pass does so with act1.
             self.convolve(
                 &kernels::CONV2_INPUT_GRADIENT,
                 &[("DELTA", s.act2), ("TARGET", s.pool1), ("WEIGHTS", layers[1].offset)],
@@ -342,7 +346,7 @@ impl<'a> Passes<'a> {
         ]
     }
 
-    /// From a chunk's gradients to the vectors of a block of units, where several examples share one.
+    /// From a chunk's gradients to the vectors of a block of units, if examples share vectors.
     #[must_use]
     pub fn gather(&self) -> Vec<Dispatch> {
         let Some(vectors) = self.vectors else { return vec![] };
@@ -375,7 +379,7 @@ impl<'a> Passes<'a> {
         passes
     }
 
-    /// Canaries' gradients, of so many coordinates each, where they are what is bounded.
+    /// Canaries' gradients, if these are what is bounded.
     #[must_use]
     pub fn plant(&self, canaries: &Canaries) -> Option<Dispatch> {
         let vectors = self.vectors.as_ref()?;
@@ -384,7 +388,8 @@ impl<'a> Passes<'a> {
         Some(self.dispatch_on(vectors, &kernels::PLANT, constants, Workgroups::Rows(each.div_ceil(64) as u32)))
     }
 
-    /// Norm, finiteness and factor of each example, and what it adds to the counts: of a vector the norm alone.
+    /// Norm, finiteness and factor of each example, and its contribution to the counts; vectors
+    /// count norms only.
     #[must_use]
     pub fn norm(&self) -> Dispatch {
         let Bounded { slices: s, dense, ends, many } = self.bounded();
@@ -420,7 +425,8 @@ impl<'a> Passes<'a> {
         self.dispatch_on(&s, &kernels::NORM, constants, Workgroups::Rows(1))
     }
 
-    /// For an envelope: the buckets of each example's coordinates, and their bounds. Stored gradients are scaled after this.
+    /// For an envelope: buckets of each example's coordinates, and their bounds. Scales what is
+    /// stored.
     #[must_use]
     pub fn rank(&self) -> Vec<Dispatch> {
         let mut passes = vec![];
@@ -446,13 +452,14 @@ impl<'a> Passes<'a> {
         passes
     }
 
-    /// Adds the chunk up; `raw` behind the encoded sum in `sums`, as the gradients are before [`Self::rank`].
+    /// Sums the chunk; `raw` after the encoded sum in `sums`, and to be run before [`Self::rank`].
     #[must_use]
     pub fn accumulate(&self, raw: bool) -> Vec<Dispatch> {
         let Bounded { slices: s, dense, ends, many } = self.bounded();
         let offset = if raw { 2 * self.model.parameters() } else { 0 };
         let exact = self.exact && !raw;
-        // Whoever sums whole steps may do so in any order. A graphics card has thousands of threads, a processor few, which would only pay for the slices.
+        // Whole steps may be summed in any order. A graphics card has thousands of threads; a
+        // processor has few, for which slices only cost.
         let slice = match (exact, self.gpu.report().software) {
             (true, false) => SLICE,
             (true, true) => 4 * SLOT as u32,
@@ -495,14 +502,14 @@ impl<'a> Passes<'a> {
         passes
     }
 
-    /// Puts the logits of a chunk side by side.
+    /// Copies the logits of a chunk to consecutive places.
     #[must_use]
     pub fn scores(&self) -> Dispatch {
         let workgroups = Workgroups::Flat { per_example: 1, workgroup: 64 };
         self.dispatch(&kernels::SCORES, &[("LOGITS", self.slices.logits)], workgroups)
     }
 
-    /// Where an example keeps its image, if the model has one there, padded or not.
+    /// Where an example's image is kept, padded or not, if the model keeps one.
     #[must_use]
     pub fn inputs_at(&self) -> Option<usize> {
         let built = self.built.as_ref().map(Built::image);

@@ -1,4 +1,4 @@
-//! The kernels of a run in the order in which they are recorded: built once, replayed every step.
+//! The kernels of a run in recording order: built once, replayed every step.
 
 use super::{
     denoising::Denoising,
@@ -20,7 +20,7 @@ pub struct Programs {
     pub step: Vec<Dispatch>,
     /// The same, with the raw sum.
     pub traced: Vec<Dispatch>,
-    /// Where several examples share a vector: over a chunk, and what follows over a block of units as above.
+    /// If examples share vectors: over a chunk, before the above over a block of units.
     pub shared: Option<SharedPrograms>,
     pub evaluate: Vec<Dispatch>,
     pub predict: Vec<Dispatch>,
@@ -28,7 +28,7 @@ pub struct Programs {
     pub finish: Vec<Dispatch>,
 }
 
-/// What comes before a sum of vectors that several examples share.
+/// What computes vectors that several examples share.
 #[derive(Debug)]
 pub struct SharedPrograms {
     /// From examples to gradients.
@@ -37,11 +37,11 @@ pub struct SharedPrograms {
     pub gather: Vec<Dispatch>,
 }
 
-/// Names of a run's kernels, by what they compute: what a check says of them.
+/// Names of a run's kernels, by what they compute, for the messages of a check.
 #[derive(Clone, Debug)]
 pub struct KernelNames {
     pub evaluation: Vec<&'static str>,
-    /// From logits to gradients, and their sum as they are.
+    /// From logits to gradients, and their raw sum.
     pub gradients: Vec<&'static str>,
     pub encoding: Vec<&'static str>,
     /// From canaries' numbers to what they add.
@@ -52,7 +52,7 @@ pub struct KernelNames {
 }
 
 impl Programs {
-    /// Those of a model. A prediction's inputs are floats in `work` from the word `pixels_at` on.
+    /// Builds a model's sequences. A prediction's inputs are floats in `work` from `pixels_at` on.
     pub fn new(gpu: &Gpu, passes: &Passes<'_>, lowered: &Lowered<'_>, pixels_at: usize) -> Self {
         let mut step = passes.forward(None);
         step.push(passes.head());
@@ -95,7 +95,7 @@ impl Programs {
     }
 }
 
-/// What follows the sum.
+/// The kernels after the sum.
 fn finish(gpu: &Gpu, lowered: &Lowered<'_>) -> Vec<Dispatch> {
     let &Lowered { dimension, denoising, grid, bands, .. } = lowered;
     let blocks = (dimension as u32).div_ceil(4).div_ceil(64);
@@ -117,7 +117,8 @@ fn finish(gpu: &Gpu, lowered: &Lowered<'_>) -> Vec<Dispatch> {
         Denoising::Distance => {
             passes.push(dispatch(&kernels::KS_SCATTER, &[], coordinates.min(64)));
             passes.push(dispatch(&kernels::KS_DISTANCE, &[], coordinates));
-            // Of a million coordinates nearly all bins are full, and software ends a kernel's loops after 65,535 rounds in all.
+            // With a million coordinates nearly all bins are full, and software ends a kernel's
+            // loops after 65,535 rounds in all.
             passes.push(dispatch(&kernels::KS_FULL, &[], (dimension as u32 / 16_384).max(8)));
             &[("SCALED", 1.0)]
         }
@@ -135,7 +136,7 @@ fn finish(gpu: &Gpu, lowered: &Lowered<'_>) -> Vec<Dispatch> {
     passes
 }
 
-/// Each once.
+/// Returns each name once.
 fn names<'a>(passes: impl IntoIterator<Item = &'a Dispatch>) -> Vec<&'static str> {
     let mut names = Vec::new();
     for pass in passes {

@@ -1,33 +1,37 @@
-//! The quantile function of a noise as `by_quantile` of families.wgsl takes it: cubics in f32, whose density is the noise's.
+//! The quantile function of a noise as `by_quantile` of families.wgsl takes it: cubics in f32,
+//! whose density is the noise's.
 //!
-//! What is drawn has the density 1/(dQ̃/dE)·e^−E/2, Q̃ being what the table makes of the quantile function Q: values that are right to a
-//! millionth say little about it. So each piece is a cubic that has Q's values *and slopes* at its ends, a kink of the density is an end
-//! of pieces, and the slope inside is compared with Q's: a piece that does not follow it is halved. What is left is below what f32 rounds
-//! ([`SLOPE_ERROR`]); a noise for which that takes pieces too narrow for f32 has no table.
+//! Draws have the density 1/(dQ̃/dE)·e^−E/2, where Q̃ is the table's version of the quantile
+//! function Q: values that are right to a millionth say little about it. So each cubic has Q's
+//! values *and slopes* at its ends, a kink of the density is an end of pieces, and the slope inside
+//! is compared with Q's: a piece that does not follow it is halved. The remaining error is below
+//! f32 rounding ([`SLOPE_ERROR`]); a noise that needs pieces too narrow for f32 has no table.
 
 use crate::accounting::noise::Noise;
 
-/// Shift that leaves exponent and leading 6 bits of the significand of an f32: cells of E = −ln P(|Z| > |z|), 64 to an octave. `CELL_SHIFT`
-/// of families.wgsl.
+/// Shift that leaves exponent and leading 6 bits of an f32's significand: 64 cells per octave of E
+/// = −ln P(|Z| > |z|). `CELL_SHIFT` of families.wgsl.
 const CELL_SHIFT: u32 = 23 - 6;
-/// `to_bits() >> CELL_SHIFT` of 2^−20, where the second cell begins; the first begins at 0. `FIRST` of families.wgsl.
+/// `to_bits() >> CELL_SHIFT` of 2^−20, where the second cell begins; the first begins at 0. `FIRST`
+/// of families.wgsl.
 const FIRST: u32 = (127 - 20) << (23 - CELL_SHIFT);
-/// Cells up to E = 2^6, more than words make: u ≥ 2^−65. `CELLS` of families.wgsl.
+/// Cells up to E = 2^6, beyond what random words yield: u ≥ 2^−65. `CELLS` of families.wgsl.
 const CELLS: u32 = (26 << (23 - CELL_SHIFT)) + 1;
-/// Numbers of a piece: where it begins, 1/width, and the coefficients of the cubic by the position inside. `PIECE` of families.wgsl.
+/// Numbers of a piece: its start, 1/width, and the cubic's coefficients by the position inside.
+/// `PIECE` of families.wgsl.
 const PIECE: usize = 6;
 
-/// Largest relative difference of dQ̃/dE from dQ/dE at the same E, with coefficients as f32 holds them: four of its units.
+/// Largest relative difference of dQ̃/dE from dQ/dE, with f32 coefficients: four units of f32.
 pub const SLOPE_ERROR: f64 = 2.5e-7;
-/// The same of Q̃ and Q.
+/// Largest relative difference of Q̃ from Q.
 const VALUE_ERROR: f64 = 1.25e-7;
-/// Least width of a half, relative to E: 128 numbers of f32. Next to 0 these are no end: halves of halves are not taken further than this.
+/// Least width of a half, relative to E: 128 f32 numbers. Near 0, [`HALVINGS`] is the limit.
 const NARROWEST: f32 = 1.0 / 65_536.0;
 const HALVINGS: u32 = 12;
 /// Most pieces: 768 KiB.
 const MOST_PIECES: usize = 1 << 15;
 
-/// Q and its slope at an E that f32 holds.
+/// Q and its slope at an f32 value of E.
 #[derive(Clone, Copy)]
 struct Node {
     e: f32,
@@ -46,7 +50,7 @@ impl Node {
 fn exact(noise: &dyn Noise, e: f64) -> (f64, f64) {
     let slope = |value: f64| 0.5 * (-e - noise.log_density(value)).exp();
     let mut value = if e == 0.0 { 0.0 } else { noise.survival_quantile(0.5 * (-e).exp()) };
-    // Tails have all digits everywhere, quantiles not where hardly anything is left of them: Newton's method on ln P.
+    // Tails are precise everywhere, quantiles not far out: Newton's method on ln P.
     if e > 1.0 {
         for _ in 0..20 {
             let tail = noise.survival(value);
@@ -65,10 +69,11 @@ fn edge(cell: u32) -> f32 {
     if cell == 0 { 0.0 } else { f32::from_bits((FIRST + cell - 1) << CELL_SHIFT) }
 }
 
-/// The number of the first piece of each cell, and that of all pieces; then the pieces. `None` where f32 cannot follow the noise.
+/// Returns the number of the first piece of each cell and the number of all pieces, then the
+/// pieces. `None` if f32 cannot follow the noise.
 #[must_use]
 pub fn table(noise: &dyn Noise) -> Option<Vec<f32>> {
-    // Zero is an edge already.
+    // Zero is already an edge.
     let mut kinks = noise
         .kinks()
         .iter()
@@ -83,7 +88,7 @@ pub fn table(noise: &dyn Noise) -> Option<Vec<f32>> {
         let end = edge(cell + 1);
         while left.e < end {
             let next = kinks.next_if(|&kink| kink < end).unwrap_or(end);
-            // Two kinks at one number of f32.
+            // False for two kinks at one f32 number.
             if next > left.e {
                 let right = Node::new(noise, next);
                 add_pieces(noise, left, right, HALVINGS, &mut pieces)?;
@@ -96,18 +101,18 @@ pub fn table(noise: &dyn Noise) -> Option<Vec<f32>> {
     Some(starts)
 }
 
-/// The cubic between two nodes, or those between each and the middle.
+/// Adds the cubic between two nodes, or halves the piece.
 fn add_pieces(noise: &dyn Noise, left: Node, right: Node, halvings: u32, pieces: &mut Vec<f32>) -> Option<()> {
     let width = f64::from(right.e) - f64::from(left.e);
     let (a, b) = (left.slope * width, right.slope * width);
     let inverse_width = width.recip() as f32;
-    // By Q's values, or where these are so close that their difference has no digits, by the slopes alone.
+    // From Q's values or, if too close for a difference with digits, from the slopes alone.
     for rise in [right.value - left.value, 0.5 * (a + b)] {
         let cubic = [left.value, a, 3.0 * rise - 2.0 * a - b, a + b - 2.0 * rise].map(|v| v as f32);
         let follows = [0.0, 0.07, 0.21, 0.35, 0.5, 0.65, 0.79, 0.93, 1.0].into_iter().all(|t| {
             let (value, slope) = exact(noise, f64::from(left.e) + t * width);
             let (drawn, drawn_slope) = cubic_at(inverse_width, cubic, t);
-            // Also false for numbers that f32 does not hold.
+            // Also false for numbers beyond f32.
             (drawn - value).abs() <= VALUE_ERROR * value && (drawn_slope - slope).abs() <= SLOPE_ERROR * slope
         });
         if follows {
@@ -125,7 +130,7 @@ fn add_pieces(noise: &dyn Noise, left: Node, right: Node, halvings: u32, pieces:
     add_pieces(noise, middle, right, halvings - 1, pieces)
 }
 
-/// A cubic's value and its slope by E.
+/// Value of a cubic and its slope in E.
 fn cubic_at(inverse_width: f32, cubic: [f32; 4], t: f64) -> (f64, f64) {
     let [a, b, c, d] = cubic.map(f64::from);
     (a + t * (b + t * (c + t * d)), (b + t * (2.0 * c + t * 3.0 * d)) * f64::from(inverse_width))
@@ -136,7 +141,7 @@ mod tests {
     use super::*;
     use crate::accounting::noise::{CustomDensity, NoiseSpec};
 
-    /// As `by_quantile` finds it.
+    /// Finds a piece as `by_quantile` does.
     fn piece(table: &[f32], e: f32) -> &[f32] {
         let leading = (e.to_bits() >> CELL_SHIFT).clamp(FIRST - 1, FIRST + CELLS - 2);
         let cell = (leading + 1 - FIRST) as usize;
@@ -149,14 +154,14 @@ mod tests {
         &pieces[PIECE * low..][..PIECE]
     }
 
-    /// As `by_quantile` computes it.
+    /// Computes Q̃ as `by_quantile` does.
     fn drawn(table: &[f32], e: f32) -> f32 {
         let piece = piece(table, e);
         let t = (e - piece[0]) * piece[1];
         piece[2] + t * (piece[3] + t * (piece[4] + t * piece[5]))
     }
 
-    /// Value and slope of what the coefficients say, without what f32 rounds of the position.
+    /// Value and slope by the coefficients, without f32 rounding of the position.
     fn drawn_with_slope(table: &[f32], e: f64) -> (f64, f64) {
         let &[start, inverse, a, b, c, d] = piece(table, e as f32) else { unreachable!() };
         cubic_at(inverse, [a, b, c, d], (e - f64::from(start)) * f64::from(inverse))
@@ -177,9 +182,9 @@ mod tests {
         specs.into_iter().map(|spec| (spec.clone(), spec.build().unwrap())).collect()
     }
 
-    /// Density by density, not value by value, between the places where pieces are checked, too.
+    /// Compares densities, not values, also between the points at which pieces are checked.
     #[test]
-    fn the_drawn_density_is_the_noises() {
+    fn drawn_density_matches_the_noise() {
         for (spec, noise) in noises() {
             let table = table(&*noise).unwrap();
             let (mut worst, mut worst_value) = (0.0_f64, 0.0_f64);
@@ -206,7 +211,7 @@ mod tests {
         }
     }
 
-    /// I_2 − 1 of the drawn law, which steps in its density would multiply where the shift is small.
+    /// I_2 − 1 of the drawn law, which steps in its density would multiply at a small shift.
     #[test]
     fn a_small_shift_shows_what_is_priced() {
         for (spec, noise) in noises() {
@@ -221,7 +226,7 @@ mod tests {
             let (tau, points) = (1e-2 * noise.scale(), 100_000);
             let reach = noise.survival_quantile(1e-8);
             let step = 2.0 * reach / f64::from(points);
-            // Both by the same points: a sum is no integral over kinks.
+            // Both on the same points: a sum over kinks is no integral.
             let moment = |density: &dyn Fn(f64) -> f64| -> f64 {
                 let at = |k: i32| {
                     let z = step * (f64::from(k) + 0.5) - reach;
@@ -237,8 +242,8 @@ mod tests {
     }
 
     #[test]
-    fn what_f32_cannot_follow_has_no_table() {
-        // Where E is rounded, a bend is, too.
+    fn noise_too_steep_for_f32_has_no_table() {
+        // Rounding E also moves a bend.
         let fall = |end| {
             let points = [(0.0, 1.0), (1.0, 0.8), (end, 0.1), (3.0, 0.02)];
             NoiseSpec::Custom { density: CustomDensity::from_points("steep", &points).unwrap(), scale: 1.5 }

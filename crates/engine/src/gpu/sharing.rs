@@ -1,5 +1,5 @@
-//! Units of several examples: a step first adds up the gradients of each one's members to its vector, a block of units at a time, which then goes the way of an
-//! example's gradient.
+//! Units of several examples: a step first adds up the gradients of each unit's members in its
+//! vector, a block of units at a time; the vector is then processed like an example's gradient.
 
 use super::{
     buffers::Buffers,
@@ -20,28 +20,28 @@ use crate::{
 #[derive(Debug)]
 pub struct Shared {
     units: Units,
-    /// Words that say where each unit's members end, after a zero.
+    /// Ends of the units' members, after a zero.
     ends: Owned,
-    /// `Chunk` of each piece of the lot in hand, at an offset of its own.
+    /// `Chunk` of each piece of the current lot, each at its own offset.
     pieces: Owned,
-    /// Of the examples' kernels, of those that gather, and of what follows on a block.
+    /// Bindings of the examples' kernels, of gathering, and of what follows on a block.
     groups: [wgpu::BindGroup; 3],
-    /// What the last of them binds, given up with it.
+    /// Bound by the last of them, and dropped with it.
     _starts: Owned,
     run: Owned,
 }
 
-/// The lot of a step: members of its units, one unit after the other, and how they are cut.
+/// The lot of a step: members of its units, unit after unit, and their division.
 #[derive(Debug, Default, PartialEq)]
 pub struct Drawn {
     pub members: Vec<u32>,
-    /// After a zero; units without an example are left out.
+    /// Ends of the units' members, after a zero; units without examples are left out.
     pub ends: Vec<u32>,
-    /// Each block's.
+    /// The blocks of units.
     pub blocks: Vec<Block>,
 }
 
-/// Units whose vectors are there at a time.
+/// Units whose vectors are in memory at a time.
 #[derive(Debug, PartialEq)]
 pub struct Block {
     units: u32,
@@ -58,7 +58,7 @@ struct Piece {
 }
 
 impl Drawn {
-    /// `lot` of `units`, in blocks of `block` units and chunks of `chunk` examples.
+    /// Divides `lot` into blocks of `block` units and chunks of `chunk` examples.
     #[must_use]
     pub fn new(units: &Units, lot: &[u32], block: u32, chunk: u32) -> Self {
         let mut drawn = Self { ends: vec![0], ..Self::default() };
@@ -77,7 +77,7 @@ impl Drawn {
 }
 
 impl Shared {
-    /// Room for the units of `train`, where `task` has some.
+    /// Allocates the units of `train`, if `task` has any.
     pub fn new(gpu: &Gpu, task: &Task, train: &Dataset, examples: &Examples, buffers: &Buffers) -> Option<Self> {
         let units = Units::of(task.sharing, train)?;
         let (all, block) = (units.len() as u32, buffers.units);
@@ -95,12 +95,12 @@ impl Shared {
         Some(Self { units, ends, pieces, groups: [of_members, gathers, bounds], _starts: starts, run })
     }
 
-    /// How many units there are.
+    /// Number of units.
     pub fn len(&self) -> usize {
         self.units.len()
     }
 
-    /// Puts a lot of units that there are on the device, after `run`, in which the number is another.
+    /// Uploads a lot of existing units, and `run` with the numbers of members and units.
     pub fn draw(&self, gpu: &Gpu, (examples, buffers): (&Examples, &Buffers), run: Run, lot: &[u32]) -> Drawn {
         let drawn = Drawn::new(&self.units, lot, buffers.units, buffers.chunk);
         let queue = gpu.queue();
@@ -123,7 +123,7 @@ impl Shared {
         drawn
     }
 
-    /// Records what a lot's sum takes: its examples' kernels, and `bounds` on the vectors that they make.
+    /// Records a lot's sum: the examples' kernels, then `bounds` on the resulting vectors.
     pub fn record(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -159,7 +159,8 @@ mod tests {
     use super::*;
     use crate::data::{sharing::Sharing, synthetic};
 
-    /// Every member of a drawn unit is in one piece of its unit's block, once, and no piece is longer than a chunk.
+    /// Every member of a drawn unit is in one piece of its unit's block, once, and no piece is
+    /// longer than a chunk.
     #[test]
     fn a_lot_is_cut_into_blocks_and_chunks() {
         let train = synthetic::digits(1, 200, 1).train;

@@ -1,11 +1,11 @@
-//! Waiting for the device, in a browser's event loop and natively alike.
+//! Waiting for the device, natively and in a browser's event loop.
 
 use futures::channel::oneshot;
 
 use super::device::Gpu;
 use crate::EngineError;
 
-/// Reads whole buffers that were copied to `staging` by work already submitted.
+/// Reads the first `bytes` bytes of `staging`, copied there by work already submitted.
 ///
 /// # Errors
 /// [`EngineError::DeviceLost`].
@@ -14,7 +14,7 @@ pub async fn read(gpu: &Gpu, staging: &wgpu::Buffer, bytes: u64) -> Result<Vec<u
     let (sender, receiver) = oneshot::channel();
     let slice = staging.slice(..bytes);
     slice.map_async(wgpu::MapMode::Read, move |result| {
-        // The receiver is gone only if the caller gave up.
+        // The receiver is dropped only if the caller gave up.
         let _ = sender.send(result);
     });
     poll(gpu, None)?;
@@ -30,7 +30,7 @@ pub async fn read(gpu: &Gpu, staging: &wgpu::Buffer, bytes: u64) -> Result<Vec<u
     Ok(data)
 }
 
-/// A mark in the queue that can be waited for.
+/// A point in the queue that can be awaited.
 #[derive(Debug)]
 pub struct Fence {
     done: oneshot::Receiver<()>,
@@ -38,7 +38,7 @@ pub struct Fence {
 }
 
 impl Fence {
-    /// Behind `submission`, which is the last so far.
+    /// Returns the fence after `submission`, which must be the latest.
     #[must_use]
     pub fn new(gpu: &Gpu, submission: wgpu::SubmissionIndex) -> Self {
         let (sender, done) = oneshot::channel();
@@ -52,7 +52,7 @@ impl Fence {
     /// [`EngineError::DeviceLost`].
     pub async fn wait(self, gpu: &Gpu) -> Result<(), EngineError> {
         poll(gpu, Some(self.submission))?;
-        // An error means that the device dropped the callback, which only a lost one does.
+        // An error means that the device dropped the callback, which only a lost device does.
         match self.done.await {
             Ok(()) => gpu.check(),
             Err(_) => Err(gpu.check().err().unwrap_or_else(|| EngineError::DeviceLost("its queue is gone".to_owned()))),
@@ -60,7 +60,7 @@ impl Fence {
     }
 }
 
-/// Natively somebody has to turn the crank, until this submission is done, or all of them; a browser does it by itself.
+/// Drives the device until this submission, or all, is done; a browser needs no driving.
 fn poll(gpu: &Gpu, submission_index: Option<wgpu::SubmissionIndex>) -> Result<(), EngineError> {
     if cfg!(not(target_arch = "wasm32")) {
         gpu.device()

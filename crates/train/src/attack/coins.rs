@@ -1,15 +1,15 @@
-//! Who is in: fair coins, one for each candidate, and what else of an attack is drawn. All of it from a seed that the attacker does not use.
+//! Membership coins and other random choices, from a seed that the attacker does not use.
 
 use rand::rand_core::Rng as _;
 
 use crate::{model::CLASSES, rng::NotPrivateReplay};
 
-/// Fair coins, independent of one another.
+/// Draws independent fair coins.
 pub(super) fn coins(rng: &mut NotPrivateReplay, count: u32) -> Vec<bool> {
     (0..count).map(|_| rng.next_u32() >> 31 == 1).collect()
 }
 
-/// So many places of `0..among`, in an order drawn evenly. `count` is at most `among`.
+/// Draws `count` distinct places of `0..among`, in uniform order. `count` is at most `among`.
 pub(super) fn places(rng: &mut NotPrivateReplay, among: u32, count: u32) -> Vec<usize> {
     let mut places: Vec<usize> = (0..among as usize).collect();
     for k in 0..count {
@@ -19,7 +19,7 @@ pub(super) fn places(rng: &mut NotPrivateReplay, among: u32, count: u32) -> Vec<
     places
 }
 
-/// Another digit than `label`, each of the nine equally likely.
+/// Draws a digit other than `label`, uniformly.
 pub(super) fn wrong_label(rng: &mut NotPrivateReplay, label: u8) -> u8 {
     let other = rng.below(CLASSES as u32 - 1) as u8;
     other + u8::from(other >= label)

@@ -1,19 +1,19 @@
-//! A number that was measured, with how far it may be off.
+//! A measured number with its standard error.
 
 use serde::{Deserialize, Serialize};
 
-/// A mean over what chance decided.
+/// A mean over random outcomes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Estimate {
     /// What was measured.
     pub value: f64,
-    /// Its standard error; infinite where too little was measured to tell.
+    /// Its standard error; infinite if too few values were measured.
     pub standard_error: f64,
 }
 
 impl Estimate {
-    /// The mean of independent values, by their own spread. NaN of none.
+    /// Returns the mean of independent values with the error of their spread; NaN without values.
     #[must_use]
     pub fn mean(values: &[f64]) -> Self {
         let n = values.len() as f64;

@@ -1,11 +1,16 @@
-//! The candidate game: N people, of whom one was in the data. Who was it?
+//! The candidate game: N people, one of whom was in the data. Who was it?
 //!
-//! The strongest attacker there is plays it: one who sees every noisy step, and knows all examples but the one. Each candidate adds a vector of the largest length allowed along a direction of its own, or is out; what a
-//! step released along that direction tells of it by the ratio of likelihoods ([`audit::scores`](crate::accounting::audit::scores)), summed over the steps, and who has the largest is named. That is what the run's own release
-//! gives away, simulated: no model is trained, and the figure is that of a worst example, not of a digit.
+//! The attacker is the strongest possible: one who sees every noisy step and knows all other
+//! examples. Each candidate adds a vector of the largest allowed length along a direction of its
+//! own, or is out. The log-likelihood ratio of the release along that direction
+//! ([`audit::scores`](crate::accounting::audit::scores)), summed over the steps, is the candidate's
+//! score, and the attacker names the largest. This simulates what the run's own release gives away:
+//! no model is trained, and the figure is that of a worst-case example, not of a digit.
 //!
-//! Beside it stands the most that is possible: naming at random is right one time in N, so whoever names the right one with probability p has a test of false-positive rate 1/N, on average over
-//! candidates, and true-positive rate p. By the concavity of the best trade-off, p is at most its true-positive rate at 1/N (reconstruction robustness: Hayes, Mahloujifar & Balle 2023).
+//! The bound: random naming is right one time in N, so an attacker who names the right one with
+//! probability p has a test of false-positive rate 1/N, on average over candidates, and
+//! true-positive rate p. As the best trade-off is concave, p is at most its true-positive rate at
+//! 1/N (reconstruction robustness: Hayes, Mahloujifar & Balle 2023).
 
 use rand::rand_core::Rng as _;
 use serde::{Deserialize, Serialize};
@@ -29,35 +34,36 @@ use crate::{
 pub const MOST_CANDIDATES: u32 = 4096;
 /// Steps of the longest run.
 const MOST_STEPS: u64 = 4_000_000;
-/// Scores that are simulated by default, in rounds of which there are at least [`FEWEST`]: the standard error is then a hundredth of the success, or two.
+/// Scores simulated by default, in at least [`FEWEST`] rounds: the standard error is then one or
+/// two hundredths of the success.
 const SCORES: usize = 50_000;
-/// So few rounds tell their spread.
+/// The fewest rounds that show their spread.
 const FEWEST: u32 = 20;
-/// Candidates of a round that are in and out, at least.
+/// Least number of candidates in, and of candidates out, in a round.
 const LEAST: usize = 64;
-/// Scores of each kind that are kept for a ROC.
+/// Most scores of each kind that are kept for a ROC.
 const KEPT: usize = 20_000;
 
-/// A game under way: scores are simulated, round by round.
+/// A game in progress: scores are simulated, round by round.
 pub struct Game {
     stretches: Vec<Stretch>,
-    /// Out of so many the one is to be named.
+    /// N: the candidates that the right one is among.
     candidates: u32,
     population: u64,
     rounds: u32,
     rng: NotPrivateReplay,
-    /// Of the present round, with what decides among equals.
+    /// Scores of the current round, with random tie-breakers.
     ins: Vec<(f64, u32)>,
     outs: Vec<(f64, u32)>,
-    /// Share of the choices of N − 1 others that one beats who beats k of the round's others, by k.
+    /// By k: the share of choices of N − 1 others that are all among k beaten ones of a round.
     wins: Vec<f64>,
-    /// Of the rounds that are done: how often the one is named.
+    /// Of each finished round: how often the right one is named.
     named: Vec<f64>,
     kept: [Vec<f64>; 2],
     cost: Cost,
 }
 
-/// What the run costs, and what that leaves to an attacker.
+/// The run's cost, and what it leaves to an attacker.
 #[derive(Clone, Debug)]
 struct Cost {
     epsilon: f64,
@@ -65,7 +71,7 @@ struct Cost {
     curve: PrivacyCurve,
 }
 
-/// Steps that draw and release alike.
+/// Steps with the same sampling and release.
 struct Stretch {
     noise: Box<dyn Noise>,
     sampling: Sampling,
@@ -73,7 +79,7 @@ struct Stretch {
     increments: Increments,
 }
 
-/// What came of a game.
+/// The result of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Outcome {
@@ -81,22 +87,22 @@ pub struct Outcome {
     pub candidates: u32,
     /// How often the attack names the right one.
     pub attack: Estimate,
-    /// What no attack exceeds, by the run's whole privacy curve.
+    /// The success that no attack exceeds, by the run's whole privacy curve.
     pub bound: f64,
     /// The same, by ε and δ alone.
     pub bound_of_epsilon: f64,
-    /// By naming anybody: 1/N.
+    /// The success of random naming: 1/N.
     pub chance: f64,
-    /// What the run costs, from above: the tight ε.
+    /// The run's cost, from above: the tight ε.
     pub epsilon: f64,
     /// At this δ.
     pub delta: f64,
-    /// Scores that were simulated: of those in, and of those out.
+    /// Simulated scores of candidates in, and of candidates out.
     pub simulated: (u64, u64),
 }
 
 impl Game {
-    /// About a run of this configuration, of its steps on `examples` training examples.
+    /// Creates the game about a run of `config` to its end on `examples` training examples.
     ///
     /// # Errors
     /// A run without an end or without a price, and as [`Game::of`].
@@ -106,10 +112,12 @@ impl Game {
         Self::of(books.ledger(), config.delta, config.units(examples).into(), candidates, seed)
     }
 
-    /// About what a ledger says was released of a `population` of examples (micro-batches or users, where those are protected). `seed` decides what is simulated, and nothing else.
+    /// Creates the game about a ledger's releases on a `population` of protected units (examples,
+    /// micro-batches or users). `seed` determines the simulation, and nothing else.
     ///
     /// # Errors
-    /// [`AttackError::Candidates`], [`AttackError::Population`]; a ledger without steps, noise or bound, too long, or of what is not scored: an envelope, cyclic sampling, an example of a micro-batch.
+    /// [`AttackError::Candidates`], [`AttackError::Population`]; a ledger without steps, noise or
+    /// bound, too long, or not scored: an envelope, cyclic sampling, an example of a micro-batch.
     pub fn of(ledger: &Ledger, delta: f64, population: u64, candidates: u32, seed: u64) -> Result<Self, AttackError> {
         check_candidates(candidates, population)?;
         let steps = ledger.steps();
@@ -147,18 +155,19 @@ impl Game {
         Ok(game)
     }
 
-    /// Plays so many rounds in all, at least 2: the standard error falls with their root.
+    /// Sets the total number of rounds, at least 2; the standard error falls with its square root.
     pub fn set_rounds(&mut self, rounds: u32) {
         self.rounds = rounds.max(2);
     }
 
-    /// How many scores there are in a round: of those in, and of those out, which decide more the more candidates there are.
+    /// Returns a round's numbers of scores: of candidates in, and of candidates out.
     fn round(&self) -> (usize, usize) {
         let outs = LEAST.max(4 * (self.candidates as usize - 1));
         (LEAST.max(outs / 2), outs)
     }
 
-    /// The share of choices of N − 1 of the round's others all of whom rank below the one, if k of them do: C(k, N − 1)/C(n, N − 1). Its mean over rounds is the probability itself.
+    /// Returns, by k, the share of choices of N − 1 of the round's n others within the k that rank
+    /// below: C(k, N − 1)/C(n, N − 1). Its mean over rounds is the probability itself.
     fn wins(&self) -> Vec<f64> {
         let (n, others) = (self.round().1, self.candidates as usize - 1);
         (0..=n)
@@ -166,7 +175,7 @@ impl Game {
             .collect()
     }
 
-    /// Scores that are simulated, and how many there will be.
+    /// Returns the numbers of scores simulated, and in all.
     #[must_use]
     pub fn progress(&self) -> Progress {
         let (ins, outs) = self.round();
@@ -175,10 +184,10 @@ impl Game {
         Progress { done: rounds * round + part, of: u64::from(self.rounds) * round }
     }
 
-    /// Simulates up to `scores` more scores, each of all steps of the run. Dropped between two calls, it is cancelled.
+    /// Simulates up to `scores` more scores, each over all steps. Dropping it cancels the game.
     ///
     /// # Errors
-    /// [`AttackError::NotFinite`] where steps contradict one another, as none of one candidate do.
+    /// [`AttackError::NotFinite`] if a candidate's steps contradict one another; they never do.
     pub fn advance(&mut self, scores: u32) -> Result<Progress, AttackError> {
         let (ins, outs) = self.round();
         for _ in 0..scores {
@@ -186,7 +195,7 @@ impl Game {
                 break;
             }
             let is_in = self.ins.len() < ins;
-            // What one step alone rules out is as far below as numbers go.
+            // What a single step rules out is clamped to a finite score.
             let score = self.score(is_in).clamp(f64::MIN, f64::MAX);
             let of = if is_in { "candidates that were in" } else { "candidates that were out" };
             let kind = if is_in { &mut self.ins } else { &mut self.outs };
@@ -214,7 +223,7 @@ impl Game {
         }
     }
 
-    /// What there is to say after the rounds that are done; `None` before the second.
+    /// Returns the result of the finished rounds; `None` before the second.
     #[must_use]
     pub fn outcome(&self) -> Option<Outcome> {
         if self.named.len() < 2 {
@@ -236,7 +245,7 @@ impl Game {
         })
     }
 
-    /// The ROC of the same attacker about one candidate, of the scores that were simulated, 20,000 of either kind at most.
+    /// Returns the attacker's ROC for one candidate, from at most 20,000 scores of each kind.
     ///
     /// # Errors
     /// [`AttackError::NoScores`] before the first round is done.
@@ -244,19 +253,19 @@ impl Game {
         Roc::new(&self.kept[0], &self.kept[1])
     }
 
-    /// What the run's whole curve allows.
+    /// Returns the run's whole privacy curve.
     #[must_use]
     pub const fn curve(&self) -> &PrivacyCurve {
         &self.cost.curve
     }
 
-    /// How many there are to be a candidate among.
+    /// Returns the size of the population.
     #[must_use]
     pub const fn population(&self) -> u64 {
         self.population
     }
 
-    /// The score of a candidate after all steps: ln of how much more probable it is what they released with the candidate than without it.
+    /// Simulates a candidate's score: the log-likelihood ratio of all releases with it and without.
     fn score(&mut self, is_in: bool) -> f64 {
         let mut walk = Walk { score: 0.0, epoch: None };
         for stretch in &self.stretches {
@@ -276,25 +285,24 @@ fn check_candidates(candidates: u32, population: u64) -> Result<(), AttackError>
     Ok(())
 }
 
-/// A candidate on its way through the steps.
+/// A candidate's state through the steps.
 struct Walk {
-    /// Of all that is closed.
+    /// The score of closed epochs.
     score: f64,
     epoch: Option<Epoch>,
 }
 
-/// An epoch that is open.
 struct Epoch {
     batches: u64,
-    /// Batches that came, and the sum of their ratios.
+    /// Number of batches so far, and the sum of their likelihood ratios.
     done: u64,
     ratios: f64,
-    /// The one that has the candidate.
+    /// The batch that has the candidate.
     own: u64,
 }
 
 impl Walk {
-    /// ln of the mean ratio of an epoch; a batch that never came has the ratio 1.
+    /// Adds ln of an epoch's mean ratio; a batch that never came has the ratio 1.
     fn close(&mut self) {
         if let Some(Epoch { batches, done, ratios, .. }) = self.epoch.take() {
             self.score += ((ratios + (batches - done) as f64) / batches as f64).ln();
@@ -318,12 +326,12 @@ impl Stretch {
         let noise = release.noise.as_ref().ok_or(AttackError::NoGuarantee)?;
         // In multiples of what a candidate adds.
         let noise = noise.with_scale(noise.scale() / norm).build()?;
-        // One place in the data has the candidate that is in, and the others are not there: however lots are drawn, that place is in one with this probability, each step anew.
+        // The place of the candidate is drawn with this probability, independently each step.
         let sampling = match release.sampling {
             Sampling::FixedSize { population, size } => Sampling::Poisson { rate: size as f64 / population as f64 },
             other => other,
         };
-        // Refuses what is not scored.
+        // Refuses a sampling that is not scored.
         Scorer::new(sampling)?;
         let increments = Increments::new(&*noise, |x| increment(&*noise, sampling, x));
         Ok(Self { noise, sampling, steps, increments })
@@ -333,7 +341,7 @@ impl Stretch {
         increment(&*self.noise, self.sampling, x)
     }
 
-    /// What `count` steps add that do not draw the candidate.
+    /// Returns the increment of `count` steps that do not draw the candidate.
     fn undrawn(&self, count: u64, rng: &mut NotPrivateReplay) -> f64 {
         self.increments.sum(count, &*self.noise, |x| self.of(x), rng)
     }
@@ -342,7 +350,6 @@ impl Stretch {
         self.of(1.0 + self.noise.sample(rng))
     }
 
-    /// All of its steps.
     fn walk(&self, walk: &mut Walk, is_in: bool, rng: &mut NotPrivateReplay) {
         let (Sampling::Shuffled { batches } | Sampling::RandomAllocation { batches }) = self.sampling else {
             walk.close();
@@ -377,7 +384,7 @@ impl Stretch {
     }
 }
 
-/// What a step adds to a score that released x along the candidate: where an epoch is scored as one, its ratio.
+/// Returns the score increment of a release x, or its likelihood ratio for epoch-wise scores.
 fn increment(noise: &dyn Noise, sampling: Sampling, x: f64) -> f64 {
     match sampling {
         Sampling::Shuffled { .. } | Sampling::RandomAllocation { .. } => noise.log_ratio(x, 1.0).exp(),
@@ -391,7 +398,7 @@ fn increment(noise: &dyn Noise, sampling: Sampling, x: f64) -> f64 {
     }
 }
 
-/// How many of so many independent draws of probability `rate` hit: from hit to hit, by the geometric distribution.
+/// Counts hits of `steps` independent draws of probability `rate`, by geometric gaps.
 fn draws(steps: u64, rate: f64, rng: &mut NotPrivateReplay) -> u64 {
     if rate >= 1.0 {
         return steps;
@@ -399,7 +406,7 @@ fn draws(steps: u64, rate: f64, rng: &mut NotPrivateReplay) -> u64 {
     let ln_miss = (-rate).ln_1p();
     let (mut at, mut hits) = (0.0, 0);
     loop {
-        // Misses before the next hit; of a rate of 0 there are infinitely many.
+        // Misses before the next hit; infinitely many at rate 0.
         let uniform = (f64::from(rng.next_u32()) + 0.5) / 4_294_967_296.0;
         at += (uniform.ln() / ln_miss).floor() + 1.0;
         if at > steps as f64 || at.is_nan() {
@@ -431,7 +438,7 @@ mod tests {
         game.outcome().unwrap()
     }
 
-    /// The figures of `docs/attacks.md`: what the attack reaches, and what it may.
+    /// The figures of `docs/attacks.md`: the attack's success, and its bound.
     #[test]
     fn the_attack_comes_near_its_bound_and_not_beyond() {
         for (name, config, candidates, rounds, attack, bound) in [
@@ -450,7 +457,7 @@ mod tests {
         }
     }
 
-    /// The table and what skips steps, against the accountant's scorer, a step at a time: both kinds of score, every sampling, by their means and spreads.
+    /// Table and skipped steps agree with the accountant's scorer in mean and spread.
     #[test]
     fn simulated_scores_are_those_of_the_scorer() {
         for (policy, phases) in [
@@ -511,9 +518,9 @@ mod tests {
         total + ratios.chunks(batches as usize).map(|epoch| mean(epoch).ln()).sum::<f64>()
     }
 
-    /// One release in which everybody takes part: the attack is the best there is, and its success an integral that is known for two candidates.
+    /// With one unsampled release the attack is optimal; for two candidates its success is known.
     #[test]
-    fn of_two_candidates_and_one_release_it_is_known() {
+    fn two_candidates_and_one_release_match_the_known_success() {
         let config = RunConfig { noise: Some(NoiseSpec::Gaussian { sigma: 0.8 }), ..config(100, 1, 0.8) };
         let found = played(&config, 100, 2, 400);
         // P[N(1, σ²) > N(0, σ²)].
@@ -529,7 +536,7 @@ mod tests {
         assert!(nothing.bound < 0.2501 && nothing.epsilon < 1e-6);
         let all = played(&config(100, 5, 1e-3), 100, 4, 20);
         assert_eq!((all.attack.value, all.bound), (1.0, 1.0));
-        // One place of a lot of a fixed size is drawn as often.
+        // A given place is drawn as often in fixed-size lots.
         let fixed = RunConfig { sampling: SamplingPolicy::FixedSize, ..config(20, 50, 1.0) };
         let (fixed, poisson) = (played(&fixed, 200, 5, 200), played(&config(20, 50, 1.0), 200, 5, 200));
         let spread = fixed.attack.standard_error.hypot(poisson.attack.standard_error);
@@ -537,7 +544,7 @@ mod tests {
     }
 
     #[test]
-    fn it_goes_piece_by_piece_to_the_same_end() {
+    fn advancing_in_pieces_gives_the_same_result() {
         let config = config(100, 50, 1.0);
         let of = |pieces: &[u32]| {
             let mut game = Game::new(&config, 1000, 3, 7).unwrap();

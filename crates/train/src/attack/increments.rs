@@ -1,7 +1,8 @@
-//! What one step adds to the score of a candidate that it did not draw, drawn a hundred times as fast as noise is: from a table over the noise's quantiles.
+//! Score increments of steps that did not draw a candidate, summed by a table of noise quantiles.
 //!
-//! A run has thousands of steps, and nearly none of them draws a given candidate: what they add follows from noise alone. The table has what is added at the middle of each of 65,536 equally probable
-//! slices of the noise; in the outermost slices on either side, where it changes fast, noise is drawn to all its digits.
+//! Few of a run's thousands of steps draw a given candidate; the others depend on noise alone. The
+//! table, a hundred times as fast as drawing noise, has the increment at the middle of each of
+//! 65,536 equally probable slices. In the outermost, where it changes fast, noise is drawn in full.
 
 use rand::rand_core::Rng as _;
 
@@ -9,25 +10,25 @@ use crate::{accounting::noise::Noise, rng::NotPrivateReplay};
 
 /// Slices; one draw of 16 bits.
 const SLICES: usize = 1 << 16;
-/// On either side, slices within which noise is drawn anew.
+/// Slices on either side within which noise is drawn anew.
 const OUTERMOST: u16 = 16;
 
-/// A function of noise, ready to be summed over many steps.
+/// A function of noise, tabulated for sums over many steps.
 pub(super) struct Increments {
     table: Vec<f64>,
 }
 
 impl Increments {
-    /// Of `of`, which takes a noise.
+    /// Tabulates the function `of` a noise.
     pub fn new(noise: &dyn Noise, of: impl Fn(f64) -> f64) -> Self {
-        // Noise is symmetric, and half of its quantiles are enough.
+        // Noise is symmetric, so half of its quantiles suffice.
         let middle = |k: usize| noise.survival_quantile((k as f64 + 0.5) / SLICES as f64);
         let upper: Vec<f64> = (0..SLICES / 2).map(middle).collect();
         let lower = upper.iter().map(|&x| of(-x));
         Self { table: lower.chain(upper.iter().rev().map(|&x| of(x))).collect() }
     }
 
-    /// The sum over so many independent draws of `noise`, of the same function `of`.
+    /// Returns the sum of the same function `of` over `count` independent draws of `noise`.
     pub fn sum(&self, count: u64, noise: &dyn Noise, of: impl Fn(f64) -> f64, rng: &mut NotPrivateReplay) -> f64 {
         let mut sum = 0.0;
         let mut add = |slice: u16, rng: &mut NotPrivateReplay| {
@@ -46,7 +47,7 @@ impl Increments {
     }
 }
 
-/// A draw of the noise within a slice.
+/// Draws noise within a slice.
 fn within(slice: u16, noise: &dyn Noise, rng: &mut NotPrivateReplay) -> f64 {
     let share = (f64::from(rng.next_u32()) + 0.5) / 4_294_967_296.0;
     let from_end = slice.min(u16::MAX - slice);
@@ -59,7 +60,7 @@ mod tests {
     use super::*;
     use crate::{accounting::noise::NoiseSpec, attack::Estimate};
 
-    /// Sums have the mean and the variance of sums of draws; a function that grows as fast as a ratio of likelihoods is the worst there is.
+    /// Sums have the mean and variance of sums of draws, even for the fast-growing ratio.
     #[test]
     fn sums_are_those_of_draws() {
         for (spec, expected) in [

@@ -1,11 +1,14 @@
-//! An image from one gradient of a perceptron: exactly where there is no noise, and ever less of it as noise grows.
+//! Recovers an image from one gradient of a perceptron: exactly without noise, less well with it.
 //!
-//! Each row of the first layer's gradient is the image times one number, and the bias's gradient is that number. So without noise the image is a quotient, whether the gradient was clipped or not
-//! (Geiping, Bauermeister, Dröge & Moeller 2020, proposition 3.1, from Phong et al. 2018). Under noise all rows are looked at together: the direction that they have most in common is the first
-//! singular vector of the layer's gradient. It is lost about where the noise's own largest singular value reaches the gradient's: σ·(784·units)^¼ = 1, in multiples of the clip.
+//! Each row of the first layer's gradient is the image times a number, which is the bias's
+//! gradient. So without noise the image is a quotient, whether the gradient was clipped or not
+//! (Geiping, Bauermeister, Dröge & Moeller 2020, proposition 3.1, from Phong et al. 2018). Under
+//! noise all rows are combined: the direction that they most share is the first singular vector of
+//! the layer's gradient. It is lost about where the noise's own largest singular value reaches the
+//! gradient's: σ·(784·units)^¼ = 1, in multiples of the clipping norm.
 //!
-//! That is long before anything is private. At σ = 0.1 there is no picture, and one step costs ε = 92: whoever has a few images to choose from still knows which it was
-//! ([`game`](super::game)).
+//! That is long before anything is private. At σ = 0.1 there is no picture, yet a step costs ε =
+//! 92: an attacker with a few candidate images still knows which it was ([`game`](super::game)).
 
 use serde::{Deserialize, Serialize};
 
@@ -22,12 +25,12 @@ use crate::{
     model::{CLASSES, PIXELS},
 };
 
-/// Units of the perceptron that shows most: few enough to tell the image, many enough for the loss to reach them all.
+/// Units of the most revealing perceptron: few, but enough for the loss to reach them all.
 pub const UNITS: u32 = 32;
 /// The most units: those of the perceptron that is trained here.
 pub const MOST_UNITS: u32 = 128;
 
-/// One image's gradient, clipped to norm 1 and not released yet.
+/// One image's gradient, not yet clipped to norm 1 or released.
 #[derive(Clone, Debug)]
 pub struct OneGradient {
     units: u32,
@@ -40,21 +43,21 @@ pub struct OneGradient {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Released {
     units: usize,
-    /// The noisy sum of the first layer, in multiples of the clip: weights, unit by unit, and then biases.
+    /// The first layer's noisy sum over the clipping norm: weights by unit, then biases.
     layer: Vec<f64>,
 }
 
-/// An image that was read off a gradient.
+/// An image recovered from a gradient.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Recovered {
-    /// 784 numbers along the image, as far as it was found; its norm is of the attack's.
+    /// 784 numbers along the image, as far as it was found; the norm depends on the method.
     pub direction: Vec<f64>,
-    /// Cosine of it and the true image, in [−1, 1].
+    /// Cosine between it and the true image, in [−1, 1].
     pub cosine: f64,
 }
 
-/// What one noisy step tells of one image.
+/// What one noisy step reveals of one image.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Inverted {
@@ -62,25 +65,29 @@ pub struct Inverted {
     pub by_quotient: Recovered,
     /// By the first singular vector.
     pub by_singular_vector: Recovered,
-    /// The cosine that random matrices let one expect of the second; `None` for noise that is not Gaussian.
+    /// The second's cosine expected from random matrices; `None` for non-Gaussian noise.
     pub expected: Option<f64>,
-    /// ε of this one step at `delta`, from above, by tight accounting; infinite without noise, and for noise that has no price under a clip.
+    /// ε of this one step at `delta`, by tight accounting, from above; infinite without noise, and
+    /// for noise without a price under a clipping norm.
     pub epsilon: f64,
-    /// The δ.
+    /// The δ of `epsilon`.
     pub delta: f64,
 }
 
-/// Where the singular vector is lost: noise on each coordinate, in multiples of the clip, for so many units. The norm of the layer's gradient over the clip is taken for 1.
+/// Returns the noise at which the singular vector of `units` is lost: on each coordinate, in
+/// multiples of the clipping norm. Takes the norm of the clipped layer's gradient as 1.
 #[must_use]
 pub fn collapse(units: u32) -> f64 {
     (PIXELS as f64 * f64::from(units)).powf(-0.25)
 }
 
 impl OneGradient {
-    /// Of an `image` of 784 pixels in [0, 1] and its `label`, by a perceptron of `units` that starts from the public `seed`.
+    /// Computes the gradient of an `image` of 784 pixels in [0, 1] with its `label`, for a
+    /// perceptron of `units` that starts from the public `seed`.
     ///
     /// # Errors
-    /// [`AttackError::Pixels`], [`AttackError::Blank`], [`AttackError::Label`], and [`AttackError::OutOfRange`] for less than 2 units or more than [`MOST_UNITS`].
+    /// [`AttackError::Pixels`], [`AttackError::Blank`], [`AttackError::Label`], and
+    /// [`AttackError::OutOfRange`] for fewer than 2 units or more than [`MOST_UNITS`].
     pub fn new(image: &[f32], label: u8, units: u32, seed: u64) -> Result<Self, AttackError> {
         let usable = image.iter().filter(|pixel| (0.0..=1.0).contains(*pixel)).count();
         if usable != PIXELS || image.len() != PIXELS {
@@ -104,11 +111,11 @@ impl OneGradient {
         Ok(Self { units, image: image.iter().map(|&pixel| pixel.into()).collect(), gradient })
     }
 
-    /// Releases it in a step of its own, and reads what the noise has left. The noise's scale is in multiples of the clip; its draw is the engines' own, of a ChaCha20 `key` that is used once.
-    /// `None`: no noise.
+    /// Releases it in a step of its own and recovers the image. The noise's scale is in multiples
+    /// of the clipping norm; engines draw it by a ChaCha20 `key` used once. `None`: no noise.
     ///
     /// # Errors
-    /// A noise that is none; [`AttackError::Gradient`] where noise has left no finite number.
+    /// An invalid noise; [`AttackError::Gradient`] if noise leaves no finite number.
     pub fn invert(&self, noise: Option<&NoiseSpec>, key: &[u32; 8], delta: f64) -> Result<Inverted, AttackError> {
         let released = self.release(noise, key)?;
         let expected = match noise {
@@ -126,7 +133,7 @@ impl OneGradient {
         })
     }
 
-    /// What a step with it alone releases, clipped to norm 1.
+    /// Returns what a step with it alone releases, clipped to norm 1.
     ///
     /// # Errors
     /// As [`OneGradient::invert`].
@@ -145,7 +152,7 @@ impl OneGradient {
         Ok(Released { units: self.units as usize, layer: layer[..first].to_vec() })
     }
 
-    /// Clipped to norm 1, and, where noise is to come, on the grid that the engines sum on.
+    /// Clips to norm 1 and, before noise, rounds to the grid on which engines sum.
     fn encoded(&self, on_grid: bool) -> Result<Vec<f64>, AttackError> {
         let encoder = Encoder::new(&EncoderSpec::Clip { norm: 1.0 }, self.gradient.len())?;
         let mut encoded = self.gradient.clone();
@@ -155,8 +162,9 @@ impl OneGradient {
         Ok(encoded.into_iter().map(f64::from).collect())
     }
 
-    /// The cosine to expect of the singular vector at this Gaussian noise, in multiples of the clip: of a matrix s·uvᵀ + σZ of p × n, cos² = (θ⁴ − pn)/(θ²(θ² + p)) for θ = s/σ where θ⁴ > pn, and 0 below
-    /// (Benaych-Georges & Nadakuditi 2012, section 3.1). It is a limit of large matrices.
+    /// Returns the expected cosine of the singular vector at Gaussian noise `sigma`, in multiples
+    /// of the clipping norm: for a large p × n matrix s·uvᵀ + σZ, cos² = (θ⁴ − pn)/(θ²(θ² + p))
+    /// with θ = s/σ where θ⁴ > pn, else 0 (Benaych-Georges & Nadakuditi 2012, section 3.1).
     ///
     /// # Errors
     /// [`AttackError::Gradient`].
@@ -168,7 +176,7 @@ impl OneGradient {
         if above.is_nan() || above <= 0.0 {
             return Ok(0.0);
         }
-        // 1 less what is missing: of an infinite θ nothing is.
+        // One minus what is missing, which is nothing for infinite θ.
         Ok((1.0 - (p * strength + p * n) / (strength * (strength + p))).max(0.0).sqrt())
     }
 }
@@ -178,10 +186,10 @@ impl Released {
         &self.layer[unit * PIXELS..(unit + 1) * PIXELS]
     }
 
-    /// x = G_k/g_k of the unit k whose bias has the largest gradient g_k: without noise the image's own pixels, exactly.
+    /// Returns x = G_k/g_k of the unit k with the largest bias gradient g_k: exact without noise.
     ///
     /// # Errors
-    /// [`AttackError::Gradient`] where all biases are zero, or what is divided is not finite.
+    /// [`AttackError::Gradient`] if all biases are zero, or the quotient is not finite.
     pub fn by_quotient(&self) -> Result<Vec<f64>, AttackError> {
         let biases = &self.layer[self.units * PIXELS..];
         let best = (0..self.units).max_by(|&a, &b| biases[a].abs().total_cmp(&biases[b].abs()));
@@ -191,10 +199,11 @@ impl Released {
         quotient.filter(finite).ok_or(AttackError::Gradient { what: "the first layer's biases" })
     }
 
-    /// The direction that all units' gradients have most in common, of norm 1 and with more ink than its opposite: an image has no negative pixels.
+    /// Returns the direction that all units' gradients most share, of norm 1 and with more ink than
+    /// its opposite: an image has no negative pixels.
     ///
     /// # Errors
-    /// [`AttackError::Gradient`] where all is zero, or not finite.
+    /// [`AttackError::Gradient`] if all is zero, or not finite.
     pub fn by_singular_vector(&self) -> Result<Vec<f64>, AttackError> {
         let rows: Vec<&[f64]> = (0..self.units).map(|unit| self.weights(unit)).collect();
         let mut found = first_right(&rows).ok_or(AttackError::Gradient { what: "the first layer's weights" })?;
@@ -206,11 +215,11 @@ impl Released {
 }
 
 impl Recovered {
-    /// As a picture: 784 pixels in [0, 1], the darkest 1; what is negative is paper.
+    /// Returns the picture: 784 pixels in [0, 1], the darkest 1, negative ones 0.
     #[must_use]
     pub fn picture(&self) -> Vec<f32> {
         let darkest = self.direction.iter().copied().fold(0.0, f64::max);
-        // Where nothing is above zero there is no ink at all.
+        // Without a positive number there is no ink at all.
         let scale = if darkest > 0.0 { darkest } else { 1.0 };
         self.direction.iter().map(|pixel| (pixel / scale).clamp(0.0, 1.0) as f32).collect()
     }
@@ -224,7 +233,7 @@ fn cosine(a: &[f64], b: &[f64]) -> f64 {
     if norms > 0.0 { (dot(a, b, scale_a, scale_b) / norms).clamp(-1.0, 1.0) } else { 0.0 }
 }
 
-/// ε of one step in which the image takes part for certain.
+/// Returns ε of one step in which the image takes part for certain.
 fn epsilon(noise: &NoiseSpec, delta: f64) -> Result<f64, AttackError> {
     let mut ledger = Ledger::new();
     let sampling = Sampling::Poisson { rate: 1.0 };
@@ -241,7 +250,7 @@ mod tests {
     use super::*;
     use crate::{attack::Estimate, data::synthetic};
 
-    /// Ten digits, MNIST's where it is on this machine, and drawn ones otherwise.
+    /// Returns ten digits: MNIST's if installed, else drawn ones.
     fn digits() -> Vec<(Vec<f32>, u8)> {
         let data = crate::data::mnist::locate()
             .map_or_else(|_| synthetic::digits(1, 10, 0).train, |found| found.digits.train.slice(0..10));
@@ -270,7 +279,7 @@ mod tests {
 
     /// The figures of `docs/attacks.md`, over ten digits and four keys.
     #[test]
-    fn the_image_goes_as_noise_grows_and_where_it_should() {
+    fn the_image_is_lost_at_the_expected_noise() {
         let gradients: Vec<OneGradient> =
             digits().iter().map(|(image, label)| OneGradient::new(image, *label, UNITS, 1).unwrap()).collect();
         for (sigma, expected, spread) in [
@@ -308,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_of_any_family_is_the_engines_and_what_is_none_is_refused() {
+    fn any_noise_family_is_inverted_and_invalid_noise_is_refused() {
         let (image, label) = digits().swap_remove(0);
         let gradient = OneGradient::new(&image, label, UNITS, 1).unwrap();
         let laplace = gradient.invert(Some(&NoiseSpec::Laplace { scale: 0.005 }), &key(1), 1e-5).unwrap();
@@ -321,7 +330,7 @@ mod tests {
                 Err(AttackError::Noise(_))
             ));
         }
-        // What f32 does not hold any more is no gradient; below that, noise alone is there.
+        // Beyond f32 there is no gradient; just below, there is only noise.
         let huge = |sigma| gradient.invert(Some(&NoiseSpec::Gaussian { sigma }), &key(1), 1e-5);
         assert!(matches!(huge(1e60), Err(AttackError::Gradient { .. })));
         let nothing = huge(1e30).unwrap();
@@ -351,7 +360,7 @@ mod tests {
         for units in [0, 1, 129, u32::MAX] {
             assert!(matches!(of(&image, label, units), AttackError::OutOfRange { .. }));
         }
-        // A gradient that is no number, as a broken step would leave it.
+        // A gradient that is not finite, as a broken step would leave it.
         for value in [0.0, f64::NAN, f64::INFINITY] {
             let broken = Released { units: 2, layer: vec![value; 2 * (PIXELS + 1)] };
             assert!(matches!(broken.by_quotient(), Err(AttackError::Gradient { .. })));

@@ -1,15 +1,18 @@
-//! LiRA, the likelihood ratio attack: membership of ordinary records, told by models like the one that is attacked.
+//! LiRA, the likelihood ratio attack: membership of ordinary records, with models like the target.
 //!
-//! The attacker trains *shadow models*, each on its own random half of the records, by the same configuration. For each record they show how sure a model is that was trained on it, and one that was not: two normal
-//! distributions of ln p/(1 − p), p the probability of the record's label. The attacked model's own number is then as many times more probable under the one than under the other (Carlini, Chien, Nasr, Song, Terzis & Tramèr
-//! 2022, the online attack, with one variance for all records, as a few models call for). It needs no mislabelled image, and still sees the last model alone.
+//! The attacker trains *shadow models*, each on its own random half of the records, by the same
+//! configuration. For each record they give two normal distributions of ln p/(1 − p), with p the
+//! probability of its label: for models trained on it and for others. The score is the likelihood
+//! ratio of the attacked model's own number (Carlini, Chien, Nasr, Song, Terzis & Tramèr 2022,
+//! online, with one variance for all records, as suits few models). It needs no wrong labels and
+//! sees the last model alone.
 
 use serde::{Deserialize, Serialize};
 
 use super::{
     coins::{coins, places},
     error::AttackError,
-    membership::{Told, loss},
+    membership::{MembershipResult, loss},
     progress::Progress,
 };
 use crate::{
@@ -24,15 +27,15 @@ use crate::{
 /// The most shadow models.
 pub const MOST_SHADOWS: u32 = 1024;
 
-/// What is attacked with.
+/// The parameters of the attack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Shadows {
-    /// Records, each in the training of about every second model.
+    /// Records, each in the training set of about every second model.
     pub records: u32,
-    /// Shadow models, beside the one that is attacked.
+    /// Shadow models, besides the attacked one.
     pub models: u32,
-    /// Decides which images are records, and all coins.
+    /// Determines the records and all coins.
     pub seed: u64,
 }
 
@@ -42,26 +45,26 @@ impl Default for Shadows {
     }
 }
 
-/// An attack under way: one model after another is trained, the attacked one last.
+/// An attack in progress: trains one model after another, the attacked one last.
 pub struct Lira {
     factory: EngineFactory,
     plan: Plan,
     steps: u64,
     records: Dataset,
-    /// Of each model, who is in.
+    /// For each model, which records are in.
     coins: Vec<Vec<bool>>,
-    /// Of each model that is trained, ln p/(1 − p) of each record.
+    /// For each trained model, ln p/(1 − p) of each record.
     sure: Vec<Vec<f64>>,
     session: Option<Session<AnyEngine>>,
-    /// Whether features of its records are still to be computed.
+    /// Whether features of the current model's records are still to be computed.
     unprepared: bool,
 }
 
 impl Lira {
-    /// Draws records and coins. Models are made by `factory`.
+    /// Draws records and coins. `factory` creates the models' engines.
     ///
     /// # Errors
-    /// As [`Membership::new`](super::membership::Membership::new); less than 2 models or more than [`MOST_SHADOWS`].
+    /// As [`Membership::new`](super::membership::Membership::new), or not 2 to 1024 models.
     pub fn new(
         factory: EngineFactory,
         train: &Dataset,
@@ -94,17 +97,18 @@ impl Lira {
         Ok(Self { factory, plan, steps, records: data, coins, sure: Vec::new(), session: None, unprepared: true })
     }
 
-    /// Steps of all models.
+    /// Returns the progress in steps of all models.
     #[must_use]
     pub fn progress(&self) -> Progress {
         let now = self.session.as_ref().map_or(0, Session::step_count);
         Progress { done: self.sure.len() as u64 * self.steps + now, of: self.coins.len() as u64 * self.steps }
     }
 
-    /// Takes up to `steps` more steps; features that a model takes of the records first, as many at a time. Dropped between two calls, it is cancelled.
+    /// Takes up to `steps` more steps, or computes features of as many records if they are missing.
+    /// Dropping the attack between two calls cancels it.
     ///
     /// # Errors
-    /// When an engine cannot be made, or fails.
+    /// An engine cannot be created, or fails.
     pub async fn advance(&mut self, steps: u32) -> Result<Progress, AttackError> {
         let mut left = steps;
         while left > 0 && self.sure.len() < self.coins.len() {
@@ -113,7 +117,7 @@ impl Lira {
                 none => {
                     let model = self.sure.len();
                     let mut plan = self.plan.clone();
-                    // Replayed models have draws of their own, too.
+                    // Replayed models need different draws, too.
                     plan.config.replay = plan.config.replay.map(|seed| seed.wrapping_add(model as u64));
                     let engine = self.factory.build(&plan.task, &self.records, &plan.initial_parameters()).await?;
                     self.unprepared = true;
@@ -144,22 +148,25 @@ impl Lira {
         Ok(self.progress())
     }
 
-    /// What the last model gives away of the records; `None` until all models are trained.
+    /// Returns what the last model reveals of the records; `None` until all models are trained.
     ///
     /// # Errors
     /// A model that has diverged.
-    pub fn found(&self) -> Result<Option<Told>, AttackError> {
+    pub fn found(&self) -> Result<Option<MembershipResult>, AttackError> {
         let (Some(attacked), Some(is_in)) = (self.sure.get(self.coins.len() - 1), self.coins.last()) else {
             return Ok(None);
         };
         let shadows: Vec<(&[f64], &[bool])> =
             self.sure.iter().zip(&self.coins).take(self.coins.len() - 1).map(|(s, c)| (&s[..], &c[..])).collect();
         let ratios = ratios(attacked, &shadows);
-        Ok(Some(Told::of(&ratios.into_iter().zip(is_in.iter().copied()).collect::<Vec<_>>(), self.plan.config.delta)?))
+        Ok(Some(MembershipResult::of(
+            &ratios.into_iter().zip(is_in.iter().copied()).collect::<Vec<_>>(),
+            self.plan.config.delta,
+        )?))
     }
 }
 
-/// ln of the ratio of likelihoods of each record's number, by what shadow models have (numbers, and whether the record was in).
+/// Returns each record's log-likelihood ratio, given the shadow models' numbers and memberships.
 fn ratios(attacked: &[f64], shadows: &[(&[f64], &[bool])]) -> Vec<f64> {
     let records = 0..attacked.len();
     let of = |record: usize, is_in: bool| {
@@ -191,7 +198,7 @@ fn ratios(attacked: &[f64], shadows: &[(&[f64], &[bool])]) -> Vec<f64> {
         .zip(&means)
         .map(|(&x, means)| match *means {
             [Some(without), Some(with)] => ln_density(x, with, within) - ln_density(x, without, out),
-            // All coins of a record fell alike: nothing is known of it.
+            // All coins of a record fell alike: no evidence.
             _ => 0.0,
         })
         .collect()
@@ -216,11 +223,11 @@ mod tests {
             let expected = -0.5 * ((x - with).powi(2) - (x - without).powi(2)) / 2.0;
             assert!((found - expected).abs() < 1e-12, "{found} {expected}");
         }
-        // Of one model alone nothing follows.
+        // One model alone is no evidence.
         assert_eq!(ratios(&[4.0, 1.0], &shadows[..1]), [0.0, 0.0]);
     }
 
-    /// Without noise the attack sees what the loss alone does not; with as much as a run has it sees little. A small attack, on drawn digits: the figures of `docs/attacks.md` are the tool's.
+    /// The attack works without noise, hardly with it; `docs/attacks.md` has the tool's figures.
     #[test]
     fn models_like_it_tell_who_was_in() {
         let train = synthetic::digits(3, 400, 1).train;

@@ -1,14 +1,15 @@
-//! Attacks that people recognise, each on a run's own release and beside the bound that its privacy sets.
+//! Well-known attacks, each on a run's own release, with the bound that its privacy sets.
 //!
 //! | attack | the attacker has | it shows | module |
 //! | --- | --- | --- | --- |
-//! | loss-threshold membership inference | the trained model alone | how surely a mislabelled image is told to have been trained on | [`membership`] |
-//! | the candidate game | every noisy step, all examples but one | which of N candidates was in, beside the most that is possible | [`game`] |
+//! | loss-threshold membership inference | the trained model alone | how surely a mislabelled image is recognised as trained on | [`membership`] |
+//! | the candidate game | every noisy step, all examples but one | which of N candidates was in, against the most that is possible | [`game`] |
 //! | gradient inversion | one noisy gradient of one image | the image, as far as noise leaves it | [`inversion`] |
-//! | likelihood ratios against shadow models | the trained model, and models like it | the first, of ordinary images | [`lira`] |
+//! | likelihood ratios against shadow models | the trained model, and models like it | membership of ordinary images | [`lira`] |
 //!
-//! [`roc`] judges scores, and says what (ε, δ) and a whole privacy curve forbid of them. Bounds on ε from below are the accounting crate's
-//! ([`audit`](crate::accounting::audit)). Nothing here reads a clock or starts a thread: what takes long is an object that is advanced piece by piece.
+//! [`roc`] evaluates scores, and what (ε, δ) or a whole privacy curve forbids of them. Lower bounds
+//! on ε are in the accounting crate ([`audit`](crate::accounting::audit)). Nothing here reads a
+//! clock or starts a thread: anything slow is an object that is advanced piece by piece.
 
 #![warn(missing_docs)]
 

@@ -1,11 +1,11 @@
-//! A perceptron of any width, of which one image's gradient is taken: the project's own, and narrower ones, which tell more of the image.
+//! A perceptron of any width, for one image's gradient: narrower ones reveal more of the image.
 
 use crate::model::{
     Activation, CLASSES, Layer, PIXELS, glorot,
     reference::{Stage, gradient_through},
 };
 
-/// 784 → `hidden` → 10, with tanh between. Of 128 units it is [`Architecture::Mlp`](crate::model::Architecture::Mlp).
+/// 784 → `hidden` → 10 with tanh; [`Architecture::Mlp`](crate::model::Architecture::Mlp) at 128.
 pub(super) struct Perceptron {
     layers: [Layer; 2],
 }
@@ -27,12 +27,11 @@ impl Perceptron {
         &self.layers[0]
     }
 
-    /// Glorot's start.
     pub fn initial(&self, seed: u64) -> Vec<f32> {
         glorot(&self.layers, seed)
     }
 
-    /// Of one image's loss, in flat order.
+    /// Returns the gradient of one image's loss, in flat order.
     pub fn gradient(&self, parameters: &[f32], image: &[f32], label: u8) -> Vec<f32> {
         let [first, second] = self.layers;
         let stages = vec![Stage::Dense(first), Stage::Activation(Activation::Tanh), Stage::Dense(second)];
@@ -48,7 +47,7 @@ mod tests {
     use crate::model::{Architecture, initial_parameters, reference};
 
     #[test]
-    fn of_128_units_it_is_the_model_that_is_trained() {
+    fn a_perceptron_of_128_units_is_the_mlp() {
         let perceptron = Perceptron::new(128);
         assert_eq!(perceptron.layers.to_vec(), Architecture::Mlp.layers());
         let parameters = perceptron.initial(4);

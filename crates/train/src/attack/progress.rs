@@ -1,18 +1,18 @@
-//! How far an attack has come, for who waits for it.
+//! An attack's progress.
 
 use serde::{Deserialize, Serialize};
 
-/// How far an attack has come.
+/// An attack's progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
-    /// Steps, or scores, that are done.
+    /// Steps, or scores, done.
     pub done: u64,
-    /// In all.
+    /// Steps, or scores, in all.
     pub of: u64,
 }
 
 impl Progress {
-    /// Whether there is nothing left to do.
+    /// True if nothing is left to do.
     #[must_use]
     pub const fn complete(self) -> bool {
         self.done >= self.of

@@ -1,13 +1,13 @@
-//! Receiver operating characteristics of scores, and what privacy forbids of them.
+//! ROC curves of scores, and what privacy forbids of them.
 
 use serde::{Deserialize, Serialize};
 
 use super::{error::AttackError, estimate::Estimate};
 use crate::{accounting::risk::AttackBound, projection::Point};
 
-/// The exact empirical ROC of an attack that says "in" where a score is at least some threshold.
+/// The exact empirical ROC of an attack that says "in" if a score is at least some threshold.
 ///
-/// A point for each score that occurs: candidates of one score are told together, so ties lie on a line between two points and never help.
+/// It has a point for each distinct score; ties lie on a line between two points and never help.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Roc {
@@ -19,10 +19,10 @@ pub struct Roc {
 }
 
 impl Roc {
-    /// Of scores of candidates that were in (`members`) and of those that were out; the higher, the surer of "in".
+    /// Computes the ROC of scores of candidates in (`members`) and out; higher means surer of "in".
     ///
     /// # Errors
-    /// [`AttackError::NoScores`] where either has none, [`AttackError::NotFinite`].
+    /// [`AttackError::NoScores`] if either has none, [`AttackError::NotFinite`].
     pub fn new(members: &[f64], others: &[f64]) -> Result<Self, AttackError> {
         let mut sorted = Vec::with_capacity(members.len() + others.len());
         for (scores, is_in, of) in
@@ -39,7 +39,7 @@ impl Roc {
         sorted.sort_by(|a, b| b.0.total_cmp(&a.0));
         let [m, n] = [members.len(), others.len()].map(|count| count as f64);
         let (mut counts, mut at) = (vec![(0_u32, 0_u32)], (0_u32, 0_u32));
-        // Each score's placement: the share of the other kind below it, half of the equal ones with it.
+        // A score's placement: the share of the other kind below it, with half of the ties.
         let (mut below, mut above) = (Moments::default(), Moments::default());
         // Not `total_cmp`: −0 and 0 are one score.
         for tied in sorted.chunk_by(|a, b| a.0 == b.0) {
@@ -56,20 +56,21 @@ impl Roc {
         Ok(Self { members: members.len() as u32, others: others.len() as u32, counts, auc })
     }
 
-    /// Candidates that were in, and those that were out.
+    /// Returns the numbers of candidates in, and of those out.
     #[must_use]
     pub const fn candidates(&self) -> (u32, u32) {
         (self.members, self.others)
     }
 
-    /// The area under it: how probable it is that one that was in has a higher score than one that was out, ties counting half. Its standard error is that of DeLong, DeLong &
-    /// Clarke-Pearson 1988, for scores that are independent; infinite where either kind has but one.
+    /// Returns the area under the curve: the probability that a candidate in scores higher than one
+    /// out, ties counting half. Its standard error is that of DeLong, DeLong & Clarke-Pearson 1988
+    /// for independent scores; infinite if either kind has only one.
     #[must_use]
     pub const fn auc(&self) -> Estimate {
         self.auc
     }
 
-    /// All of its points (false-positive rate, true-positive rate), from (0, 0) to (1, 1).
+    /// Returns all points (false-positive rate, true-positive rate), from (0, 0) to (1, 1).
     pub fn points(&self) -> impl Iterator<Item = Point> + '_ {
         self.counts.iter().map(|&counts| self.rates(counts))
     }
@@ -78,17 +79,18 @@ impl Roc {
         (f64::from(wrong) / f64::from(self.others), f64::from(right) / f64::from(self.members))
     }
 
-    /// The largest true-positive rate of a threshold with at most this rate of false positives. NaN is taken for 0.
+    /// Returns the best true-positive rate at this false-positive rate or below; NaN counts as 0.
     #[must_use]
     pub fn true_positive_rate(&self, false_positive_rate: f64) -> f64 {
-        // Of k/n the product is k again, but for a rounding.
+        // At k/n the product is k again, up to rounding.
         let most = (false_positive_rate.max(0.0) * f64::from(self.others) * (1.0 + 1e-12)).floor();
         let after = self.counts.partition_point(|(wrong, _)| f64::from(*wrong) <= most);
         self.rates(self.counts[after - 1]).1
     }
 
-    /// For a chart whose axes are logarithmic: the points above both zeros, thinned to `most` or two or three more, so that those that stay are evenly spaced there.
-    /// Where an attack finds some without any false positive, that is the first point, at half of the smallest rate that could be measured.
+    /// Returns points for a chart with logarithmic axes: those above both zeros, thinned to about
+    /// `most`, evenly spaced on the chart. If there are true positives without any false one, the
+    /// first point is at half of the smallest measurable rate.
     #[must_use]
     pub fn chart(&self, most: u32) -> Vec<Point> {
         let (first, nothing) = (0.5 / f64::from(self.others), self.true_positive_rate(0.0));
@@ -110,13 +112,11 @@ impl Roc {
         kept
     }
 
-    /// Where this ROC shows that `bound` does not hold, at this significance: the clearest such point, or none. It assumes independent scores.
+    /// Returns the clearest point refuting `bound` at this significance, for independent scores.
     ///
-    /// Both empirical distributions are within √(ln(2/α)/2n) of the true ones on the side that matters with probability 1 − α, at all thresholds at once (Dvoretzky, Kiefer & Wolfowitz
-    /// 1956; Massart 1990), so nobody has to choose one beforehand.
-    ///
-    /// # Errors
-    /// [`AuditError::Significance`](crate::accounting::audit::AuditError::Significance).
+    /// With probability 1 − α, both empirical distributions are within √(ln(2/α)/2n) of the true
+    /// ones on the relevant side, at all thresholds at once (Dvoretzky, Kiefer & Wolfowitz 1956;
+    /// Massart 1990), so no threshold has to be fixed beforehand.
     pub fn refutes(&self, bound: &impl AttackBound, significance: f64) -> Result<Option<Point>, AttackError> {
         if !(significance > 0.0 && significance < 1.0) {
             return Err(crate::accounting::audit::AuditError::Significance(significance).into());
@@ -129,8 +129,10 @@ impl Roc {
     }
 }
 
-/// The edge of what `bound` forbids, for a chart whose axes are logarithmic: the best true-positive rate at rates of false positives from `least` to 1, `points` of them and at least two. No attack
-/// has a point above it, but by chance. The bound is one (ε, δ) ([`EpsilonDelta`](crate::accounting::risk::EpsilonDelta)) or a whole curve
+/// Returns the edge of what `bound` forbids, for a chart with logarithmic axes: the best
+/// true-positive rate at `points` (at least two) false-positive rates from `least` to 1. No attack
+/// has a point above it, but by chance. The bound is one (ε, δ)
+/// ([`EpsilonDelta`](crate::accounting::risk::EpsilonDelta)) or a whole curve
 /// ([`PrivacyCurve`](crate::accounting::risk::PrivacyCurve)).
 #[must_use]
 pub fn forbidden_above(bound: &impl AttackBound, least: f64, points: u32) -> Vec<Point> {
@@ -139,7 +141,7 @@ pub fn forbidden_above(bound: &impl AttackBound, least: f64, points: u32) -> Vec
     (0..points).map(rate).map(|rate| (rate, bound.best_true_positive_rate(rate))).collect()
 }
 
-/// Weighted sums about a half, where placements lie.
+/// Weighted sums about ½, where placements lie.
 #[derive(Default)]
 struct Moments {
     count: f64,
@@ -210,7 +212,7 @@ mod tests {
         assert_eq!(one.chart(50), [(0.5, 1.0), (1.0, 1.0)]);
     }
 
-    /// Normal scores one apart: the area is Φ(1/√2), and it is off by its standard error.
+    /// Normal scores one apart: the area is Φ(1/√2), within its standard error.
     #[test]
     fn the_standard_error_is_that_of_the_area() {
         let noise = NoiseSpec::Gaussian { sigma: 1.0 }.build().unwrap();
@@ -229,9 +231,9 @@ mod tests {
         assert!(mean.value.abs() < 4.0 * mean.standard_error && (0.85..1.15).contains(&spread), "{mean:?} {spread}");
     }
 
-    /// Below its own bound it stays, all thresholds at once, in 95 % of the cases and far more; half the bound is refuted.
+    /// An honest ROC keeps its bound at all thresholds in 95 % of cases; half the bound is refuted.
     #[test]
-    fn what_is_forbidden_is_entered_by_no_honest_attack() {
+    fn an_honest_attack_keeps_its_bound_and_half_of_it_is_refuted() {
         let noise = NoiseSpec::Gaussian { sigma: 1.0 }.build().unwrap();
         let mut rng = NotPrivateReplay::new(6);
         let (truth, claim) = (GaussianPrivacy::new(1.0).unwrap(), GaussianPrivacy::new(0.5).unwrap());
@@ -263,7 +265,7 @@ mod tests {
     proptest! {
         /// By brute force over all pairs and all thresholds.
         #[test]
-        fn it_is_what_counting_gives(
+        fn the_roc_matches_brute_force(
             members in prop::collection::vec(-3_i32..4, 1..30), others in prop::collection::vec(-3_i32..4, 1..30), rate in 0.0..1.0_f64,
         ) {
             let [ins, outs] = [&members, &others].map(|all| all.iter().map(|&x| f64::from(x)).collect::<Vec<f64>>());

@@ -1,9 +1,10 @@
-//! The direction that a matrix is most alike: its first singular vector.
+//! A matrix's first right singular vector.
 
-/// The unit vector u for which ‖Mu‖ is largest, of M's `rows`, all of one length; either of ±u. `None` where M is zero, or not finite.
+/// Returns the unit vector u with the largest ‖Mu‖ for M's `rows`, up to sign; `None` if M is zero
+/// or not finite.
 ///
-/// Power iteration on MMᵀ (rows × rows), which is squared fourteen times: 16,384 steps of it, for as many products of matrices. Two singular values that differ by a
-/// thousandth are told apart; of two that are nearer any mixture of their vectors is as good.
+/// Power iteration on MMᵀ (rows × rows), squared fourteen times: 16,384 steps in fourteen products.
+/// It separates singular values a thousandth apart; of closer ones a mixture is as good.
 pub(super) fn first_right(rows: &[&[f64]]) -> Option<Vec<f64>> {
     const SQUARED: u32 = 14;
     let largest = rows.iter().flat_map(|row| row.iter()).fold(0.0_f64, |most, &x| max_or_nan(most, x.abs()));
@@ -11,11 +12,11 @@ pub(super) fn first_right(rows: &[&[f64]]) -> Option<Vec<f64>> {
         return None;
     }
     let n = rows.len();
-    // Of entries of 1 at most nothing overflows.
+    // Entries are at most 1, so nothing overflows.
     let entry = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| (x / largest) * (y / largest)).sum::<f64>();
     let mut power: Vec<f64> = (0..n * n).map(|k| entry(rows[k / n], rows[k % n])).collect();
     for _ in 0..SQUARED {
-        // Of a matrix that is positive semidefinite the largest entry is on the diagonal.
+        // The largest entry of a positive semidefinite matrix is on the diagonal.
         let scale = (0..n).map(|k| power[k * n + k]).fold(0.0, f64::max);
         power.iter_mut().for_each(|x| *x /= scale);
         let mut square = vec![0.0; n * n];
@@ -26,7 +27,7 @@ pub(super) fn first_right(rows: &[&[f64]]) -> Option<Vec<f64>> {
         }
         power = square;
     }
-    // Its columns are all along the first left vector now; the longest has the most digits of it.
+    // All columns are along the first left vector now; the longest has the most digits of it.
     let best = (0..n).max_by(|&a, &b| power[a * n + a].total_cmp(&power[b * n + b]))?;
     let mut right = vec![0.0; rows[best].len()];
     for (weight, row) in power[best * n..(best + 1) * n].iter().zip(rows) {
@@ -36,7 +37,7 @@ pub(super) fn first_right(rows: &[&[f64]]) -> Option<Vec<f64>> {
     (norm > 0.0 && norm.is_finite()).then(|| right.into_iter().map(|x| x / norm).collect())
 }
 
-/// `max`, but NaN where either is.
+/// `max`, but NaN if either is.
 fn max_or_nan(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
 }
@@ -69,7 +70,7 @@ mod tests {
 
     /// No other unit vector is stretched further, and u is a fixed point of MᵀM.
     #[test]
-    fn it_is_the_direction_that_is_stretched_most() {
+    fn first_right_is_stretched_most() {
         let mut rng = NotPrivateReplay::new(3);
         let mut draw = |n: usize| -> Vec<f64> { (0..n).map(|_| f64::from(rng.next_u32()) / 2e9 - 1.07).collect() };
         let matrix: Vec<Vec<f64>> = (0..9).map(|_| draw(40)).collect();

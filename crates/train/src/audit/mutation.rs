@@ -1,30 +1,29 @@
-//! Promises that a run can be made to break behind its books' back, so that an audit has something to find. A run that breaks one is marked as long as it lasts, and no file is made of it.
+//! Promises that a run can break for an audit to find. Such a run stays marked and unsaved.
 
 use super::super::plan::Plan;
 use crate::{accounting::sampling::Sampling, engine::Task, mechanism::EncoderSpec};
 
-/// What is broken. The books go on as if it were not.
+/// What is broken. The privacy accounting goes on as if it were not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Mutation {
-    /// Half of the noise.
+pub enum InjectedBug {
+    /// The noise is half of what is claimed.
     HalfNoise,
-    /// Twice the clip, with the noise of once.
+    /// The clipping norm is doubled, with the noise of the single one.
     DoubleClip,
     /// Lots are drawn at twice the rate.
     DoubleSampling,
-    /// Batches are the same in every epoch, one after the other, and priced as lots that are drawn anew (shuffled once; Chua et al. 2024).
+    /// Every epoch repeats its batches, priced as fresh lots (shuffled once; Chua et al. 2024).
     FixedBatches,
-    /// The sum is divided by the lot that was drawn (as discussed in opacus #819: a divisor that depends on the data).
+    /// The sum is divided by the lot drawn (a data-dependent divisor, as in opacus #819).
     DrawnLot,
-    /// The noise that the mean needs is added to the sum (sum and mean confused, as in jax_privacy #383).
+    /// The sum gets the noise that the mean needs (sum and mean confused, as in jax_privacy #383).
     NoiseOfMean,
-    /// Norms within the clip are counted and released with each step, and the gradient's noise is what the books say of both.
+    /// Norms are counted and released unpaid: the gradient has the noise of the whole release.
     CountUnpaid,
 }
 
-impl Mutation {
-    /// All of them.
+impl InjectedBug {
     pub const ALL: [Self; 7] = [
         Self::HalfNoise,
         Self::DoubleClip,
@@ -35,7 +34,7 @@ impl Mutation {
         Self::CountUnpaid,
     ];
 
-    /// As it is called in commands and links.
+    /// Returns the name used in commands and links.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -49,7 +48,7 @@ impl Mutation {
         }
     }
 
-    /// The promise that it breaks.
+    /// Returns the promise that it breaks.
     #[must_use]
     pub const fn promise(self) -> &'static str {
         match self {
@@ -63,7 +62,7 @@ impl Mutation {
         }
     }
 
-    /// Why this run cannot break it; `None` where it can.
+    /// Returns why this run cannot break the promise; `None` if it can.
     #[must_use]
     pub fn refused(self, plan: &Plan) -> Option<&'static str> {
         let clips = matches!(plan.task.encoder, EncoderSpec::Clip { .. });
@@ -91,43 +90,42 @@ impl Mutation {
     }
 }
 
-/// A run that breaks a promise.
 pub(crate) struct Broken {
-    pub mutation: Mutation,
-    /// Where batches are fixed: the batch of each unit, and how many there are.
+    pub mutation: InjectedBug,
+    /// With fixed batches: the batch of each unit, and the number of batches.
     pub batches: Option<(Vec<u32>, u32)>,
-    /// What the last sum was divided by.
+    /// Divisor of the last sum.
     pub divisor: f32,
 }
 
 impl Broken {
-    /// Breaks the promise in what `plan` runs; what it is priced at stays. `below` draws a number below another.
-    pub(crate) fn new(mutation: Mutation, plan: &mut Plan, mut below: impl FnMut(u32) -> u32) -> Self {
-        let batches = (mutation == Mutation::FixedBatches).then(|| {
+    /// Breaks the promise in what `plan` runs, but not in its price; `below(n)` draws below `n`.
+    pub(crate) fn new(mutation: InjectedBug, plan: &mut Plan, mut below: impl FnMut(u32) -> u32) -> Self {
+        let batches = (mutation == InjectedBug::FixedBatches).then(|| {
             let count = (plan.steps_per_epoch().ceil() as u32).max(1);
             ((0..plan.units()).map(|_| below(count)).collect(), count)
         });
         let break_task = |task: &mut Task| {
             let noise = |factor: f64| task.noise.as_ref().map(|noise| noise.with_scale(noise.scale() * factor));
             match mutation {
-                Mutation::HalfNoise => task.noise = noise(0.5),
-                Mutation::NoiseOfMean => task.noise = noise(1.0 / f64::from(task.expected_lot)),
-                Mutation::DoubleClip => {
+                InjectedBug::HalfNoise => task.noise = noise(0.5),
+                InjectedBug::NoiseOfMean => task.noise = noise(1.0 / f64::from(task.expected_lot)),
+                InjectedBug::DoubleClip => {
                     if let EncoderSpec::Clip { norm } = &mut task.encoder {
                         *norm *= 2.0;
                     }
                 }
-                Mutation::CountUnpaid => {
+                InjectedBug::CountUnpaid => {
                     if let (EncoderSpec::Clip { norm }, Some(own)) = (&task.encoder, &task.noise) {
                         let of_both = task.counting.of_release(own.scale() / norm);
                         task.noise = Some(own.with_scale(of_both * norm));
                     }
                 }
-                Mutation::DoubleSampling | Mutation::FixedBatches | Mutation::DrawnLot => {}
+                InjectedBug::DoubleSampling | InjectedBug::FixedBatches | InjectedBug::DrawnLot => {}
             }
         };
         let break_sampling = |sampling: &mut Sampling| {
-            if mutation == Mutation::DoubleSampling {
+            if mutation == InjectedBug::DoubleSampling {
                 *sampling = match *sampling {
                     Sampling::Poisson { rate } => Sampling::Poisson { rate: (2.0 * rate).min(1.0) },
                     Sampling::FixedSize { population, size } => {
@@ -149,7 +147,7 @@ impl Broken {
         Self { mutation, batches, divisor: plan.task.expected_lot }
     }
 
-    /// Draws the batch of a step, where batches are fixed, over `lot`, and answers whether they are.
+    /// With fixed batches, writes the batch of `step` to `lot`; returns whether batches are fixed.
     pub(crate) fn draw(&self, step: u64, lot: &mut Vec<u32>) -> bool {
         let Some((batch_of, count)) = &self.batches else { return false };
         let now = (step % u64::from(*count)) as u32;
@@ -158,9 +156,9 @@ impl Broken {
         true
     }
 
-    /// The task of a step that drew so many.
+    /// Returns the task of a step that drew `drawn` examples, if the divisor follows the lot.
     pub(crate) fn task(&mut self, task: &Task, drawn: usize) -> Option<Task> {
-        (self.mutation == Mutation::DrawnLot).then(|| {
+        (self.mutation == InjectedBug::DrawnLot).then(|| {
             self.divisor = drawn.max(1) as f32;
             Task { expected_lot: self.divisor, ..task.clone() }
         })

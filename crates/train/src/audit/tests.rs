@@ -1,6 +1,6 @@
-//! The guarantee, by attack: honest runs exceed their claim as seldom as is stated, broken ones nearly always, and bad luck is told.
+//! The guarantee under attack: honest runs rarely exceed their claim, broken ones nearly always.
 //!
-//! Runs draw from seeds, so that a test that passes does so each time; a probability that is named is that of a failure by chance alone, had the seeds been drawn.
+//! Seeds are fixed; a stated probability is that of failure by chance, had they been drawn.
 
 use futures_executor::block_on;
 use rand::Rng as _;
@@ -38,7 +38,7 @@ fn engine(plan: &Plan, train: &Dataset) -> CpuEngine {
     CpuEngine::new(plan.task.clone(), train.clone(), &plan.initial_parameters(), one).unwrap()
 }
 
-/// A run whose coins, lots and noise are those of `rng`.
+/// Returns a run whose coins, lots and noise come from `rng`.
 fn drawing(rng: Box<dyn RandomSource>, config: &RunConfig, train: &Dataset) -> Session<CpuEngine> {
     let plan = Plan::new(config.clone(), train.len() as u32).unwrap();
     let engine = engine(&plan, train);
@@ -56,7 +56,7 @@ fn to_its_end<E: Engine>(session: &mut Session<E>) -> Evidence {
     session.evidence().unwrap().0
 }
 
-/// Forty steps on 400 digits, and as many canaries.
+/// Forty steps on 400 digits, with 400 canaries.
 fn small(sampling: SamplingPolicy) -> RunConfig {
     RunConfig { sampling, lot: 20, canaries: 400, steps: Some(40), ..RunConfig::default() }
 }
@@ -65,14 +65,14 @@ fn gaussian(sigma: f64) -> Option<NoiseSpec> {
     Some(NoiseSpec::Gaussian { sigma })
 }
 
-/// What a run claims: ε, and its curve where it has one.
+/// A run's claim: ε, and its privacy curve if it has one.
 struct Held {
     epsilon: f64,
     curve: Option<Claimed>,
 }
 
 impl Held {
-    /// `None` where there is no guarantee.
+    /// `None` without a guarantee.
     fn of<E: Engine>(session: &Session<E>) -> Option<Self> {
         let ledger = session.ledger()?;
         let account = match Books::of(ledger.clone()).unwrap().account(DELTA) {
@@ -92,7 +92,7 @@ impl Held {
     }
 }
 
-/// Honest runs by every sampler, encoder and noise, each two of them together; and of users, on a grid, and with phases.
+/// Honest runs: samplers, encoders and noises in pairwise combination; users, grid, phases.
 fn honest() -> Vec<RunConfig> {
     let envelope = EncoderSpec::Envelope { shape: EnvelopeShape::HeavyTailed, vectors: 4, pre_scale: 1.0, seed: 0 };
     let noises = [
@@ -105,7 +105,7 @@ fn honest() -> Vec<RunConfig> {
         NoiseSpec::Custom { density: CustomDensity::from_formula("exp(-abs(x)^1.5)").unwrap(), scale: 1.1 },
     ];
     let clip = EncoderSpec::Clip { norm: 0.5 };
-    // Of an envelope each canary wants some coordinates.
+    // With an envelope each canary needs several coordinates.
     let encoders = [(clip, 400), (EncoderSpec::Layers(LayerClip::even(1.0)), 400), (envelope, 100)];
     let rows = rows([SAMPLINGS.len(), noises.len(), encoders.len()]).into_iter();
     let combined = rows.map(|[sampling, noise, encoder]| {
@@ -124,12 +124,13 @@ fn honest() -> Vec<RunConfig> {
     all
 }
 
-/// The clip follows the norms: half of the budget of a run with noise 1 and lots of 20 is the count's.
+/// An adaptive clip: half of the budget at noise 1 and lots of 20 is the count's.
 fn following(config: RunConfig) -> RunConfig {
     RunConfig { adaptive_clip: Some(AdaptiveClip { quantile: 0.5, noise: 0.5_f64.sqrt() / 20.0 }), ..config }
 }
 
-/// Each bound is wrong in one run of twenty at most. Of n runs so many exceed the claim by chance that more have a probability below 1e-4: it is counted bound by bound.
+/// Each bound is wrong in at most one of twenty runs. For each bound, the number of runs above the
+/// claim must have a probability above 1e-4.
 #[test]
 fn honest_runs_exceed_their_claim_as_seldom_as_is_stated() {
     const EACH: u64 = 6;
@@ -151,7 +152,7 @@ fn honest_runs_exceed_their_claim_as_seldom_as_is_stated() {
                     .chain(&evidence.silent.iter().map(|&s| (s, false)).collect::<Vec<_>>())
                     .all(|(score, _)| score.is_finite())
             );
-            // It is the same for all seeds.
+            // The claim is the same for all seeds.
             let held = held.get_or_insert_with(|| Held::of(&session));
             let Some(held) = held else { break };
             for (place, exceeded) in held.exceeded(&evidence).into_iter().enumerate() {
@@ -171,7 +172,7 @@ fn honest_runs_exceed_their_claim_as_seldom_as_is_stated() {
     }
 }
 
-/// P[W ≥ k] of n runs each of which exceeds its claim with probability 1/20.
+/// P[W ≥ k] for n runs, each of which exceeds its claim with probability 1/20.
 fn at_least(n: u32, k: u32) -> f64 {
     let mass = |j: u32| {
         let choose: f64 = (0..j).map(|i| (f64::from(n - i) / f64::from(i + 1)).ln()).sum();
@@ -180,20 +181,20 @@ fn at_least(n: u32, k: u32) -> f64 {
     (k..=n).map(mass).sum()
 }
 
-/// Runs that show each mistake well.
-fn shows(mutation: Mutation) -> (RunConfig, usize) {
+/// Runs on which each mutation shows well.
+fn shows(mutation: InjectedBug) -> (RunConfig, usize) {
     let poisson = RunConfig { sampling: SamplingPolicy::Poisson, ..RunConfig::default() };
     match mutation {
-        // Every second record in a lot, so that twice as often is each time.
-        Mutation::DoubleSampling => {
+        // Every second record is in a lot, so the doubled rate is 1.
+        InjectedBug::DoubleSampling => {
             (RunConfig { lot: 1000, canaries: 1000, steps: Some(10), noise: gaussian(3.0), ..poisson }, 1000)
         }
-        // What a divisor tells is seen where lots are small.
-        Mutation::DrawnLot => {
+        // What the divisor reveals shows in small lots.
+        InjectedBug::DrawnLot => {
             (RunConfig { lot: 10, canaries: 8, steps: Some(200), noise: gaussian(1.0), ..poisson }, 100)
         }
-        // By single steps alone, and one guess of each kind in a step.
-        Mutation::CountUnpaid => {
+        // Shows in single steps alone, with one guess of each kind per step.
+        InjectedBug::CountUnpaid => {
             let clip = AdaptiveClip { quantile: 0.5, noise: 0.5 * 0.5_f64.sqrt() / 40.0 };
             let noise = gaussian(0.5);
             (RunConfig { lot: 40, canaries: 200, steps: Some(400), noise, adaptive_clip: Some(clip), ..poisson }, 400)
@@ -202,18 +203,18 @@ fn shows(mutation: Mutation) -> (RunConfig, usize) {
     }
 }
 
-/// Of an honest run some of the five bounds exceed the claim with a probability of a quarter at most: nine of ten have one of 3·10⁻⁵.
+/// In an honest run some bound exceeds the claim with probability ≤ ¼; nine of ten runs, 3·10⁻⁵.
 #[test]
 fn every_broken_promise_is_found_out() {
     const RUNS: u64 = 10;
-    for mutation in Mutation::ALL {
+    for mutation in InjectedBug::ALL {
         let (config, examples) = shows(mutation);
         let train = digits(examples);
         let mut held = None;
         let (mut each, mut caught) = ([0; 5], 0);
         for seed in 0..RUNS {
             let mut session = session(&config, &train, seed);
-            session.break_promise(mutation).unwrap();
+            session.inject_bug(mutation).unwrap();
             assert_eq!(session.broken(), Some(mutation));
             let evidence = to_its_end(&mut session);
             let held = held.get_or_insert_with(|| Held::of(&session).unwrap());
@@ -226,18 +227,18 @@ fn every_broken_promise_is_found_out() {
     }
 }
 
-/// The bounds themselves, which search for the noise that is refuted: what they say of a claim is what is said of it at once.
+/// The bounds, which search for the refuted noise, agree with a direct test of the claim.
 #[test]
 fn bounds_exceed_a_claim_where_it_is_contradicted() {
     let train = digits(400);
     for (sampling, broken) in [
         (SamplingPolicy::Poisson, None),
         (SamplingPolicy::RandomAllocation, None),
-        (SamplingPolicy::Poisson, Some(Mutation::HalfNoise)),
+        (SamplingPolicy::Poisson, Some(InjectedBug::HalfNoise)),
     ] {
         let mut session = session(&RunConfig { noise: gaussian(1.0), ..small(sampling) }, &train, 3);
         if let Some(mutation) = broken {
-            session.break_promise(mutation).unwrap();
+            session.inject_bug(mutation).unwrap();
         }
         let evidence = to_its_end(&mut session);
         let held = Held::of(&session).unwrap();
@@ -269,25 +270,25 @@ fn what_cannot_be_audited_is_refused_at_its_field() {
             Plan::new(RunConfig { canaries: if refused.canaries > most { most } else { 0 }, ..refused }, 400).is_ok()
         );
     }
-    // Without canaries nothing is audited, and nothing broken.
+    // Without canaries there is no audit, and nothing can be broken.
     let train = digits(60);
     let mut none = session(&RunConfig { canaries: 0, ..config.clone() }, &train, 1);
     assert!(none.evidence().is_none());
-    assert!(none.break_promise(Mutation::HalfNoise).is_err());
-    // Nor later, nor where there is nothing to break.
+    assert!(none.inject_bug(InjectedBug::HalfNoise).is_err());
+    // Nor in a run that has begun, or where the promise was not made.
     let mut begun = session(&RunConfig { canaries: 20, ..config.clone() }, &train, 1);
     block_on(begun.step()).unwrap();
-    assert!(begun.break_promise(Mutation::HalfNoise).is_err());
+    assert!(begun.inject_bug(InjectedBug::HalfNoise).is_err());
     for (mutation, other) in [
-        (Mutation::HalfNoise, RunConfig { noise: None, ..config.clone() }),
-        (Mutation::HalfNoise, RunConfig { grid_bits: Some(10), ..config.clone() }),
-        (Mutation::DoubleClip, RunConfig { encoder: EncoderSpec::Layers(LayerClip::even(1.0)), ..config.clone() }),
-        (Mutation::DoubleSampling, RunConfig { sampling: SamplingPolicy::Shuffled, ..config.clone() }),
-        (Mutation::FixedBatches, RunConfig { sampling: SamplingPolicy::FixedSize, ..config.clone() }),
-        (Mutation::DrawnLot, RunConfig { sampling: SamplingPolicy::RandomAllocation, ..config.clone() }),
-        (Mutation::CountUnpaid, config.clone()),
-        (Mutation::DoubleClip, following(config.clone())),
-        (Mutation::DrawnLot, following(config.clone())),
+        (InjectedBug::HalfNoise, RunConfig { noise: None, ..config.clone() }),
+        (InjectedBug::HalfNoise, RunConfig { grid_bits: Some(10), ..config.clone() }),
+        (InjectedBug::DoubleClip, RunConfig { encoder: EncoderSpec::Layers(LayerClip::even(1.0)), ..config.clone() }),
+        (InjectedBug::DoubleSampling, RunConfig { sampling: SamplingPolicy::Shuffled, ..config.clone() }),
+        (InjectedBug::FixedBatches, RunConfig { sampling: SamplingPolicy::FixedSize, ..config.clone() }),
+        (InjectedBug::DrawnLot, RunConfig { sampling: SamplingPolicy::RandomAllocation, ..config.clone() }),
+        (InjectedBug::CountUnpaid, config.clone()),
+        (InjectedBug::DoubleClip, following(config.clone())),
+        (InjectedBug::DrawnLot, following(config.clone())),
     ] {
         assert!(
             mutation.refused(&Plan::new(RunConfig { canaries: 20, ..other.clone() }, 400).unwrap()).is_some(),
@@ -296,9 +297,9 @@ fn what_cannot_be_audited_is_refused_at_its_field() {
     }
 }
 
-/// Nothing hides a canary: its score is infinite, and bounds are as large as so many canaries can show.
+/// Nothing hides a canary: scores are infinite, and bounds as large as the canaries allow.
 #[test]
-fn without_noise_everything_is_found_and_no_number_breaks() {
+fn without_noise_canaries_are_found_and_bounds_are_finite() {
     let train = digits(400);
     for sampling in SAMPLINGS {
         let mut session = session(&RunConfig { noise: None, ..small(sampling) }, &train, 4);
@@ -314,7 +315,7 @@ fn without_noise_everything_is_found_and_no_number_breaks() {
     }
 }
 
-/// Coins are in no file, so a run that goes on has no canary in, and shows nothing.
+/// Coins are in no file, so a continued run has no canary in and shows nothing.
 #[test]
 fn a_continued_run_is_no_longer_audited_and_draws_no_canary() {
     let train = digits(400);
@@ -338,16 +339,16 @@ fn a_continued_run_is_no_longer_audited_and_draws_no_canary() {
     assert!(Session::resume(plan.clone(), engine(&plan, &train), fresh).unwrap().evidence().is_some());
 }
 
-/// A device that was lost takes no score with it, whether a promise is broken or not.
+/// A lost device takes no score with it, whether a promise is broken or not.
 #[test]
 fn scores_outlive_an_engine() {
     let train = digits(400);
     let config = RunConfig { noise: gaussian(1.0), ..small(SamplingPolicy::Poisson) };
-    for broken in [None, Some(Mutation::DoubleClip), Some(Mutation::DrawnLot), Some(Mutation::CountUnpaid)] {
-        let own = if broken == Some(Mutation::CountUnpaid) { following(config.clone()) } else { config.clone() };
+    for broken in [None, Some(InjectedBug::DoubleClip), Some(InjectedBug::DrawnLot), Some(InjectedBug::CountUnpaid)] {
+        let own = if broken == Some(InjectedBug::CountUnpaid) { following(config.clone()) } else { config.clone() };
         let run = |lost: bool| {
             let mut session = session(&own, &train, 6);
-            broken.into_iter().for_each(|mutation| session.break_promise(mutation).unwrap());
+            broken.into_iter().for_each(|mutation| session.inject_bug(mutation).unwrap());
             for step in 0..10 {
                 if lost && step == 5 {
                     let state = block_on(session.engine().state()).unwrap();
@@ -364,7 +365,7 @@ fn scores_outlive_an_engine() {
     }
 }
 
-/// Coins that fall alike, and chance after them.
+/// Coins that all fall alike, followed by random numbers.
 struct Coins {
     left: u32,
     up: bool,
@@ -394,7 +395,7 @@ impl rand::rand_core::TryRng for Coins {
 
 impl RandomSource for Coins {}
 
-/// All in, or all out: nobody is told from anybody, and no bound says so.
+/// With all canaries in, or all out, none is told from another, and no bound claims otherwise.
 #[test]
 fn coins_that_fall_alike_break_nothing() {
     let train = digits(400);
@@ -417,7 +418,7 @@ fn coins_that_fall_alike_break_nothing() {
     }
 }
 
-/// The clip that the run has in a step is the one that canaries are scored by; each is longer than any, and adds the step's bound.
+/// Canaries, longer than any clipping norm, add each step's norm and are scored by it.
 #[test]
 fn canaries_are_scored_by_the_clip_of_each_step() {
     let train = digits(400);
@@ -428,7 +429,7 @@ fn canaries_are_scored_by_the_clip_of_each_step() {
     let clips = session.clips();
     let (first, last) = (clips[0], clips[clips.len() - 1]);
     assert!((first / last).ln().abs() > 0.5, "{first} {last}");
-    // Were they scored by the first clip, scores would be far apart or all alike; in and out are told as a plain run of this noise tells them.
+    // Scored by the first norm, scores would be far apart or all alike.
     assert!((0.52..0.75).contains(&evidence.auc()), "{}", evidence.auc());
     let [.., (_, errors)] = &evidence.steps[..] else { panic!("no step was judged") };
     // Φ(−½) of the noise multiplier 1 of count and gradient together.

@@ -1,10 +1,10 @@
-//! What a step of a phase tells of each canary.
+//! Scores what each step of a phase shows of each canary.
 
 use std::sync::Arc;
 
 use super::{
     super::error::ConfigError,
-    mutation::{Broken, Mutation},
+    mutation::{Broken, InjectedBug},
 };
 use crate::{
     accounting::{
@@ -28,38 +28,38 @@ pub(crate) struct Seen<'a> {
     pub witness: &'a Witness,
     /// Canaries that were added.
     pub drawn: &'a [DrawnCanary],
-    /// The clip that the step had, where it follows the norms; and the number of norms within it that was released.
+    /// The step's clipping norm, if adaptive; and the released count of norms within it.
     pub clip: Option<f64>,
     pub within: Option<f64>,
-    /// Number of the step, and of the examples that it drew.
+    /// The step's number, and the number of examples that it drew.
     pub step: u64,
     pub lot: usize,
 }
 
-/// What is known of all coins: of the canaries', and of places without one.
+/// Scores of all canaries, and of coordinates without one.
 pub(super) struct Scores {
-    /// Of canaries, and then of those places.
+    /// The canaries', then those of the coordinates without one.
     pub all: Vec<Score>,
-    /// What steps tell of each whose logarithm was not yet taken ([`Scorer::take_gaussian`]).
+    /// Likelihood ratios whose logarithm is not taken yet ([`Scorer::take_gaussian`]).
     pub factors: Vec<f64>,
     /// m.
     pub canaries: usize,
 }
 
-/// How the steps of a phase are looked at: by what they claim to be.
+/// Scores the steps of a phase as what they claim to be.
 pub(super) struct Witnessed {
     task: Task,
     canaries: Arc<Canaries>,
     noise: Option<Box<dyn Noise>>,
-    /// σ of Gaussian noise, where a canary has one coordinate: then all are scored at once.
+    /// σ of Gaussian noise, if a canary has one coordinate: all are then scored at once.
     sigma: Option<f64>,
     sampling: Sampling,
     scorer: Scorer,
-    /// What a canary adds along its coordinates; where there is none, what the first one would.
+    /// What a canary adds along its coordinates; without a canary, what the first one would add.
     encoded: Vec<f32>,
-    /// What is left of the step in hand along them.
+    /// The current step's release along them, less the examples' sum.
     beyond: Vec<f32>,
-    /// Errors about single steps, by whether the canary was added; and how many there are.
+    /// Wrong guesses, and all, about single steps: of canaries not added, and of those added.
     wrong: [u64; 2],
     all: [u64; 2],
 }
@@ -72,7 +72,7 @@ impl Scores {
 }
 
 impl Witnessed {
-    /// For a phase's task and lots.
+    /// Prepares to score a phase with this task and sampling.
     pub(super) fn new((task, sampling): (&Task, Sampling)) -> Result<Self, ConfigError> {
         let Some(canaries) = task.canaries.clone() else {
             return Err(MechanismError::Canaries { count: 0, most: task.model.parameters() as u32 }.into());
@@ -86,7 +86,7 @@ impl Witnessed {
         Ok(Self { task, canaries, noise, sigma, sampling, scorer, encoded, beyond, wrong: [0; 2], all: [0; 2] })
     }
 
-    /// Whether a canary that is out stands turned round.
+    /// True if a canary that is out is added with the opposite sign.
     pub(super) const fn replaces(&self) -> bool {
         matches!(self.sampling, Sampling::FixedSize { .. })
     }
@@ -95,9 +95,9 @@ impl Witnessed {
         self.scorer
     }
 
-    /// Errors about single steps, where there are any of both kinds.
+    /// Returns the error counts of guesses about single steps, if there are guesses of both kinds.
     pub(super) fn errors(&self) -> Option<Errors> {
-        // Counts beyond 32 bits are of no use to anybody; both are cut down alike.
+        // Scales both counts down alike to 32 bits.
         let most = self.all[0].max(self.all[1]);
         let cut = |count: u64| (count / (most / u64::from(u32::MAX) + 1)) as u32;
         Errors::new((cut(self.wrong[0]), cut(self.all[0])), (cut(self.wrong[1]), cut(self.all[1]))).ok()
@@ -106,7 +106,7 @@ impl Witnessed {
     /// Scores a step.
     ///
     /// # Errors
-    /// A clip that no encoder has.
+    /// A clipping norm that no encoder has.
     pub(super) fn take(
         &mut self,
         scores: &mut Scores,
@@ -118,13 +118,13 @@ impl Witnessed {
             (self.noise, self.sigma, self.encoded) = prepared(&self.task, &self.canaries)?;
         }
         let Seen { witness, drawn, step, lot, .. } = seen;
-        let told = broken.filter(|broken| broken.mutation == Mutation::DrawnLot);
+        let told = broken.filter(|broken| broken.mutation == InjectedBug::DrawnLot);
         let told = told.map(|broken| self.divisor(witness, broken.divisor, lot));
         let factor = told.map_or(1.0, |(factor, _)| factor);
         self.beyond.clear();
         let both = witness.released.iter().zip(&witness.examples);
         self.beyond.extend(both.map(|(r, e)| (f64::from(*r) * factor - e) as f32));
-        // How much more probable a canary is drawn for how many there are.
+        // Log-odds of a canary having been drawn, given how many were.
         let prior = told.map_or(0.0, |(_, more)| prior(more, scores.canaries, self.rate()));
         let batches = broken.and_then(|broken| broken.batches.as_ref());
         let at_once = self.sigma.filter(|_| told.is_none() && batches.is_none()).is_some_and(|sigma| {
@@ -142,14 +142,14 @@ impl Witnessed {
         Ok(())
     }
 
-    /// Scores canaries and places without one, one after the other.
+    /// Scores canaries and coordinates without one, one after the other.
     fn take_each(&self, scores: &mut Scores, prior: f64, batches: Option<&(Vec<u32>, u32)>, step: u64) {
         let count = scores.canaries;
         for (place, score) in scores.all.iter_mut().enumerate() {
             let prior = if place < count { prior } else { 0.0 };
             let ratio = |side: f64| self.ratio(place, side) + prior;
             match batches.filter(|_| place < count) {
-                // The auditor knows the batches: other steps tell nothing of it.
+                // The auditor knows the batches: other steps are no evidence.
                 Some((batch_of, batches)) => {
                     let units = batch_of.len() - count;
                     if u64::from(batch_of[units + place]) == step % u64::from(*batches) {
@@ -162,8 +162,8 @@ impl Witnessed {
         }
     }
 
-    /// Guesses of each canary whether the step added it, and counts the errors. `told` is how many canaries there were, where the divisor says so, and what this
-    /// alone says of each.
+    /// Guesses for each canary whether the step added it, and counts the errors. `told`: the number
+    /// of canaries, if the divisor reveals it, and its log-likelihood ratio for one canary.
     fn judge_each(&mut self, drawn: &[DrawnCanary], told: Option<(u32, f64)>, canaries: usize) {
         let guess = |canary: usize| match told {
             Some((0, _)) => false,
@@ -185,7 +185,7 @@ impl Witnessed {
         for &DrawnCanary { canary, turned } in drawn {
             let guessed = u64::from(guess(canary as usize));
             (others, added) = (others - 1, added - guessed);
-            // A canary that stands turned round is neither.
+            // An added canary of opposite sign counts as neither.
             if !turned {
                 (right, all) = (right + guessed, all + 1);
             }
@@ -196,9 +196,11 @@ impl Witnessed {
         self.all[1] += all;
     }
 
-    /// The same where a count of norms is released, in which each canary that is added is −½: what is left of it, less the other canaries, tells of each beside its coordinate. Both are weighed as if
-    /// the gradient alone had the noise that the books say of the whole: whatever rule is fixed beforehand is an auditor's to choose, and this one asks whether the count is paid for. Guesses of one step
-    /// share the count's noise, so that there is one about a canary that was added and one about another.
+    /// The same where a count of norms is released. Each added canary contributes −½ to it, so what
+    /// is left of the count, less the other canaries, is evidence besides the coordinate. Both are
+    /// weighed as if the gradient alone had the noise claimed for the whole release: an auditor may
+    /// fix any rule beforehand, and this one tests whether the count is paid for. Guesses of one
+    /// step share the count's noise, so only one added canary and one other are guessed.
     fn judge_with_count(&mut self, seen: Seen<'_>, left: f64, noise: f64, canaries: usize) {
         let Seen { drawn, step, .. } = seen;
         let whole = match (&self.task.encoder, &self.task.noise) {
@@ -229,12 +231,11 @@ impl Witnessed {
         }
     }
 
-    /// What is left of the step at a canary's coordinates, or those of a place without one.
+    /// Returns the release less the examples at the coordinates of a canary or a vacant place.
     fn seen(&self, place: usize) -> &[f32] {
         &self.beyond[place * self.canaries.each()..][..self.canaries.each()]
     }
 
-    /// What a canary adds there.
     fn added(&self, place: usize) -> &[f32] {
         &self.encoded[place * self.canaries.each()..][..self.canaries.each()]
     }
@@ -248,21 +249,21 @@ impl Witnessed {
         }
     }
 
-    /// ln of how much more probable what was seen is where the canary was added, on this side, than where it was not.
+    /// Returns the log-likelihood ratio of a canary added with sign `side`, against none.
     fn ratio(&self, place: usize, side: f64) -> f64 {
         let each = self.seen(place).iter().zip(self.added(place));
         if let Some(noise) = &self.noise {
             let sum: f64 = each.map(|(&x, &e)| noise.log_ratio(x.into(), side * f64::from(e))).sum();
-            // Where neither is possible nothing is told.
+            // Where neither is possible, there is no evidence.
             return if sum.is_nan() { 0.0 } else { sum };
         }
-        // Nothing hides it.
+        // Without noise the nearer one is certain.
         let apart = |to: f64| each.clone().map(|(&x, &e)| (f64::from(x) - to * f64::from(e)).powi(2)).sum::<f64>();
         if apart(side) < apart(0.0) { f64::INFINITY } else { f64::NEG_INFINITY }
     }
 
-    /// Where a sum is divided by the lot that was drawn: by what a step's mean is to be multiplied, as the noise at coordinates without a canary tells it, over what the
-    /// canaries' own divisor is; and how many more there were than the auditor knows.
+    /// Estimates, from the noise at coordinates without a canary, how many canaries were drawn, if
+    /// sums are divided by the lot drawn. Returns that lot over the true divisor, and the number.
     fn divisor(&self, witness: &Witness, divisor: f32, lot: usize) -> (f64, u32) {
         let listening = self.canaries.len() * self.canaries.each()..witness.released.len();
         let Some(noise) = &self.noise else { return (1.0, 0) };
@@ -274,7 +275,7 @@ impl Witnessed {
             };
             listening.clone().map(at).sum::<f64>()
         };
-        // More than these are not drawn together.
+        // More are not drawn together in practice.
         let most = (self.canaries.len() as f64 * self.rate()).mul_add(4.0, 8.0) as u32;
         let counts = 0..=most.min(self.canaries.len() as u32);
         let best = counts
@@ -284,7 +285,7 @@ impl Witnessed {
     }
 }
 
-/// Noise that `task` claims, its σ where all canaries can be scored at once, and what each canary adds.
+/// The claimed noise, its σ if all canaries can be scored at once, and what each canary adds.
 type Prepared = (Option<Box<dyn Noise>>, Option<f64>, Vec<f32>);
 
 fn prepared(task: &Task, canaries: &Canaries) -> Result<Prepared, MechanismError> {
@@ -300,12 +301,12 @@ fn prepared(task: &Task, canaries: &Canaries) -> Result<Prepared, MechanismError
     Ok((noise, sigma, encoded))
 }
 
-/// As [`halfway`], of one coordinate.
+/// As [`halfway`], for one coordinate.
 fn above_half(seen: f32, added: f32) -> bool {
     seen * added > 0.5 * added * added
 }
 
-/// Whether what was seen is nearer to the canary's addition than to none: above half of it.
+/// True if `seen` is nearer to the canary's addition than to none: above half of it.
 fn halfway(seen: &[f32], added: &[f32]) -> bool {
     let (mut along, mut whole) = (0.0, 0.0);
     for (&x, &e) in seen.iter().zip(added) {
@@ -320,7 +321,8 @@ fn odds(rate: f64) -> f64 {
     (rate / (1.0 - rate)).ln()
 }
 
-/// ln of how much more probable it is that `more` canaries were added where a certain one was than where it was not; each of `canaries` is in by a fair coin and drawn at this rate.
+/// Returns the log-likelihood ratio of `more` canaries added, for a given one added against not.
+/// Each of `canaries` is in by a fair coin and drawn at `rate`.
 fn prior(more: u32, canaries: usize, rate: f64) -> f64 {
     let (k, m, p) = (f64::from(more), canaries as f64, 0.5 * rate);
     if k == 0.0 {

@@ -37,7 +37,7 @@ fn on_cpu(plan: &Plan) -> CpuEngine {
     CpuEngine::new(plan.task.clone(), digits(), &plan.initial_parameters(), Performance::default()).unwrap()
 }
 
-/// Whatever is counted beside it, ε is that of a plain clip with the run's noise multiplier.
+/// Whatever is counted besides, ε is that of a plain clipping norm at the run's noise multiplier.
 #[test]
 fn counts_cost_what_a_plain_clip_costs() {
     let samplings = [
@@ -74,7 +74,7 @@ fn counts_cost_what_a_plain_clip_costs() {
                     let read = Ledger::from_json(&ours.ledger().to_json()).unwrap();
                     assert_eq!(&read, ours.ledger());
                 }
-                // And the gradient gets more noise than it would have alone.
+                // The gradient gets more noise than it would have alone.
                 let noise = |config: &RunConfig| Plan::new(config.clone(), 60_000).unwrap().task.noise.unwrap().scale();
                 assert!(noise(&config) > noise(&plain));
             }
@@ -82,7 +82,7 @@ fn counts_cost_what_a_plain_clip_costs() {
     }
 }
 
-/// A ledger whose parts are not what it says they come to is refused.
+/// A ledger whose parts do not add up to its claim is refused.
 #[test]
 fn a_ledger_of_other_parts_is_refused() {
     let release = Plan::new(both(), TRAIN).unwrap().priced.unwrap().0;
@@ -102,7 +102,7 @@ fn a_ledger_of_other_parts_is_refused() {
     }
 }
 
-/// Both engines count the same examples, on every model, with moved copies, and with vectors of several examples.
+/// Both engines count the same, on every model, with shifted copies and with shared vectors.
 #[test]
 fn the_cpu_engine_counts_as_the_reference_does() {
     let mut configs: Vec<RunConfig> = Architecture::ALL
@@ -126,7 +126,7 @@ fn the_cpu_engine_counts_as_the_reference_does() {
             let input = StepInput { shifts, ..StepInput::alone(&lot, [step as u32 + 3; 8], 0.5) };
             block_on(ours.traced_step(input.clone())).unwrap();
             theirs.step_now(&input).unwrap();
-            let [a, b] = [block_on(ours.told()).unwrap(), block_on(theirs.told()).unwrap()];
+            let [a, b] = [block_on(ours.released_counts()).unwrap(), block_on(theirs.released_counts()).unwrap()];
             assert_eq!(a, b, "{name}, step {step}");
             assert_eq!(
                 (a.within.is_some(), a.answers.is_some()),
@@ -137,9 +137,9 @@ fn the_cpu_engine_counts_as_the_reference_does() {
     }
 }
 
-/// What is told is the exact counts, with noise of the standard deviation that is paid for. False alarm: 6e-5 for each of the variances.
+/// Counts are exact plus noise of the paid deviation. False alarm: 6e-5 per variance.
 #[test]
-fn what_is_told_is_counts_with_noise() {
+fn released_counts_are_exact_counts_plus_noise() {
     let plan = Plan::new(RunConfig { learning_rate: 1e-9, ..both() }, TRAIN).unwrap();
     let mut engine = on_cpu(&plan);
     let lot: Vec<u32> = (0..TRAIN).collect();
@@ -162,7 +162,7 @@ fn what_is_told_is_counts_with_noise() {
     let (mut steps, mut gradient_square) = (0.0, 0.0);
     for step in 0..STEPS {
         let trace = block_on(engine.traced_step(StepInput::alone(&lot, [step + 1; 8], 1e-9))).unwrap();
-        let told = block_on(engine.told()).unwrap();
+        let told = block_on(engine.released_counts()).unwrap();
         let answers = told.answers.unwrap();
         squares[0] += ((told.within.unwrap() - within) / 3.0).powi(2);
         squares[1] += ((answers.right - right) / 6.0).powi(2);
@@ -186,7 +186,7 @@ fn what_is_told_is_counts_with_noise() {
     assert!((found - 1.0).abs() < 4.0 * (2.0 / steps).sqrt(), "{found}");
 }
 
-/// The norms of all gradients at these parameters, ascending.
+/// Returns the norms of all gradients at these parameters, ascending.
 fn norms(plan: &Plan, parameters: &[f32]) -> Vec<f64> {
     let (data, mut gradient) = (digits(), vec![0.0; parameters.len()]);
     let mut norms: Vec<f64> = (0..TRAIN as usize)
@@ -199,8 +199,9 @@ fn norms(plan: &Plan, parameters: &[f32]) -> Vec<f64> {
     norms
 }
 
-/// From far below and far above, the clip comes to the quantile of the norms that it is to follow, within 12 % (the noise moves it by a hundredth a step, and the
-/// norms of drawn digits lie close together); the sum is clipped by it, and the step is in the units of gradients.
+/// From far below and far above, the clipping norm reaches the wanted quantile of the norms within
+/// 12 % (noise moves it by a hundredth a step, and the norms of drawn digits lie close together).
+/// It clips the sum, and the update is in units of gradients.
 #[test]
 fn the_clip_comes_to_the_quantile_of_the_norms() {
     for (quantile, norm) in [(0.5, 0.1), (0.5, 60.0), (0.8, 0.5)] {
@@ -221,7 +222,7 @@ fn the_clip_comes_to_the_quantile_of_the_norms() {
         let clip = late.iter().map(|clip| f64::from(*clip).ln()).sum::<f64>() / late.len() as f64;
         assert!((clip.exp() / wanted - 1.0).abs() < 0.12, "{quantile}: {} {wanted}", clip.exp());
         assert_eq!((session.clips().len(), session.clips()[0]), (150, norm as f32));
-        // The engine has this clip, and noise in its units.
+        // The engine has this clipping norm, and noise in its units.
         let EncoderSpec::Clip { norm: last } = session.task().encoder else { panic!("no clip") };
         assert_eq!(last as f32, session.clips()[149]);
         let expected = plan.task.noise.as_ref().unwrap().scale() / norm * last;
@@ -236,7 +237,7 @@ fn the_clip_comes_to_the_quantile_of_the_norms() {
     }
 }
 
-/// An interrupted run has its clip, the clips of its steps and its averages back, and goes on as it would have.
+/// A resumed run has its clipping norms and averages back and continues as if uninterrupted.
 #[test]
 fn an_interrupted_run_goes_on() {
     let config = RunConfig { replay: Some(9), ..both() };
@@ -250,7 +251,7 @@ fn an_interrupted_run_goes_on() {
     let mut resumed = Session::resume(plan.clone(), on_cpu(&plan), begun.progress()).unwrap();
     block_on(resumed.engine().set_state(&state)).unwrap();
     run(&mut resumed, 4);
-    // Another engine, as where a device is lost.
+    // Another engine, as after the loss of a device.
     let state = block_on(resumed.engine().state()).unwrap();
     let mut other = on_cpu(&plan);
     block_on(other.set_state(&state)).unwrap();
@@ -264,7 +265,7 @@ fn an_interrupted_run_goes_on() {
     assert_eq!(a, b);
     let answers = a.1.answers.unwrap();
     assert!(answers.steps == 12 && answers.error() > 0.03 && answers.error() < 0.12, "{answers:?}");
-    // A run that follows no norms takes none.
+    // A run without an adaptive clipping norm drops the clipping norms of a file.
     let plain = Plan::new(RunConfig { lot: 60, ..RunConfig::default() }, TRAIN).unwrap();
     let mut session =
         Session::resume(plain.clone(), on_cpu(&plain), Progress { ledger: Some(Ledger::new()), ..whole.progress() })
@@ -272,7 +273,7 @@ fn an_interrupted_run_goes_on() {
     assert_eq!(block_on(session.report(None)).unwrap().counted, crate::report::Counted::default());
 }
 
-/// Noise and clip of phases, and steps beside which counts are told, are those of each phase.
+/// Each phase has its own noise, clipping norm and counts.
 #[test]
 fn phases_have_counts_of_their_own() {
     let config = RunConfig { phases: "3; 4 noise 2 lot 100".parse().unwrap(), steps: Some(7), ..both() };
@@ -297,9 +298,8 @@ fn phases_have_counts_of_their_own() {
     assert!((renyi / plain - 1.0).abs() < 1e-9, "{renyi} {plain}");
 }
 
-/// The accuracy that is told is the model's on the digits that it trains on.
 #[test]
-fn the_accuracy_that_is_told_is_the_model_s() {
+fn released_accuracy_matches_the_model() {
     let config =
         RunConfig { metrics: Some(PaidMetrics { noise: 0.1 }), lot: 150, replay: Some(2), ..RunConfig::default() };
     let plan = Plan::new(config, TRAIN).unwrap();
@@ -310,7 +310,7 @@ fn the_accuracy_that_is_told_is_the_model_s() {
     let train = digits();
     let accuracy = block_on(session.accuracy(&train)).unwrap();
     let told = block_on(session.report(None)).unwrap().counted.answers.unwrap();
-    // Five standard errors, and a model that does not move any more than by its noise.
+    // Five standard errors, and 0.03 for the model's change over the steps.
     assert!((told.accuracy - accuracy).abs() < 5.0 * told.error() + 0.03, "{told:?} {accuracy}");
     assert!(told.error() < 0.035 && accuracy > 0.5, "{told:?} {accuracy}");
     let count = |digit: usize| train.labels.iter().filter(|label| usize::from(**label) == digit).count() as f64;
@@ -371,7 +371,7 @@ fn what_cannot_be_counted_is_refused() {
     assert!(refused(shared).1.contains("example by example"));
 }
 
-/// Configurations of before read as before; those with counts come back.
+/// Older configurations read as before; counts survive a round trip.
 #[test]
 fn files_of_before_have_no_counts() {
     let read = |text: &str| serde_json::from_str::<RunConfig>(text).unwrap();

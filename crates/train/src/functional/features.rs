@@ -1,5 +1,5 @@
-//! Public maps from an image to features inside the unit ball, a bias among them. Features are whole numbers of a grid, so that sums of their products are exact and an image's part in
-//! them is bounded in the arithmetic that runs.
+//! Public maps from an image to features inside the unit ball, with a bias. Features are whole
+//! numbers of a grid, so sums of products and the bounds on them are exact.
 
 use std::f64::consts::PI;
 
@@ -18,28 +18,27 @@ use crate::{
     rng::NotPrivateReplay,
 };
 
-/// Steps of the grid in 1.
+/// Grid steps per unit length.
 pub const UNIT: i32 = 1 << 12;
-/// Features are made this long, in steps of the grid: what is rounded towards 0 then stays inside the ball, whatever f32 did to the norm.
+/// Length of feature vectors in grid steps, inside the ball after rounding towards 0.
 const AIM: f32 = (UNIT - 1) as f32;
-/// Random cosines.
 const COSINES: usize = 1000;
-/// Standard deviation of their frequencies, per pixel value. Chosen on drawn digits (`docs/methods.md`).
+/// Frequencies' standard deviation per pixel value. Chosen on drawn digits (`docs/methods.md`).
 const FREQUENCY: f64 = 0.5;
 /// The seed of their frequencies: public.
 const SEED: u64 = 2017;
-/// Side of an image, and of one whose pixels are means of four.
+/// Side of an image, and of one averaged over 2 × 2 pixels.
 const SIDE: usize = 28;
 const HALF: usize = SIDE / 2;
-/// The bias, as a part of the length, in each ball. Chosen on drawn digits.
+/// The bias as a share of the length, in each ball. Chosen on drawn digits.
 const BIAS_L2: f32 = 0.3;
 const BIAS_L1: f32 = 0.1;
-/// Images whose scattering features are computed together.
+/// Number of images whose scattering features are computed together.
 const TOGETHER: usize = 16;
 /// Scattering features of order 0 and 1.
 const FIRST_ORDER: usize = (1 + SCALES * ANGLES) * GRID * GRID;
 
-/// Which map.
+/// The choice of map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Features {
@@ -53,17 +52,17 @@ pub enum Features {
     Scattering,
 }
 
-/// In which norm an image's features are bounded by 1.
+/// The norm in which an image's features are bounded by 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ball {
-    /// Euclid's: for Gaussian noise.
+    /// The Euclidean norm, for Gaussian noise.
     L2,
-    /// The sum of magnitudes: for Laplace noise.
+    /// The sum of magnitudes, for Laplace noise.
     L1,
 }
 
-/// The map, ready to be used.
+/// A feature map with its parameters.
 #[derive(Clone, Debug)]
 pub struct Map {
     features: Features,
@@ -71,16 +70,16 @@ pub struct Map {
     /// Frequencies in turns, `[pixel][cosine]`, and phases.
     frequencies: Vec<f32>,
     phases: Vec<f32>,
-    /// What each feature is multiplied by before the length is bounded: 1/α of joint clipping. Empty: all by 1.
+    /// Factor on each feature before the length is bounded: 1/α of joint clipping. Empty: all 1.
     pub(super) scales: Vec<f32>,
 }
 
-/// Memory that a map works in.
+/// Working memory of a map.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     means: Vec<f32>,
     raw: Vec<f32>,
-    /// Scattering features of images of a set from `first` on, which are computed together.
+    /// Scattering features of the set's images from `first` on, computed together.
     scattered: Vec<u8>,
     first: usize,
     /// The set's images.
@@ -88,10 +87,10 @@ pub struct Scratch {
 }
 
 impl Features {
-    /// All, in the order in which they are offered.
+    /// All maps, in the order in which they are offered.
     pub const ALL: [Self; 4] = [Self::Pixels14, Self::Pixels28, Self::Cosines, Self::Scattering];
 
-    /// What links and options call it.
+    /// Returns the name used in links and options.
     #[must_use]
     pub const fn key(self) -> &'static str {
         match self {
@@ -102,13 +101,13 @@ impl Features {
         }
     }
 
-    /// By [`key`](Self::key).
+    /// Returns the map with this [`key`](Self::key).
     #[must_use]
     pub fn by_key(key: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|features| features.key() == key)
     }
 
-    /// d: features and the bias.
+    /// Returns d, the number of features with the bias.
     #[must_use]
     pub const fn dimension(self) -> usize {
         1 + match self {
@@ -121,7 +120,7 @@ impl Features {
 }
 
 impl Map {
-    /// The map, with every feature as it is.
+    /// Creates the map, without factors on the features.
     #[must_use]
     pub fn new(features: Features, ball: Ball) -> Self {
         let (mut frequencies, mut phases) = (Vec::new(), Vec::new());
@@ -136,28 +135,28 @@ impl Map {
         Self { features, ball, frequencies, phases, scales: Vec::new() }
     }
 
-    /// d: the bias is the last.
+    /// Returns d; the bias is the last feature.
     #[must_use]
     pub const fn dimension(&self) -> usize {
         self.features.dimension()
     }
 
-    /// Which features.
+    /// Returns the choice of map.
     #[must_use]
     pub const fn features(&self) -> Features {
         self.features
     }
 
-    /// In which ball.
+    /// Returns the ball that bounds the features.
     #[must_use]
     pub const fn ball(&self) -> Ball {
         self.ball
     }
 
-    /// Writes φ of an image in steps of the grid; `out` has [`dimension`](Self::dimension) places. Whatever the image, φ is inside the ball.
+    /// Writes φ of an image, in the ball, to `out` of length [`dimension`](Self::dimension).
     ///
     /// # Errors
-    /// An image that has not 784 pixels from 0 to 1.
+    /// An image without 784 pixels from 0 to 1.
     pub fn write(&self, pixels: &[f32], scratch: &mut Scratch, out: &mut [i16]) -> Result<(), FunctionalError> {
         if pixels.len() != PIXELS {
             return Err(FunctionalError::Size(pixels.len()));
@@ -170,26 +169,26 @@ impl Map {
         Ok(())
     }
 
-    /// Writes features of any length so that they are inside the ball.
+    /// Scales features of any length into the ball.
     fn bound(&self, raw: &mut [f32], out: &mut [i16]) {
         raw.iter_mut().zip(&self.scales).for_each(|(feature, scale)| *feature *= scale);
         let (length, share, rest) = match self.ball {
             Ball::L2 => (raw.iter().map(|x| x * x).sum::<f32>().sqrt(), BIAS_L2, (1.0 - BIAS_L2 * BIAS_L2).sqrt()),
             Ball::L1 => (raw.iter().map(|x| x.abs()).sum::<f32>(), BIAS_L1, 1.0 - BIAS_L1),
         };
-        // Of a blank image, or of one that is too long for f32, the bias is left.
+        // Of a blank image, or one too long for f32, only the bias remains.
         let factor = if length > f32::MIN_POSITIVE && length.is_finite() { AIM * rest / length } else { 0.0 };
         if let Some((bias, others)) = out.split_last_mut() {
             others.iter_mut().zip(raw.iter()).for_each(|(out, x)| *out = (x * factor) as i16);
             *bias = (AIM * share) as i16;
         }
-        // By construction it is. What is not must add nothing.
+        // It is inside by construction; otherwise it must add nothing.
         if !self.is_inside(out) {
             out.fill(0);
         }
     }
 
-    /// The same of an image of a set.
+    /// The same for an image of a set.
     ///
     /// # Errors
     /// As [`write`](Self::write): never, as bytes are pixels.
@@ -220,7 +219,7 @@ impl Map {
         self.write(&pixels, scratch, out)
     }
 
-    /// Whether φ is inside the ball, in whole numbers.
+    /// True if φ is inside the ball, in whole numbers.
     #[must_use]
     pub fn is_inside(&self, phi: &[i16]) -> bool {
         match self.ball {
@@ -229,7 +228,6 @@ impl Map {
         }
     }
 
-    /// Features of any length.
     fn raw(&self, pixels: &[f32], Scratch { means, raw, .. }: &mut Scratch) {
         raw.clear();
         match self.features {
@@ -253,12 +251,11 @@ impl Map {
     }
 }
 
-/// A byte as a pixel.
 fn pixel(byte: &u8) -> f32 {
     f32::from(*byte) / 255.0
 }
 
-/// Means of 2 × 2 pixels.
+/// Appends the means of 2 × 2 pixels.
 fn halved(pixels: &[f32], means: &mut Vec<f32>) {
     for rows in pixels.chunks_exact(2 * SIDE) {
         let (upper, lower) = rows.split_at(SIDE);
@@ -266,9 +263,9 @@ fn halved(pixels: &[f32], means: &mut Vec<f32>) {
     }
 }
 
-/// cos(2πx), to 4 places, by whole turns taken off and a polynomial: 1 − 2 sin²(πr).
+/// cos(2πx) to 4 places, by range reduction and a polynomial: 1 − 2 sin²(πr).
 fn cosine_of_turns(x: f32) -> f32 {
-    /// Adding it rounds to a whole number.
+    /// Adding and subtracting it rounds to a whole number.
     const ROUND: f32 = 12_582_912.0;
     let r = x - ((x + ROUND) - ROUND);
     let angle = std::f32::consts::PI * r;
@@ -306,7 +303,7 @@ mod tests {
         }
     }
 
-    /// In any order, and of sets of any size.
+    /// In any order, and for sets of any size.
     #[test]
     fn images_computed_together_have_the_features_of_each() {
         let data = crate::data::synthetic::dataset(4, 0, 40);
@@ -323,7 +320,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
-        /// Whatever is drawn, whatever the scales, the bias included.
+        /// For any image and any scales, with the bias.
         #[test]
         fn features_are_inside_their_ball(
             pixels in prop::collection::vec(prop_oneof![Just(0.0_f32), Just(1.0), 0.0_f32..1.0, 0.0_f32..1e-30], PIXELS), l1: bool,
@@ -335,7 +332,7 @@ mod tests {
                 let mut phi = vec![0; map.dimension()];
                 map.write(&pixels, &mut Scratch::default(), &mut phi).unwrap();
                 prop_assert!(map.is_inside(&phi));
-                // Nearly all of the ball is used, so that noise drowns no more than it must.
+                // Nearly all of the ball is used, so that noise drowns no more than necessary.
                 let length: f64 = match map.ball() {
                     Ball::L2 => phi.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt(),
                     Ball::L1 => phi.iter().map(|x| f64::from(*x).abs()).sum(),

@@ -1,4 +1,4 @@
-//! What is trained on a release: ten linear scores of the features. It reads the release alone, so it may go on for ever, and costs nothing.
+//! Training on a release: ten linear scores of the features. It reads nothing else, so it is free.
 
 use super::{
     error::FunctionalError,
@@ -7,15 +7,15 @@ use super::{
 };
 use crate::{data::Dataset, model::CLASSES};
 
-/// λ where there is no noise, so that there is a solution.
+/// λ without noise, so that there is a solution.
 const LEAST: f64 = 1e-6;
-/// Rounds in which the largest eigenvalue is looked for.
+/// Iterations of the power method.
 const ROUNDS: usize = 30;
 
 /// w: `[feature][class]`.
 pub type Weights = Vec<[f64; CLASSES]>;
 
-/// A head that is trained step by step: gradient descent with Nesterov's momentum on tr(wᵀ(A + λI)w)/2 − tr(wᵀB).
+/// A head trained by descent with Nesterov's momentum on tr(wᵀ(A + λI)w)/2 − tr(wᵀB).
 #[derive(Clone, Debug)]
 pub struct Head {
     released: Released,
@@ -29,7 +29,7 @@ pub struct Head {
 }
 
 impl Head {
-    /// At w = 0.
+    /// Starts at w = 0.
     #[must_use]
     pub fn new(released: Released) -> Self {
         let d = released.dimension();
@@ -40,25 +40,25 @@ impl Head {
         head
     }
 
-    /// λ.
+    /// Returns λ.
     #[must_use]
     pub const fn lambda(&self) -> f64 {
         self.lambda
     }
 
-    /// Steps so far.
+    /// Returns the number of steps so far.
     #[must_use]
     pub const fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// w after them.
+    /// Returns w after them.
     #[must_use]
     pub fn weights(&self) -> &[[f64; CLASSES]] {
         &self.weights
     }
 
-    /// A step.
+    /// Takes a step.
     pub fn step(&mut self) {
         let product = self.times(&self.ahead);
         self.steps += 1;
@@ -73,7 +73,7 @@ impl Head {
         }
     }
 
-    /// Where the steps lead to: (A + λI)w = B by Cholesky. Where noise has made A + λI no positive matrix, with the next λ that does.
+    /// Solves (A + λI)w = B, the steps' limit, by Cholesky; doubles λ until A + λI is positive.
     #[must_use]
     pub fn solved(&self) -> Weights {
         let mut lambda = self.lambda;
@@ -98,7 +98,7 @@ impl Head {
         self.released.a().chunks_exact(d).zip(weights).map(row).collect()
     }
 
-    /// The largest eigenvalue of A + λI, by powers of it: from ten starts at once, of which the largest counts.
+    /// Estimates A + λI's largest eigenvalue by power iteration from ten starts.
     fn largest(&self) -> f64 {
         let d = self.released.dimension();
         let start = |i: usize| std::array::from_fn(|k| 1.0 + ((i * (k + 1)) % 7) as f64);
@@ -116,7 +116,7 @@ impl Head {
     }
 }
 
-/// w of (A + λI)w = B; `None`: A + λI is not positive.
+/// Solves (A + λI)w = B; `None` if A + λI is not positive definite.
 fn solve(released: &Released, lambda: f64) -> Option<Weights> {
     let d = released.dimension();
     // Rows of L, with A + λI = LLᵀ.
@@ -147,7 +147,7 @@ fn solve(released: &Released, lambda: f64) -> Option<Weights> {
     Some(weights)
 }
 
-/// Four sums at a time, which a processor adds side by side.
+/// Sums in four lanes, which a processor adds in parallel.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     let (fours, others) = (a.as_chunks::<4>(), b.as_chunks::<4>());
     let mut sums = [0.0; 4];
@@ -163,7 +163,7 @@ fn take_off<'a>(from: &mut [f64; CLASSES], terms: impl Iterator<Item = (f64, &'a
     }
 }
 
-/// Features of images that heads are tried on, computed once.
+/// Features of test images, computed once.
 #[derive(Clone, Debug)]
 pub struct Trial {
     dimension: usize,
@@ -173,13 +173,13 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Of no image yet.
+    /// Creates a trial without images.
     #[must_use]
     pub fn new(map: &Map) -> Self {
         Self { dimension: map.dimension(), phi: Vec::new(), labels: Vec::new(), scratch: Scratch::default() }
     }
 
-    /// Of all of `data`.
+    /// Creates a trial of all of `data`.
     ///
     /// # Errors
     /// As [`Map::write`].
@@ -189,10 +189,10 @@ impl Trial {
         Ok(trial)
     }
 
-    /// One image more.
+    /// Adds one image.
     ///
     /// # Errors
-    /// As [`Map::write`]: then there is none more.
+    /// As [`Map::write`]; nothing is added then.
     pub fn add(&mut self, map: &Map, data: &Dataset, image: usize) -> Result<(), FunctionalError> {
         let mut phi = vec![0; self.dimension];
         map.write_image(data, image, &mut self.scratch, &mut phi)?;
@@ -201,19 +201,19 @@ impl Trial {
         Ok(())
     }
 
-    /// How many images.
+    /// Returns the number of images.
     #[must_use]
     pub fn len(&self) -> usize {
         self.labels.len()
     }
 
-    /// Whether there is none.
+    /// True if there are no images.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty()
     }
 
-    /// Share of the images that `weights` read as what they are; 0 of none.
+    /// Returns the share of images that `weights` classify correctly; 0 without images.
     #[must_use]
     pub fn accuracy(&self, weights: &[[f64; CLASSES]]) -> f64 {
         let weights: Vec<[f32; CLASSES]> = weights.iter().map(|w| w.map(|w| w as f32 / UNIT as f32)).collect();
@@ -252,7 +252,7 @@ mod tests {
         (map, Head::new(released))
     }
 
-    /// Straight loops: Gauss's elimination.
+    /// Straight loops: Gaussian elimination.
     fn eliminated(head: &Head) -> Weights {
         let d = head.released.dimension();
         let mut a: Vec<Vec<f64>> = head.released.a().chunks(d).map(<[f64]>::to_vec).collect();
@@ -302,9 +302,9 @@ mod tests {
         assert_eq!(trial.len(), 1000);
     }
 
-    /// Noise that drowns everything still leaves numbers.
+    /// Noise that drowns everything still leaves finite weights.
     #[test]
-    fn what_noise_alone_says_is_solved_too() {
+    fn pure_noise_gives_finite_weights() {
         for budget in [Budget::Approximate { epsilon: 1e-3, delta: 1e-5 }, Budget::Pure { epsilon: 1e-3 }] {
             let (_, mut head) = head(Some(budget), 10);
             (0..50).for_each(|_| head.step());

@@ -1,22 +1,23 @@
-//! The functional mechanism for a convex head (Zhang et al. 2012; Phan, Wu, Hu & Dou 2017): what the training needs to know of the private digits is released
-//! once, with noise, and training on it costs nothing more, however long it takes.
+//! The functional mechanism for a convex head (Zhang et al. 2012; Phan, Wu, Hu & Dou 2017): all
+//! that training needs of the private digits is released once, with noise; training on it is free.
 //!
-//! Ten logistic losses, one for each digit against the others, are taken to second order about w = 0. Then all that they know of the data is
+//! Ten logistic losses, each of one digit against the others, depend to second order at w = 0 on
 //!
 //! ```text
 //! A = ⅛ Σ φφᵀ    B = Σ φ(t − ½)ᵀ    loss(w) = const + tr(wᵀAw) − tr(wᵀB)
 //! ```
 //!
-//! with φ the features of an image, a public map of norm 1 at most, and t its label, one of ten. The loss is least where 2Aw = B; twice that w, which reads digits alike, is what is looked for. One image more or less moves A by at most ⅛ and B by at most
-//! √10/2, whatever it is.
+//! with φ the features of an image, a public map of norm at most 1, and t its one-hot label. The
+//! minimum is where 2Aw = B; the head computes twice that w, which classifies alike. Adding or
+//! removing any one image moves A by at most ⅛ and B by at most √10/2.
 //!
-//! | module | what it is |
+//! | module | contents |
 //! | --- | --- |
 //! | [`features`] | public maps, in whole numbers inside their ball |
 //! | [`sums`] | A and B, exactly |
 //! | [`price`] | the noise for an ε, and its entry in a ledger |
 //! | [`release`] | the one noisy release |
-//! | [`head`] | what is trained on it, for ever |
+//! | [`head`] | training on the release, as long as wanted |
 //! | [`relevance`] | which features matter on drawn digits |
 //! | [`error`] | what is refused |
 

@@ -1,4 +1,4 @@
-//! The noise for an ε, and what a ledger says of it.
+//! The noise for an ε, and its entry in a ledger.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ use crate::{
 /// How far one image moves A: half of a loss's curvature at 0, ⅛, times ‖φ‖².
 const MOVES_A: f64 = 0.125;
 
-/// λ in halves of noise's own eigenvalue. Chosen on drawn digits (`docs/methods.md`).
+/// λ in halves of the noise's own largest eigenvalue. Chosen on drawn digits (`docs/methods.md`).
 const HOLD: f64 = 2.0;
 const HOLD_LAPLACE: f64 = 2.5;
 
@@ -39,23 +39,23 @@ pub enum Budget {
     },
 }
 
-/// Which noise the release has.
+/// The noise mechanism of the release.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mechanism {
     /// Gaussian, for (ε, δ).
     #[default]
     Gaussian,
-    /// The same, and less of it on features that matter more on drawn digits ([`super::relevance`]).
+    /// Gaussian, with less noise on features of more relevance ([`super::relevance`]).
     Relevance,
     /// Laplace, for δ = 0.
     Laplace,
 }
 
 impl Mechanism {
-    /// All, in the order in which they are offered.
+    /// All mechanisms, in the order in which they are offered.
     pub const ALL: [Self; 3] = [Self::Gaussian, Self::Relevance, Self::Laplace];
 
-    /// What links call it.
+    /// Returns the name used in links.
     #[must_use]
     pub const fn key(self) -> &'static str {
         match self {
@@ -65,13 +65,13 @@ impl Mechanism {
         }
     }
 
-    /// By [`key`](Self::key).
+    /// Returns the mechanism with this [`key`](Self::key).
     #[must_use]
     pub fn by_key(key: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mechanism| mechanism.key() == key)
     }
 
-    /// What it may cost.
+    /// Returns the budget; δ applies to Gaussian noise only.
     #[must_use]
     pub const fn budget(self, epsilon: f64, delta: f64) -> Budget {
         match self {
@@ -85,14 +85,14 @@ impl Mechanism {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Price {
     dimension: usize,
-    /// The noise on each entry of A's upper triangle, and on each of B.
+    /// The noise on each entry of A's upper triangle, and on each entry of B.
     pub noise: [NoiseSpec; 2],
-    /// What a ledger says: the one query that both together equal, or cost no more than.
+    /// The ledger's entry: one query that costs as much as both together, or more.
     pub release: Release,
 }
 
 impl Budget {
-    /// In which ball the features must be.
+    /// Returns the ball that the features must be in.
     #[must_use]
     pub const fn ball(self) -> Ball {
         match self {
@@ -101,7 +101,7 @@ impl Budget {
         }
     }
 
-    /// ε.
+    /// Returns ε.
     #[must_use]
     pub const fn epsilon(self) -> f64 {
         match self {
@@ -109,7 +109,7 @@ impl Budget {
         }
     }
 
-    /// The noise that costs it, for `dimension` features.
+    /// Returns the noise that costs the budget, for `dimension` features.
     ///
     /// # Errors
     /// ε or δ out of range.
@@ -117,7 +117,7 @@ impl Budget {
         if !(1e-3..=100.0).contains(&self.epsilon()) {
             return Err(FunctionalError::Epsilon(self.epsilon()));
         }
-        // Everybody is in it: a release that is not sampled.
+        // Everyone is in it: a release without sampling.
         let sampling = Sampling::Poisson { rate: 1.0 };
         match self {
             Self::Approximate { epsilon, delta } => {
@@ -137,9 +137,11 @@ impl Budget {
                 Ok(Price { dimension, noise: [noise(0), noise(1)], release: groups.release(sampling) })
             }
             Self::Pure { epsilon } => {
-                // Half of ε for each. In units of its noise, an image moves the whole by at most ε in L1. Of all moves m of that length none tells more than one
-                // that is all in one coordinate: δ(ε) = 1 − ∫ min(p(x − m), e^ε·p(x)) dx, the integrand is log-concave in x and m together, so its integral is in m
-                // (Prékopa), and such a function is least at a corner of the ball. So the ledger's query, one coordinate moved by 1 under noise 1/ε, costs no less.
+                // Half of ε for each. In units of its noise, an image moves the whole by at most ε
+                // in L1. Of all moves m of that length, one in a single coordinate reveals most:
+                // δ(ε) = 1 − ∫ min(p(x − m), e^ε·p(x)) dx, whose integrand is log-concave in x and
+                // m together, so its integral is in m (Prékopa), hence least at a corner of the
+                // ball. So the ledger's query, one coordinate moved by 1, costs no less.
                 let of = |moves: f64| NoiseSpec::Laplace { scale: moves / (0.5 * epsilon) };
                 let one = EnvelopeProfile::from_vectors_f64([[1.0].as_slice()])?;
                 let noise = NoiseSpec::Laplace { scale: epsilon.recip() };
@@ -152,13 +154,14 @@ impl Budget {
 }
 
 impl Price {
-    /// d.
+    /// Returns d.
     #[must_use]
     pub const fn dimension(&self) -> usize {
         self.dimension
     }
 
-    /// λ, which holds A + λI above 0: so many times √d times the deviation of the noise on an entry, which is half of the largest eigenvalue that noise makes by itself. It reads no data.
+    /// Returns λ, which keeps A + λI above 0: `HOLD` times √d times the standard deviation of the
+    /// noise on an entry; √d times it is half of the noise's largest eigenvalue. Reads no data.
     #[must_use]
     pub fn lambda(&self) -> f64 {
         let (hold, deviation) = match self.noise[0] {
@@ -168,10 +171,10 @@ impl Price {
         hold * (self.dimension as f64).sqrt() * deviation
     }
 
-    /// A ledger in which it happened `times` times.
+    /// Returns a ledger in which the release happened `times` times.
     ///
     /// # Errors
-    /// Never, for a price that was made here.
+    /// Never, for a price made here.
     pub fn ledger(&self, times: u64) -> Result<Ledger, FunctionalError> {
         let mut ledger = Ledger::new();
         let id = ledger.register(self.release.clone())?;
@@ -180,9 +183,9 @@ impl Price {
     }
 }
 
-/// The least noise multiplier with δ(ε) ≤ δ by the Gaussian mechanism's own curve (Balle & Wang 2018), from above.
+/// Returns the least Gaussian noise multiplier with δ(ε) ≤ δ, from above (Balle & Wang 2018).
 fn least_multiplier(epsilon: f64, delta: f64) -> f64 {
-    // So much less that the accountant, which rounds up, says no more than was asked for.
+    // Slightly less, so that the accountant, which rounds up, stays within the requested ε.
     let epsilon = epsilon * (1.0 - 1e-8);
     let keeps = |multiplier: f64| delta_gaussian(multiplier.recip(), epsilon) <= delta;
     let (mut low, mut high) = (1e-4, 1.0);
@@ -203,7 +206,7 @@ mod tests {
 
     const DELTA: f64 = 1e-5;
 
-    /// What a ledger is told costs what was asked for: by the closed curve, and by the accountant.
+    /// The ledger's entry costs the requested ε, by the closed curve and by the accountant.
     #[test]
     fn epsilon_is_that_of_the_closed_curve() {
         for (epsilon, delta) in [(0.3, DELTA), (1.0, DELTA), (3.0, DELTA), (1.0, 1e-9), (20.0, 1e-3)] {
@@ -231,7 +234,7 @@ mod tests {
         assert!((twice / closed - 1.0).abs() < 1e-6 && twice > 1.4, "{twice} {closed}");
     }
 
-    /// Laplace noise: at a small δ nearly all of the ε that was asked for. The accountant does not know of a δ of 0, and is above by what it rounds up.
+    /// With Laplace noise a small δ costs nearly the requested ε; the accountant rounds up.
     #[test]
     fn the_accountant_finds_what_laplace_noise_costs() {
         for epsilon in [0.3, 1.0, 3.0] {
@@ -243,7 +246,7 @@ mod tests {
         }
     }
 
-    /// That one coordinate is the worst move of its length is a theorem; here it is tried, on losses drawn of moves that are spread out.
+    /// One coordinate is provably the worst move of its length; tried on spread-out moves.
     #[test]
     fn a_move_in_one_coordinate_tells_most() {
         use crate::rng::NotPrivateReplay;

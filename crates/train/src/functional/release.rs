@@ -1,4 +1,4 @@
-//! The one release: A and B with noise. All that follows reads these and nothing else of the data.
+//! The one release: A and B with noise. Everything later reads only these of the data.
 
 use super::{error::FunctionalError, price::Price, sums::Sums};
 use crate::{
@@ -7,19 +7,19 @@ use crate::{
     rng::{NotPrivateReplay, RandomSource, SystemRng},
 };
 
-/// A and B with their noise: public from here on.
+/// A and B with their noise: public.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Released {
     dimension: usize,
-    /// Symmetric, row by row.
+    /// Symmetric, in row-major order.
     a: Vec<f64>,
-    /// Feature by feature.
+    /// One row per feature.
     b: Vec<[f64; CLASSES]>,
     lambda: f64,
 }
 
 impl Released {
-    /// Releases the sums with noise keyed by the system. Whoever calls this has entered `price` in the books before.
+    /// Releases the sums with noise keyed by the system. Record `price` in the books before.
     ///
     /// # Errors
     /// Sums of nothing, or of another number of features; no entropy.
@@ -27,7 +27,7 @@ impl Released {
         Self::with(sums, price, &mut SystemRng::new()?)
     }
 
-    /// The same with noise that everybody can draw again: no guarantee.
+    /// The same with reproducible noise: no guarantee.
     ///
     /// # Errors
     /// As [`Released::new`].
@@ -35,7 +35,7 @@ impl Released {
         Self::with(sums, price, &mut NotPrivateReplay::new(seed))
     }
 
-    /// The sums themselves, without noise: no guarantee. For digits that are public.
+    /// Returns the sums without noise: no guarantee, for public digits only.
     ///
     /// # Errors
     /// Sums of nothing.
@@ -67,32 +67,32 @@ impl Released {
         Ok(Self { dimension, a: symmetric(dimension, &triangle), b, lambda: price.lambda() })
     }
 
-    /// d.
+    /// Returns d.
     #[must_use]
     pub const fn dimension(&self) -> usize {
         self.dimension
     }
 
-    /// A, symmetric, row by row.
+    /// Returns A, symmetric, in row-major order.
     #[must_use]
     pub fn a(&self) -> &[f64] {
         &self.a
     }
 
-    /// B, feature by feature.
+    /// Returns B, one row per feature.
     #[must_use]
     pub fn b(&self) -> &[[f64; CLASSES]] {
         &self.b
     }
 
-    /// λ of its price; 0 without noise.
+    /// Returns λ of the price; 0 without noise.
     #[must_use]
     pub const fn lambda(&self) -> f64 {
         self.lambda
     }
 }
 
-/// The whole matrix of its upper triangle: both halves have the same noise.
+/// Expands an upper triangle to the symmetric matrix: both halves have the same noise.
 fn symmetric(dimension: usize, triangle: &[f64]) -> Vec<f64> {
     let mut whole = vec![0.0; dimension * dimension];
     let mut entries = triangle.iter();
@@ -145,7 +145,7 @@ mod tests {
                 let found = (sum / count).sqrt();
                 assert!((found / wanted - 1.0).abs() < 8.0 / count.sqrt(), "{noise:?} {found} {wanted}");
             }
-            // At least the largest eigenvalue of the noise, which is that of a random symmetric matrix.
+            // At least the largest eigenvalue of the noise, a random symmetric matrix.
             let least = 2.0 * (d as f64).sqrt() * price.noise[0].build().unwrap().standard_deviation();
             assert!(released.lambda() >= least * (1.0 - 1e-12));
         }

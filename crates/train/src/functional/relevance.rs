@@ -1,5 +1,6 @@
-//! Which features matter, by layer-wise relevance on digits that the program draws: free, as nothing private is looked at. A feature that matters more takes a larger part of the length
-//! that an image may have, so less of it drowns in noise: AdLM's adaptive noise (Phan, Wu, Hu & Dou 2017), as joint clipping (McMahan et al. 2018).
+//! Feature weights by layer-wise relevance on drawn digits: free, as nothing private is read. A
+//! feature that matters more gets a larger share of an image's length, so less of it drowns in
+//! noise: AdLM's adaptive noise (Phan, Wu, Hu & Dou 2017), as joint clipping (McMahan et al. 2018).
 
 use super::{
     error::FunctionalError,
@@ -10,16 +11,16 @@ use super::{
 };
 use crate::data::synthetic;
 
-/// Digits that are drawn, and their seed.
+/// Number of drawn digits, and their seed.
 const DIGITS: usize = 2000;
 const SEED: u64 = 17;
-/// Relevance to this power is what a feature is multiplied by. Chosen on other drawn digits (`docs/methods.md`).
+/// Power of the relevance in a feature's factor. Chosen on other drawn digits (`docs/methods.md`).
 const POWER: f32 = 0.5;
-/// No feature is multiplied by less than this share of the mean.
+/// Smallest factor on a feature.
 const LEAST: f32 = 0.1;
 
 impl Map {
-    /// The same map, each feature multiplied by what it matters on drawn digits.
+    /// Returns the same map with each feature scaled by its relevance on drawn digits.
     ///
     /// # Errors
     /// Never, as drawn digits are digits.
@@ -30,7 +31,7 @@ impl Map {
         let (mut phi, mut scratch) = (vec![0; self.dimension()], Scratch::default());
         for i in 0..drawn.len() {
             self.write_image(&drawn, i, &mut scratch, &mut phi)?;
-            // Of a linear score the relevance of a feature is its own term.
+            // For a linear score, a feature's relevance is its own term.
             let class = usize::from(drawn.labels[i]);
             for ((relevance, phi), weights) in relevance.iter_mut().zip(&phi).zip(&weights) {
                 *relevance += (weights[class] as f32 * f32::from(*phi)).abs();

@@ -1,4 +1,4 @@
-//! A = ⅛Σφφᵀ and B = Σφ(t − ½)ᵀ, exactly: in whole numbers, so that neighbours differ by one image's part and nothing else, in any order.
+//! A = ⅛Σφφᵀ and B = Σφ(t − ½)ᵀ, exactly in whole numbers: neighbours differ by one image's part.
 
 use super::{
     error::FunctionalError,
@@ -8,19 +8,19 @@ use crate::{data::Dataset, model::CLASSES};
 
 /// Images whose features are kept until their products are added.
 const BLOCK: usize = 256;
-/// Products that are added in 32 bits: each is at most [`UNIT`]².
+/// Number of products that are summed in 32 bits: each is at most [`UNIT`]².
 const NARROW: usize = 64;
 const _: () = assert!(NARROW as i64 * (UNIT as i64).pow(2) <= i32::MAX as i64);
 
-/// The sums, in steps of the grid. How many images they are of is as private as the images.
+/// The sums, in grid steps. The number of images is as private as the images.
 #[derive(Clone, Debug)]
 pub struct Sums {
     dimension: usize,
-    /// Σφ_iφ_j, the upper triangle row by row.
+    /// Σφ_iφ_j, the upper triangle in row-major order.
     products: Vec<i64>,
     /// Σφ of the images of each class: `[class][feature]`.
     classes: Vec<i64>,
-    /// Features of the images that are not in `products` yet: `[feature][image]`.
+    /// Features of the images not in `products` yet: `[feature][image]`.
     block: Vec<i16>,
     waiting: usize,
     /// Whether anything was added.
@@ -30,7 +30,7 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Sums of nothing, of `dimension` features.
+    /// Creates empty sums for `dimension` features.
     #[must_use]
     pub fn new(dimension: usize) -> Self {
         Self {
@@ -45,10 +45,10 @@ impl Sums {
         }
     }
 
-    /// Of all of `data`.
+    /// Sums all of `data`.
     ///
     /// # Errors
-    /// No images, or one that is none.
+    /// No images, or an invalid one.
     pub fn of(map: &Map, data: &Dataset) -> Result<Self, FunctionalError> {
         let part = |range: std::ops::Range<usize>| -> Result<Self, FunctionalError> {
             let mut sums = Self::new(map.dimension());
@@ -72,7 +72,7 @@ impl Sums {
     /// Adds images of `data`.
     ///
     /// # Errors
-    /// One that is none; those before it are added.
+    /// An invalid image; those before it are added.
     pub fn add_images(
         &mut self,
         map: &Map,
@@ -89,7 +89,7 @@ impl Sums {
     /// Adds one image.
     ///
     /// # Errors
-    /// Pixels or a label that are none: then nothing is added.
+    /// Invalid pixels or an invalid label; nothing is added then.
     pub fn add(&mut self, map: &Map, pixels: &[f32], label: u8) -> Result<(), FunctionalError> {
         map.write(pixels, &mut self.scratch, &mut self.phi)?;
         self.take(label)
@@ -114,7 +114,7 @@ impl Sums {
         Ok(())
     }
 
-    /// Adds the products of the images that wait.
+    /// Adds the products of the waiting images.
     pub fn add_products(&mut self) {
         if std::mem::take(&mut self.waiting) == 0 {
             return;
@@ -128,7 +128,7 @@ impl Sums {
         self.block.fill(0);
     }
 
-    /// Both together.
+    /// Returns both sums together.
     #[must_use]
     pub fn and(mut self, mut other: Self) -> Self {
         self.add_products();
@@ -139,16 +139,16 @@ impl Sums {
         self
     }
 
-    /// d.
+    /// Returns d.
     #[must_use]
     pub const fn dimension(&self) -> usize {
         self.dimension
     }
 
-    /// The upper triangle of A, row by row, and B, feature by feature: what is released, before its noise.
+    /// Returns the upper triangle of A in row-major order and B by feature, before noise.
     ///
     /// # Errors
-    /// [`FunctionalError::Empty`] where nothing was added.
+    /// [`FunctionalError::Empty`] if nothing was added.
     pub(super) fn exact(&mut self) -> Result<(Vec<f64>, Vec<[f64; CLASSES]>), FunctionalError> {
         if !self.any {
             return Err(FunctionalError::Empty);
@@ -159,14 +159,14 @@ impl Sums {
         let of = |class: usize, feature: usize| self.classes[class * self.dimension + feature];
         let residuals = |feature: usize| {
             let all: i64 = (0..CLASSES).map(|class| of(class, feature)).sum();
-            // Σφ(t − ½): half of those of the class, less half of the others.
+            // Σφ(t − ½): half of the class's sum, less half of the others'.
             std::array::from_fn(|class| (2 * of(class, feature) - all) as f64 / (2.0 * unit))
         };
         Ok((products, (0..self.dimension).map(residuals).collect()))
     }
 }
 
-/// Σ a·b of one block. Nothing wraps, which the compiler need not check.
+/// Returns Σ a·b of one block. Nothing wraps; the wrapping operations spare the checks.
 fn product(a: &[i16], b: &[i16]) -> i64 {
     let narrow = |(a, b): (&[i16; NARROW], &[i16; NARROW])| {
         a.iter().zip(b).fold(0_i32, |sum, (a, b)| sum.wrapping_add(i32::from(*a).wrapping_mul(i32::from(*b))))
@@ -185,7 +185,7 @@ pub(super) mod tests {
         model::PIXELS,
     };
 
-    /// Straight loops: an image after another, a product after another.
+    /// Straight loops over images and products.
     pub fn plainly(map: &Map, data: &Dataset) -> (Vec<Vec<f64>>, Vec<[f64; CLASSES]>) {
         let d = map.dimension();
         let (mut a, mut b) = (vec![vec![0.0; d]; d], vec![[0.0; CLASSES]; d]);
@@ -236,12 +236,12 @@ pub(super) mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
-        /// An image more or less, made to be as bad as can be, moves A and B by no more than the price says, in the norm that it says it in.
+        /// Adding or removing a worst-case image moves A and B by at most the price's bounds.
         #[test]
         fn neighbours_are_no_further_apart_than_the_price_says(
             kind in 0..4, few in 1..12_usize, places in prop::collection::vec(0..PIXELS, 12), label in 0..10_u8, l1: bool, add: bool,
         ) {
-            // One pixel, a few, half of them, all: what is sparse has the largest entries, what is dense the most.
+            // One pixel, a few, half, all: sparse images have large entries, dense ones many.
             let mut pixels = [0.0; PIXELS];
             match kind {
                 0 => pixels.fill(1.0),
@@ -264,7 +264,7 @@ pub(super) mod tests {
             let (moved_a, moved_b) = (length(&mut moved_a.into_iter()), length(&mut moved_b.into_iter()));
             let (most_a, most_b) = (0.125, if l1 { 5.0 } else { 10.0_f64.sqrt() / 2.0 });
             prop_assert!(moved_a <= most_a && moved_b <= most_b, "{moved_a} {moved_b}");
-            // The bound is not far from what happens: noise is no larger than it must be.
+            // The bound is not far off: noise is no larger than necessary.
             prop_assert!(moved_b > 0.05 * most_b);
         }
     }

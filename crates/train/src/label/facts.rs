@@ -1,4 +1,4 @@
-//! What a label says.
+//! The statements of a label.
 
 use crate::{
     accounting::{
@@ -18,19 +18,19 @@ use crate::{
     run_file::RunCard,
 };
 
-/// Of so many outsiders of a hundred the attacker is allowed to be wrong.
+/// Of a hundred outsiders, those whom the attacker may wrongly accuse.
 pub const ACCUSED: u32 = 5;
 
-/// What a label is about, beside what was released.
+/// What a label is about, besides what was released.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Subject<'a> {
-    /// The run; `None` where there is a ledger alone.
+    /// The run; `None` for a ledger alone.
     pub card: Option<&'a RunCard>,
-    /// What all runs on the same data cost together, as a sentence; empty where that is not known.
+    /// The joint cost of all runs on the same data, as a sentence; empty if unknown.
     pub together: &'a str,
 }
 
-/// Upper bounds on what was given away.
+/// Upper bounds on the privacy loss.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bounds {
     /// ε by tight accounting, and how far it is proven.
@@ -38,26 +38,26 @@ pub struct Bounds {
     /// ε by Rényi accounting: the improved conversion, and the classic one.
     pub improved: OrderedEpsilon,
     pub classic: OrderedEpsilon,
-    /// μ of Gaussian differential privacy, where tight accounting has one.
+    /// μ of Gaussian differential privacy, if tight accounting has one.
     pub gaussian: Option<GaussianFit>,
-    /// Of a hundred whose example was in, so many are accused at most by who accuses five of a hundred whose example was not.
+    /// Most members accused of a hundred, by attackers who accuse five of a hundred others.
     pub found: u32,
 }
 
 impl Bounds {
-    /// The smallest ε.
+    /// Returns the smallest ε.
     #[must_use]
     pub fn epsilon(&self) -> f64 {
         self.tight.as_ref().map_or(self.improved.epsilon, |(tight, _)| tight.min(self.improved.epsilon))
     }
 }
 
-/// What the bounds of a label count.
+/// The steps that a label's bounds count.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Counted {
-    /// All planned steps: whenever the training stopped, this holds. `ran` of them did, which by themselves cost ε `so_far`.
+    /// All planned steps: holds whenever the training stopped. `ran` steps cost ε `so_far`.
     Planned { ran: u64, so_far: f64 },
-    /// What ran: it is not known that so many steps were planned, and no more.
+    /// The steps that ran: it is not known that exactly these were planned.
     Ran,
 }
 
@@ -65,7 +65,7 @@ pub enum Counted {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PrivacyLabel {
     pub name: String,
-    /// What the training was of: names and values.
+    /// Names and values that describe the training.
     pub about: Vec<(&'static str, String)>,
     pub delta: f64,
     /// Noisy sums that [`PrivacyLabel::bounds`] count.
@@ -76,20 +76,20 @@ pub struct PrivacyLabel {
     pub sampling: String,
     /// The bounds, or why there is no guarantee.
     pub bounds: Result<Bounds, String>,
-    /// What it rests on, a phrase each.
+    /// The assumptions, a phrase each.
     pub assumptions: Vec<String>,
-    /// What the search for its settings cost, and the runs beside it.
+    /// The cost of searching for the settings, and of other runs.
     pub tuning: String,
     /// What no number here covers, a sentence each.
     pub uncovered: Vec<String>,
 }
 
 impl PrivacyLabel {
-    /// The label of what `books` hold, at `delta`, and of the planned steps that are left, where the run follows its plan. Without books it says that
-    /// there is no guarantee.
+    /// Returns the label of `books` at `delta`, including the remaining planned steps if the run
+    /// follows its plan. Without books it states no guarantee.
     ///
     /// # Errors
-    /// What the accountant refuses for another reason than that there is no bound.
+    /// Any refusal of the accountant other than that there is no bound.
     pub fn new(books: Option<&Books>, delta: f64, subject: Subject) -> Result<Self, PrivacyError> {
         let plan = books.zip(subject.card).and_then(|(books, card)| planned(books, card));
         let counted = match (books, &plan) {
@@ -137,7 +137,7 @@ impl PrivacyLabel {
     }
 }
 
-/// The books of all planned steps, where what ran is their beginning.
+/// Returns the books of all planned steps, if what ran is their beginning.
 fn planned(ran: &Books, card: &RunCard) -> Option<Books> {
     let plan = projection::planned(&card.config, card.train, card.config.steps?).ok()?;
     let (whole, ran) = (plan.ledger(), ran.ledger());
@@ -146,13 +146,13 @@ fn planned(ran: &Books, card: &RunCard) -> Option<Books> {
     begins.then_some(plan)
 }
 
-/// The releases of a ledger that happened.
+/// Returns the releases of a ledger that happened.
 fn happened(ledger: &Ledger) -> Vec<&Release> {
     let of = |event: &Event| ledger.releases().get(event.release as usize);
     ledger.events().iter().filter_map(of).collect()
 }
 
-/// What was given away at most, or why there is no bound.
+/// Returns the bounds, or why there are none.
 fn bounds(books: &Books, delta: f64) -> Result<Result<Bounds, String>, PrivacyError> {
     let account = match books.account(delta) {
         Ok(account) => account,
@@ -169,12 +169,12 @@ fn bounds(books: &Books, delta: f64) -> Result<Result<Bounds, String>, PrivacyEr
     Ok(Ok(Bounds { tight, improved, classic, gaussian, found }))
 }
 
-/// Whether it says that nothing is bounded, not that the books are wrong.
+/// True if the error says that there is no bound, not that the books are wrong.
 const fn is_no_bound(error: &PrivacyError) -> bool {
     matches!(error, PrivacyError::Infinite | PrivacyError::Inexact | PrivacyError::NoNoise | PrivacyError::NoBound)
 }
 
-/// [`found_at_most`] of a hundred, by all that is known of the books.
+/// Returns [`found_at_most`] of a hundred, by everything the books allow.
 ///
 /// # Errors
 /// What the accountant refuses.
@@ -183,16 +183,16 @@ fn found(books: &Books, account: &Account, delta: f64) -> Result<u32, PrivacyErr
     if let Some(tight) = account.tight {
         points.extend(books.curve_about(tight.value, delta)?);
     }
-    // No accountant gives a point that is none.
+    // An accountant's points always make a curve.
     Ok(PrivacyCurve::new(points).map_or(100, |curve| of_a_hundred(found_at_most(&curve))))
 }
 
-/// Share of those in the data that any test finds at most which accuses [`ACCUSED`] of a hundred who are not in it.
+/// Returns the largest share of members found by tests that accuse [`ACCUSED`] of 100 others.
 pub fn found_at_most(bound: &impl AttackBound) -> f64 {
     bound.best_true_positive_rate(f64::from(ACCUSED) / 100.0)
 }
 
-/// [`found_at_most`] of these books, of a hundred, by all that is known of them: as their label says.
+/// Returns [`found_at_most`] of a hundred for these books, as their label states it.
 ///
 /// # Errors
 /// What the accountant refuses.
@@ -204,7 +204,7 @@ pub fn odds(books: &Books, delta: f64) -> Result<u32, PrivacyError> {
     }
 }
 
-/// People of a hundred, rounded up; all of them, where the share is none.
+/// Returns a share as people of a hundred, rounded up; 100 for NaN.
 #[must_use]
 pub fn of_a_hundred(share: f64) -> u32 {
     if share.is_nan() { 100 } else { (share * 100.0).ceil().clamp(0.0, 100.0) as u32 }

@@ -1,4 +1,4 @@
-//! A label as a page to print, which needs nothing but itself.
+//! A label as a self-contained page for print.
 
 use super::{
     facts::{ACCUSED, PrivacyLabel},
@@ -27,7 +27,6 @@ section { break-inside: avoid; }
 @media print { :root { font-size: 11px; } body { margin: 0; max-width: none; padding: 0; } }
 ";
 
-/// The page.
 pub fn page(label: &PrivacyLabel) -> String {
     let title = format!("Privacy label: {}", escaped(&label.name));
     let mut out = format!(
@@ -60,7 +59,7 @@ pub fn page(label: &PrivacyLabel) -> String {
     out
 }
 
-/// A hundred people, of whom so many are accused.
+/// Draws a hundred people, of whom `accused` are accused.
 fn hundred(who: &str, accused: u32, most: &str) -> String {
     let dots: String = (0..100)
         .map(|i| {
@@ -74,7 +73,7 @@ fn hundred(who: &str, accused: u32, most: &str) -> String {
     )
 }
 
-/// Text as HTML and XML take it, between tags and in quotes.
+/// Escapes text for HTML and XML, between tags and in quotes.
 #[must_use]
 pub fn escaped(text: &str) -> String {
     text.chars().filter(|c| !is_hidden(*c)).fold(String::new(), |mut out, c| {

@@ -6,7 +6,6 @@ use super::{
 };
 use crate::data::name::is_hidden;
 
-/// The page.
 pub fn page(label: &PrivacyLabel) -> String {
     let mut out = format!(
         "# Privacy label: {}\n\n**{}**\n\n{}\n",
@@ -29,7 +28,7 @@ pub fn page(label: &PrivacyLabel) -> String {
     out
 }
 
-/// A name is somebody's own text: it stays in its cell, and no character of it is markup.
+/// Keeps foreign text, such as a name, in its cell and escapes all markup.
 fn one_line(text: &str) -> String {
     text.chars().filter(|c| !is_hidden(*c)).fold(String::new(), |mut out, c| {
         if matches!(c, '\\' | '|' | '*' | '_' | '`' | '<' | '>' | '[' | ']' | '#') {

@@ -1,5 +1,5 @@
-//! A label as an entry of the registry of deployments (<https://github.com/opendp/deployments-registry-data>), with the keys of its template. What a
-//! training does not know of itself is left empty, and marked.
+//! A label as an entry of <https://github.com/opendp/deployments-registry-data>, with the keys of
+//! its template. What a training does not know of itself is left empty and marked.
 
 use super::{
     facts::PrivacyLabel,
@@ -7,10 +7,9 @@ use super::{
 };
 use crate::{accounting::decimal::upper, data::name::is_hidden};
 
-/// Marks what somebody has to fill in.
+/// Marks a field that someone has to fill in.
 const OPEN: &str = "'' # to be filled in";
 
-/// The entry.
 pub fn entry(label: &PrivacyLabel) -> String {
     let of = |wanted: &str| label.about.iter().find(|(name, _)| *name == wanted).map(|(_, value)| text(value));
     let (variant, parameters) = match &label.bounds {
@@ -98,14 +97,14 @@ deployment:
     )
 }
 
-/// A text in double quotes, as YAML and JSON both read it.
+/// Quotes a text as both YAML and JSON read it.
 fn text(text: &str) -> String {
     let printable: String = text.chars().filter(|c| !is_hidden(*c)).collect();
-    // Nothing of a text is refused.
+    // Serializing a string never fails.
     serde_json::to_string(&printable).unwrap_or_default()
 }
 
-/// A number as readers of YAML 1.1 take it for one: with a point, and with the sign of its exponent.
+/// Writes a number as YAML 1.1 recognises it: with a point, and with the sign of its exponent.
 fn number(decimal: &str) -> String {
     let (digits, exponent) = decimal.split_once('e').unwrap_or((decimal, ""));
     let point = if digits.contains('.') { "" } else { ".0" };

@@ -45,13 +45,13 @@ fn numbers_are_the_accountant_s() {
         (300, "one example", "add or remove one")
     );
     assert!(label.sampling.starts_with("Poisson, rate 0.00426"), "{}", label.sampling);
-    // Sampled noise is no Gaussian shift, and its μ says by how much.
+    // Sampled noise is not a Gaussian shift; the fit's regret says by how much.
     let fit = bounds.gaussian.unwrap();
     assert!(fit.mu > 0.05 && fit.mu < 0.5 && fit.regret > 1e-4, "{fit:?}");
     assert!(GaussianPrivacy::new(fit.mu).unwrap().epsilon(DELTA) >= bounds.epsilon());
     let written = write(&label, Format::Markdown);
     assert!(written.contains("μ ≤") && written.contains("1e-10 or more of false alarms"), "{written}");
-    // What other points of the curve, computed more finely, leave an attacker; and no more than (ε, δ) alone does.
+    // Compared with a finer choice of points on the curve; and no more than (ε, δ) alone allows.
     let points = books.curve_about(bounds.epsilon(), DELTA).unwrap();
     let finer = 100.0 * PrivacyCurve::new(points).unwrap().best_true_positive_rate(0.05);
     let alone = EpsilonDelta::new(bounds.epsilon(), DELTA).unwrap().best_true_positive_rate(0.05);
@@ -89,7 +89,7 @@ fn card(config: &RunConfig, books: &Books) -> RunCard {
     }
 }
 
-/// Whoever stops early has seen what was released: the plan is what holds, and comes first.
+/// Whoever stops early has seen the releases: the plan's bound holds, and comes first.
 #[test]
 fn a_run_that_stopped_early_is_told_by_its_plan() {
     let config = RunConfig { steps: Some(400), ..RunConfig::default() };
@@ -108,7 +108,7 @@ fn a_run_that_stopped_early_is_told_by_its_plan() {
                 && says(&label, "Steps that ran: 100. It holds if nobody")
         );
         assert!(!says(&whole, "so far"));
-        // Of other releases than were planned, and of a ledger alone, no plan is known.
+        // With releases that were not planned, or from a ledger alone, no plan is known.
         let other = gaussian(Sampling::Poisson { rate: 0.01 }, 1.1, 100);
         for subject in [subject, Subject::default()] {
             assert!(says(&of(&other, subject), "Steps that ran: 100. It holds if nobody"));
@@ -140,7 +140,7 @@ fn without_a_bound_there_is_no_number() {
     let mut ledger = Ledger::new();
     let open = Release::new(Sampling::Poisson { rate: 0.1 }, Sensitivity::L2 { norm: 1.0 }, None);
     ledger.register(open).unwrap();
-    // What did not happen needs no noise.
+    // A release that did not happen needs no noise.
     let nothing = of(&Books::of(ledger).unwrap(), Subject::default());
     assert_eq!(nothing.bounds.as_ref().unwrap().epsilon(), 0.0);
     for format in [Format::Html, Format::Markdown, Format::Registry] {
@@ -169,7 +169,7 @@ fn every_form_says_the_same_and_takes_no_name_for_markup() {
     assert!(markdown.contains(r"\<b\>a\|b"));
     assert_eq!(html.matches("class=\"accused\"").count() as u32, ACCUSED + bounds.found);
     assert!(yaml.contains(r#"name: "<b>a|b \"c\"""#), "{yaml}");
-    // As readers of YAML take numbers.
+    // As YAML readers recognise numbers.
     assert!(yaml.contains("delta: 1.0e-5\n"), "{yaml}");
     let line = yaml.lines().find(|line| line.trim_start().starts_with("epsilon:")).unwrap();
     let stated: f64 = line.split_once(": ").unwrap().1.parse().unwrap();

@@ -9,7 +9,6 @@ const DECIMALS: usize = 3;
 /// A heading, and names with values under it.
 pub type Section = (&'static str, Vec<(String, String)>);
 
-/// The first sentence.
 pub fn headline(label: &PrivacyLabel) -> String {
     match &label.bounds {
         Ok(bounds) => format!("ε ≤ {} at δ = {:e}", upper(bounds.epsilon(), DECIMALS), label.delta),
@@ -17,7 +16,7 @@ pub fn headline(label: &PrivacyLabel) -> String {
     }
 }
 
-/// What that means for people.
+/// Returns what it means for people.
 pub fn odds(label: &PrivacyLabel) -> String {
     match &label.bounds {
         Ok(bounds) => format!(
@@ -28,7 +27,6 @@ pub fn odds(label: &PrivacyLabel) -> String {
     }
 }
 
-/// All names and values.
 pub fn sections(label: &PrivacyLabel) -> Vec<Section> {
     let own =
         |pairs: &[(&str, &str)]| pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
@@ -94,7 +92,7 @@ fn how_much(label: &PrivacyLabel, bounds: &Bounds) -> Vec<(String, String)> {
     rows
 }
 
-/// With a capital, and without a stop.
+/// Capitalizes the phrase and drops its full stop.
 fn sentence_start(phrase: &str) -> String {
     let mut chars = phrase.trim_end_matches('.').chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())

@@ -71,7 +71,7 @@ fn read(text: &str) -> Result<RunFile, String> {
     RunFile::from_json("a.json", text.as_bytes()).map_err(|error| error.to_string())
 }
 
-/// What earlier versions wrote beside it: whether the ledger held the plan's steps alone.
+/// Earlier versions also wrote whether the ledger held the plan's steps alone.
 #[test]
 fn a_file_of_before_with_a_word_more_is_read() {
     let json = run().to_json();
@@ -113,7 +113,7 @@ fn files_do_not_tell_what_was_drawn() {
     for secret in ["lot-size", "examples-per-second", "non-finite"] {
         assert!(!json.contains(secret), "{secret}");
     }
-    // Files of earlier versions told it; they are read, and what is written of them does not.
+    // Files of earlier versions reveal it; they are read, but not written so again.
     let old = json.replacen(
         "\"training-seconds\":0.1,",
         "\"lot-size\":250,\"training-seconds\":0.098765,\"examples-per-second\":31103.1,\"non-finite\":3,",
@@ -178,12 +178,12 @@ fn a_smaller_epsilon_than_the_ledger_costs_is_refused() {
     let unaccounted = RunFile { ledger: None, ..run() };
     assert!(read(&unaccounted.to_json()).unwrap_err().contains("no ledger to show for it"));
 
-    // Fewer steps in the books than the run took.
+    // Fewer steps in the ledger than the run took.
     let mut longer = run();
     longer.run.report.step = 13;
     assert!(read(&longer.to_json()).unwrap_err().contains("12 steps where the run took 13"));
 
-    // Books of a mechanism with more noise than the run had.
+    // A ledger of a mechanism with more noise than the run had.
     let mut quieter = run();
     quieter.run.config.noise = Some(crate::accounting::noise::NoiseSpec::Gaussian { sigma: 0.5 });
     assert!(read(&quieter.to_json()).unwrap_err().contains("another mechanism"));
@@ -204,7 +204,7 @@ fn stating_nothing() -> RunFile {
     file
 }
 
-/// Whatever its ledger would give: less of a ledger gives less.
+/// Whatever its ledger would give: dropping a part of a ledger lowers ε.
 #[test]
 fn where_no_guarantee_was_stated_none_is_found() {
     let mut file = stating_nothing();
@@ -255,7 +255,7 @@ fn curves_are_what_the_ledger_says() {
     bound.classic.epsilon /= 10.0;
     bound.assumptions = vec!["none".into()];
     assert_eq!(read_file(&file).unwrap().run, honest.run);
-    // As many points as the page writes at most, and no more are computed than a moment allows.
+    // As many points as the page writes at most, and no more are recomputed than a moment allows.
     file.run.improved_curve = (0..8192).map(|i| (12.0 * f64::from(i) / 8191.0, 1e-3)).collect();
     let back = read_file(&file).unwrap().run.improved_curve;
     assert!(back.len() > 256 && back.len() <= 513, "{}", back.len());
@@ -264,8 +264,7 @@ fn curves_are_what_the_ledger_says() {
     assert!(back.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1));
 }
 
-/// Releases that no step accounts for (of an epoch that was given up, say) may have been before any of its points; the price of a step is not that
-/// of the run.
+/// Surplus releases (of an abandoned epoch, say) may precede any point of the curve.
 #[test]
 fn more_releases_than_steps_are_never_cheaper() {
     let mut file = run();
@@ -283,7 +282,7 @@ fn more_releases_than_steps_are_never_cheaper() {
     assert!(curve.iter().zip(&run().run.improved_curve).all(|(now, before)| now.1 > before.1));
 }
 
-/// A run that goes on with other digits releases the same of them; what came before it had no more noise.
+/// A run continued on other data releases the same of them; earlier releases had no more noise.
 #[test]
 fn earlier_releases_are_of_the_same_mechanism() {
     let with_earlier = |edit: &dyn Fn(&mut crate::accounting::ledger::Release)| {
@@ -346,7 +345,7 @@ fn every_policy_may_change_its_digits() {
     }
 }
 
-/// The envelope that is drawn for the settings is what counts, whatever the file says of it.
+/// The envelope drawn for the settings counts, whatever the file says of it.
 #[test]
 fn an_envelope_is_drawn_anew() {
     let under = |seed| RunConfig {
@@ -384,9 +383,9 @@ fn at_the_start(config: RunConfig) -> RunFile {
     file
 }
 
-/// Trained parameters beside an empty ledger, or none, are not where a run starts.
+/// Trained parameters with an empty ledger, or none, are not where a run starts.
 #[test]
-fn what_has_taken_no_step_has_learned_nothing() {
+fn a_run_of_no_steps_must_have_initial_parameters() {
     let pretrained = RunConfig {
         model: crate::model::Architecture::CnnTanh,
         start: Start::Pretrained,
@@ -399,7 +398,7 @@ fn what_has_taken_no_step_has_learned_nothing() {
         let mut trained = file.clone();
         trained.parameters[77] += 0.5;
         assert!(read_file(&trained).unwrap_err().contains("has taken no step, and its parameters"));
-        // It can be looked at: what is shown claims no more than that there were no steps.
+        // It can be shown: what is shown claims only that there were no steps.
         assert!(RunFile::to_show("a.json", trained.to_json().as_bytes()).is_ok());
         let unclaimed = RunFile { ledger: None, ..trained };
         assert!(read_file(&unclaimed).unwrap_err().contains("no ledger to show for it"));

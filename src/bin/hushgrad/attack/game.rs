@@ -1,4 +1,4 @@
-//! `hushgrad attack game`: which of N candidates was in, simulated, beside the most that is possible.
+//! `hushgrad attack game`: simulates guessing which of N candidates was in, beside upper bounds.
 
 use std::{error::Error, path::PathBuf};
 
@@ -32,7 +32,7 @@ pub struct Arguments {
     json: bool,
 }
 
-/// What a ledger says by itself.
+/// Options that `--ledger` replaces.
 const OF_A_RUN: [&str; 13] = [
     "config",
     "preset",
@@ -49,13 +49,13 @@ const OF_A_RUN: [&str; 13] = [
     "replay",
 ];
 
-/// Scores between two looks at the bar.
+/// Scores between updates of the progress bar.
 const SLICE: u32 = 64;
 
-/// Plays.
+/// Plays a game for each number of candidates.
 ///
 /// # Errors
-/// With a sentence that says what to change.
+/// A sentence that says what to change.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let Arguments { examples, seed, json, .. } = *arguments;
     let config = arguments.run.configuration(examples.max(1))?;

@@ -1,4 +1,4 @@
-//! `hushgrad attack invert`: an image from one gradient, under ever more noise.
+//! `hushgrad attack invert`: reconstructs an image from one gradient, with increasing noise.
 
 use std::error::Error;
 
@@ -49,10 +49,10 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Inverts.
+/// Inverts the gradients.
 ///
 /// # Errors
-/// With a sentence that says what to change.
+/// A sentence that says what to change.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let Arguments { image: first, images, units, delta, draws, seed, json, .. } = *arguments;
     let train = arguments.data.train()?;
@@ -65,7 +65,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             Ok(OneGradient::new(&image, train.labels[place], units, seed)?)
         })
         .collect::<Result<Vec<OneGradient>, Box<dyn Error>>>()?;
-    // Refused before anything is said.
+    // Invalid noise is refused before any output.
     let noises = arguments.sigma.iter().map(|&sigma| {
         let noise = (sigma != 0.0).then_some(NoiseSpec::Gaussian { sigma });
         noise.as_ref().map(NoiseSpec::build).transpose()?;

@@ -38,13 +38,13 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Steps between two looks at the bar.
+/// Steps between updates of the progress bar.
 const SLICE: u32 = 8;
 
 /// Trains all models and attacks the last.
 ///
 /// # Errors
-/// With a sentence that says what to change.
+/// A sentence that says what to change.
 pub async fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let Arguments { records, models, seed, .. } = *arguments;
     let shadows = Shadows { records, models, seed };

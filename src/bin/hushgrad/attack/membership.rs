@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use hushgrad::{
-    attack::membership::{Found, Membership, Sought},
+    attack::membership::{Found, Membership, MembershipTarget},
     engine::EngineFactory,
 };
 use serde_json::json;
@@ -41,16 +41,16 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Steps between two looks at the bar.
+/// Steps between updates of the progress bar.
 const SLICE: u32 = 8;
 
 /// Trains and attacks.
 ///
 /// # Errors
-/// With a sentence that says what to change.
+/// A sentence that says what to change.
 pub async fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let Arguments { records, mislabelled, labelled, seed, .. } = *arguments;
-    let sought = Sought { records, mislabelled, labelled, seed };
+    let sought = MembershipTarget { records, mislabelled, labelled, seed };
     let config = arguments.run.configuration(sought.examples()?)?;
     let train = arguments.data.train()?;
     let mut factory = EngineFactory::cpu();

@@ -1,4 +1,4 @@
-//! What is attacked: a configuration with what options change of it, and digits.
+//! The attacked run: a configuration, options that change it, and digits.
 
 use std::{error::Error, path::PathBuf};
 
@@ -59,14 +59,14 @@ pub struct Run {
     replay: Option<u64>,
 }
 
-/// Epochs of a run that names none.
+/// Default number of epochs.
 const EPOCHS: f64 = 15.0;
 
 impl Run {
-    /// Its configuration on so many training examples.
+    /// Returns the configuration for this number of training examples.
     ///
     /// # Errors
-    /// With a sentence that names the option.
+    /// A sentence that names the option.
     pub fn configuration(&self, examples: u32) -> Result<RunConfig, Box<dyn Error>> {
         let mut config = settings::ground(self.config.as_deref(), self.preset)?;
         config.model = self.model.unwrap_or(config.model);
@@ -114,7 +114,7 @@ pub struct Data {
 }
 
 impl Data {
-    /// The training images.
+    /// Returns the training images.
     ///
     /// # Errors
     /// A folder that holds none.

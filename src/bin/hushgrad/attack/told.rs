@@ -1,21 +1,21 @@
-//! What scores told of candidates, in words and as JSON.
+//! Formats attack results as text and as JSON.
 
 use hushgrad::{
     accounting::decimal::upper,
-    attack::{membership::Told, roc::Roc},
+    attack::{membership::MembershipResult, roc::Roc},
 };
 use serde_json::{Value, json};
 
-/// Rates of false positives at which true ones are said.
+/// False-positive rates at which true-positive rates are reported.
 const RATES: [f64; 2] = [0.01, 0.1];
-/// Points of a ROC in JSON.
+/// Points of a ROC curve in JSON.
 const POINTS: u32 = 60;
 
-/// Head of a table whose rows are [`row`]'s.
+/// Head of a table with rows from [`row`].
 pub const HEAD: &str = "candidates         in/out      AUC              found at 1 %, 10 % false alarms   guessed right   ε at least (f-DP), 95 % each";
 
-/// A row of a table.
-pub fn row(name: &str, told: &Told) -> String {
+/// Formats a row of the table.
+pub fn row(name: &str, told: &MembershipResult) -> String {
     let (members, others) = told.roc.candidates();
     let auc = told.roc.auc();
     let [first, second] = RATES.map(|rate| 100.0 * told.roc.true_positive_rate(rate));
@@ -26,7 +26,7 @@ pub fn row(name: &str, told: &Told) -> String {
         auc.standard_error,
         told.right,
         told.guesses,
-        // From below: not one digit more than is shown.
+        // Lower bounds, rounded down to the digits shown.
         floor(told.epsilon),
         floor(told.epsilon_gaussian),
     )
@@ -36,7 +36,7 @@ fn floor(epsilon: f64) -> f64 {
     (100.0 * epsilon).floor() / 100.0
 }
 
-/// What a run costs.
+/// States a run's ε.
 pub fn cost(epsilon: Option<f64>, delta: f64, replayed: bool) -> String {
     match epsilon {
         Some(epsilon) => format!("the run costs ε ≤ {} at δ = {delta:e}, by tight accounting", upper(epsilon, 4)),
@@ -47,8 +47,8 @@ pub fn cost(epsilon: Option<f64>, delta: f64, replayed: bool) -> String {
     }
 }
 
-/// All of it.
-pub fn json(told: &Told) -> Value {
+/// All results as JSON.
+pub fn json(told: &MembershipResult) -> Value {
     let (members, others) = told.roc.candidates();
     json!({
         "in": members, "out": others, "auc": told.roc.auc(), "guesses": told.guesses, "right": told.right,
@@ -59,7 +59,7 @@ pub fn json(told: &Told) -> Value {
     })
 }
 
-/// Points for a chart on logarithmic axes.
+/// Returns the points of a chart with logarithmic axes.
 pub fn chart(roc: &Roc) -> Value {
     json!(roc.chart(POINTS))
 }

@@ -1,4 +1,4 @@
-//! The layers of `model::extractor`: trained in f32 with a linear one behind them, then brought to whole numbers.
+//! Creates the layers of `model::extractor`: trains them in f32, then quantises them to integers.
 
 use std::error::Error;
 
@@ -14,17 +14,17 @@ use hushgrad::{
     },
 };
 
-/// As it is trained, with what tells the classes apart.
+/// The layers as trained, including the classifier.
 const TRAINED: &str = "input 3x32x32, conv 32 5x5/2 same, relu, maxpool 2, conv 64 3x3 same, relu, avgpool 2, dense 10";
-/// Images, beyond those that it learned from, on which values are brought to bytes.
+/// Images not used in training, by which values are scaled to bytes.
 const MEASURED: usize = 4_000;
-/// Share of a layer's positive values that a byte holds; those above are cut.
+/// Share of a layer's positive values that a byte represents; larger ones are cut.
 const HELD: f64 = 0.9995;
 
-/// The file.
+/// Returns the file's bytes.
 ///
 /// # Errors
-/// When the engine does not start.
+/// If the engine does not start.
 pub fn made(seed: u64, threads: Option<u32>) -> Result<Vec<u8>, Box<dyn Error>> {
     let list: LayerList = TRAINED.parse()?;
     let model = Architecture::Built(list);
@@ -46,7 +46,7 @@ pub fn made(seed: u64, threads: Option<u32>) -> Result<Vec<u8>, Box<dyn Error>> 
     Ok(extractor.encode())
 }
 
-/// A convolution's numbers from those of f32, and the value of one step of what it makes, where one step of what it takes is `unit`.
+/// Quantises a convolution whose input has steps of `unit`; also returns the step of its output.
 fn whole(shape: &Convolution, (weights, biases): (&[f32], &[f32]), images: &[Vec<u8>], unit: f64) -> (Weights, f64) {
     let rows = || weights.chunks_exact(shape.taps());
     let steps: Vec<f64> =
@@ -78,7 +78,7 @@ fn whole(shape: &Convolution, (weights, biases): (&[f32], &[f32]), images: &[Vec
     (made, step)
 }
 
-/// Means and gains of each map.
+/// Mean and gain of each map.
 fn standard(found: &[Vec<u16>]) -> (Vec<u16>, Vec<u16>) {
     (0..MAPS)
         .map(|map| {
@@ -86,14 +86,14 @@ fn standard(found: &[Vec<u16>]) -> (Vec<u16>, Vec<u16>) {
             let n = cells().count() as f64;
             let mean = cells().map(|&sum| f64::from(sum)).sum::<f64>() / n;
             let variance = cells().map(|&sum| (f64::from(sum) - mean).powi(2)).sum::<f64>() / n;
-            // A map that is always the same says nothing, whatever its gain.
+            // Bounds the gain of a constant map, which carries no information.
             let gain = STEPS / variance.sqrt().max(1e-3) * f64::from(1u32 << GAIN_BITS);
             (mean.round() as u16, gain.round().min(u16::MAX.into()) as u16)
         })
         .unzip()
 }
 
-/// How far its bytes are from their middle, for who makes the file.
+/// Reports how many of the feature bytes are at either end of the range.
 fn said(extractor: &Extractor, images: &Dataset) -> String {
     let bytes: Vec<u8> = (0..images.len().min(200)).flat_map(|i| extractor.features(images.image(i))).collect();
     let cut = bytes.iter().filter(|&&byte| byte == 0 || byte == 255).count();

@@ -1,7 +1,6 @@
-//! `hushgrad reproduce accuracy`: every preset with a budget, and the usual recipe, on real MNIST, over seeds.
-//!
-//! A run is a line of JSON in a file, written when the run is done: called again, the command goes on where it stopped, and
-//! runs again only what has changed. The test images are looked at once a run, after its last step.
+//! `hushgrad reproduce accuracy`: every preset with a budget, and the usual recipe, on MNIST, over
+//! seeds. Finished runs are logged, so that the command continues after an interruption and repeats
+//! only what has changed. Each run looks at the test images once, after its last step.
 
 use std::{collections::BTreeSet, error::Error, fmt::Write as _, path::PathBuf};
 
@@ -23,7 +22,7 @@ use crate::{
     pretrain, sections,
 };
 
-/// Name of the row that no MNIST image had a part in.
+/// Name of the row without MNIST images.
 const PRETRAINING: &str = "synthetic digits only";
 
 #[derive(clap::Args)]
@@ -87,7 +86,7 @@ struct Recipe {
     config: RunConfig,
 }
 
-/// The presets with a budget; then the settings that tutorials of DP-SGD use, and Algorithm 1 for as long.
+/// Returns the presets with a budget, tutorials' usual DP-SGD, and Algorithm 1 of the same length.
 fn recipes() -> Vec<Recipe> {
     let presets = presets::ALL.into_iter().filter(|preset| preset.budget.is_some());
     let mut all: Vec<Recipe> =
@@ -109,10 +108,10 @@ fn recipes() -> Vec<Recipe> {
     all
 }
 
-/// Runs what has not been run, and writes the table of all.
+/// Runs what is missing from the log, and writes the complete table.
 ///
 /// # Errors
-/// When MNIST is not on this machine, a run fails, or a file cannot be read or written.
+/// If MNIST is not on this machine, a run fails, or a file cannot be read or written.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let digits = mnist::locate_or_download()?.digits;
     let mut chosen = recipes();
@@ -130,7 +129,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let mut order = vec![];
     for Recipe { key, config, .. } in &chosen {
         for seed in 1..=arguments.seeds {
-            // Replayed, so that anybody can repeat it; what it would cost with the system's randomness is what is stated.
+            // Replayed, so that anyone can repeat it; the stated ε assumes the system's randomness.
             let config = RunConfig { init_seed: seed, replay: Some(seed), ..config.clone() };
             let plan = Plan::new(config, digits.train.len() as u32)?;
             let identity = identity(&plan, &digits, &factory)?;
@@ -158,7 +157,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A digest of all that decides a run: configuration, images, and what the program makes of its first steps.
+/// Digest of configuration, images, and parameters after the program's first steps.
 fn identity(plan: &Plan, digits: &Digits, factory: &EngineFactory) -> Result<String, Box<dyn Error>> {
     let config = serde_json::to_string(&plan.config)?;
     let first_steps = pollster::block_on(measured::fingerprint(factory, plan.clone(), &digits.train))?;
@@ -202,7 +201,7 @@ fn measure(
     })
 }
 
-/// What the configuration costs with the system's randomness.
+/// Returns the configuration's ε with the system's randomness.
 fn spent(config: &RunConfig, steps: u64, examples: u32) -> Result<Spent, Box<dyn Error>> {
     let config = RunConfig { replay: None, ..config.clone() };
     let books = projection::planned(&config, examples, steps)?;
@@ -210,7 +209,7 @@ fn spent(config: &RunConfig, steps: u64, examples: u32) -> Result<Spent, Box<dyn
     Ok(Spent { tight, improved, delta: config.delta })
 }
 
-/// Pre-training alone, as the program's parameters were made, on the test images.
+/// Evaluates pre-training alone, as the shipped parameters were created, on the test images.
 fn pretrain_alone(seed: u64, identity: String, digits: &Digits, threads: Option<u32>) -> Result<Run, Box<dyn Error>> {
     let start = std::time::Instant::now();
     let bytes = pretrained::encode(pretrain::MODEL, &pretrain::train(pretrain::MODEL, seed, threads)?);
@@ -226,7 +225,7 @@ fn pretrain_alone(seed: u64, identity: String, digits: &Digits, threads: Option<
     Ok(Run { name, seed, identity, commit, test_accuracy, spent: None, training_seconds, device })
 }
 
-/// The table in Markdown, rows in the order in which names first come up in `order`.
+/// The table in Markdown, with rows in order of first appearance in `order`.
 fn table(log: &ResultsLog<Run>, order: &[(&str, String)]) -> String {
     let recipes = recipes();
     let mut names: Vec<&str> = vec![];
@@ -282,7 +281,7 @@ fn table(log: &ResultsLog<Run>, order: &[(&str, String)]) -> String {
     text
 }
 
-/// Writes the file's section anew; a file is made where there is none.
+/// Replaces the file's section; creates the file if it does not exist.
 fn write_section(path: &PathBuf, table: &str) -> Result<(), Box<dyn Error>> {
     let old = match std::fs::read_to_string(path) {
         Ok(text) => text,
@@ -314,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_says_mean_and_deviation_of_the_runs_that_there_are() {
+    fn row_states_mean_and_deviation_of_available_runs() {
         let path = std::env::temp_dir().join(format!("hushgrad-runs-{}", std::process::id()));
         let _ = std::fs::remove_file(&path);
         let mut log = ResultsLog::open(path.clone()).unwrap();

@@ -1,7 +1,7 @@
-//! `hushgrad reproduce cifar`: the paper's comparison on CIFAR-10, at the same ε: plain clipping beside the envelope, each at its best learning rate, over seeds.
-//!
-//! Rates are chosen on colour images that the program draws ([`tuned`](super::tuned)). With `--dataset colour` those are measured as well, with other seeds: it shows that
-//! the command runs where no CIFAR is, and says nothing of CIFAR.
+//! `hushgrad reproduce cifar`: plain clipping and the envelope on CIFAR-10, as in the paper, at
+//! equal ε, each at its best learning rate, over seeds. Rates are chosen on synthetic colour images
+//! ([`tuned`](super::tuned)). `--dataset colour` also measures on those, with other seeds; this
+//! tests the command without CIFAR, and says nothing about CIFAR.
 
 use std::{error::Error, path::PathBuf, sync::Mutex};
 
@@ -23,7 +23,7 @@ use crate::{
     sections,
 };
 
-/// Drawn images that rates are chosen by.
+/// Number of synthetic images by which rates are chosen.
 const HELD_OUT: usize = 2000;
 const SEED: u64 = 1;
 
@@ -88,8 +88,8 @@ impl Network {
         }
     }
 
-    /// Its layers. That of Papernot, Thakurta, Song, Chien & Erlingsson 2021 (Table 2) ends in two more convolutions and a mean over all places; here a dense layer stands for
-    /// them, so that no more than eight layers have parameters.
+    /// The layers. Papernot, Thakurta, Song, Chien & Erlingsson 2021 (Table 2) end in two more
+    /// convolutions and a global mean; here in a dense layer, to keep to eight parameter layers.
     const fn layers(self) -> &'static str {
         match self {
             Self::Small => {
@@ -135,10 +135,10 @@ fn plain(model: Architecture, epochs: f64, examples: usize) -> RunConfig {
     RunConfig { model, lot, steps: Some(steps), schedule: Schedule::Linear { to: 0.1 }, ..RunConfig::default() }
 }
 
-/// Runs what has not been run, and writes the table.
+/// Runs what is missing from the log, and writes the table.
 ///
 /// # Errors
-/// When CIFAR-10 is not where it should be, a run fails, or a file cannot be read or written.
+/// If CIFAR-10 is not where it should be, a run fails, or a file cannot be read or written.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let (dataset, name) = match arguments.dataset {
         On::Cifar10 => (Named::Cifar10, "cifar10"),
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_network_and_mechanism_is_one() {
+    fn every_network_and_mechanism_has_a_plan() {
         for network in [Network::Small, Network::Scattering, Network::Extractor, Network::Paper, Network::Papernot] {
             let plain = plain(network.model().unwrap(), 1.0, 50_000);
             assert_eq!((plain.steps, plain.model.picture(), plain.model.classes()), (Some(195), colour::PICTURE, 10));

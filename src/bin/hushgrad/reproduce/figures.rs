@@ -1,7 +1,6 @@
-//! `hushgrad reproduce figures`: the paper's figures and its headline (Nasr, Shokri & Houmansadr 2020) on MNIST.
-//!
-//! Learning rates are tuned on held-out training images; the test images choose nothing. A finished run is a line of JSON, and
-//! an unfinished one is kept as it goes: called again, the command goes on where it stopped.
+//! `hushgrad reproduce figures`: the paper's figures and headline (Nasr, Shokri & Houmansadr 2020)
+//! on MNIST. Learning rates are tuned on held-out training images, never on test images. Finished
+//! runs are lines of JSON and unfinished ones are saved, so that an interrupted command continues.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -40,7 +39,7 @@ mod trial;
 mod vectors;
 mod views;
 
-/// Replays the runs that tune; those of the figures begin with 1.
+/// Replay seed of tuning runs; the figures' seeds begin with 1.
 const TUNING_SEED: u64 = 0;
 
 #[derive(clap::Args)]
@@ -82,10 +81,10 @@ fn figure(name: &str) -> Result<&'static Figure, String> {
     Figure::by_key(name).ok_or_else(|| format!("figures are {}", known()))
 }
 
-/// What all runs share.
+/// Settings common to all runs.
 pub struct Setup {
     model: Architecture,
-    /// Vectors of an envelope.
+    /// Number of vectors of an envelope.
     vectors: u32,
     lot: u32,
     epochs: f64,
@@ -93,7 +92,7 @@ pub struct Setup {
     seeds: u64,
 }
 
-/// Where things are written.
+/// Output paths.
 struct Places {
     out: PathBuf,
     document: PathBuf,
@@ -111,7 +110,7 @@ struct Record {
     result: Measured,
 }
 
-/// What it came to.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measured {
@@ -130,10 +129,10 @@ impl Finished for Record {
     }
 }
 
-/// Runs what has not been run; writes charts, tables and sections after every run.
+/// Runs what is missing from the log; writes charts, tables and sections after every run.
 ///
 /// # Errors
-/// When there are no digits, a run fails, or a file cannot be read or written.
+/// If there are no digits, a run fails, or a file cannot be read or written.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let digits = match &arguments.data {
         Some(folder) => own_files::load(folder).map_err(|fault| format!("--data {}: {fault}", folder.display()))?,
@@ -160,12 +159,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         Places { out: arguments.out.clone(), document: arguments.document.clone(), runs: arguments.runs.clone() };
     let chosen: Vec<&'static Figure> =
         if arguments.figures.is_empty() { FIGURES.iter().collect() } else { arguments.figures.clone() };
-    let workshop = Workshop::open(setup, places, digits, arguments.draw).map_err(|e| e.to_string())?;
+    let workshop = FigureContext::open(setup, places, digits, arguments.draw).map_err(|e| e.to_string())?;
     workshop.reproduce(&chosen, arguments.jobs).map_err(|e| e.to_string())?;
     Ok(())
 }
 
-/// Steps of so many epochs.
+/// Returns the number of steps of `epochs` epochs.
 fn steps(epochs: f64, examples: usize, lot: u32) -> u64 {
     (epochs * examples as f64 / f64::from(lot)).round().max(1.0) as u64
 }
@@ -185,7 +184,7 @@ impl Setup {
             reading,
             steps: Some(steps),
             init_seed: seed,
-            // Replayed, so that anybody can repeat it; what it would cost with the system's randomness is what is stated.
+            // Replayed, so that anyone can repeat it; the stated ε assumes the system's randomness.
             replay: Some(seed),
             ..RunConfig::default()
         };
@@ -197,7 +196,7 @@ impl Setup {
         figure.epochs.unwrap_or(self.epochs)
     }
 
-    /// The runs of a cell, a seed each; `None` while its rate is not known.
+    /// Returns a cell's runs, one per seed; `None` until its rate is tuned.
     pub fn trials(
         &self,
         figure: &Figure,
@@ -210,7 +209,7 @@ impl Setup {
         Some((1..=self.seeds).map(|seed| self.trial(cell, rate, steps, seed, false)).collect())
     }
 
-    /// The run on which a choice among cells rests.
+    /// Returns the run by which cells are compared to choose the best.
     pub fn held_out(
         &self,
         figure: &Figure,
@@ -219,13 +218,13 @@ impl Setup {
         examples: usize,
     ) -> Option<Trial> {
         let rate = rates.get(cell.rate.owner(cell.method).key)?.rate();
-        // As many are left as `Data::of` leaves.
+        // The training images that `Data::of` leaves.
         let examples = examples - examples / trial::HELD_OUT;
         let steps = steps(self.epochs(figure), examples, self.lot);
         Some(self.trial(cell, rate, steps, TUNING_SEED, true))
     }
 
-    /// A run whose gradients are looked at.
+    /// Returns the run whose gradients are measured.
     pub fn vectors_trial(
         &self,
         figure: &Figure,
@@ -245,12 +244,12 @@ impl Setup {
     }
 }
 
-/// What measures, and what it is measured into.
-struct Workshop {
+/// Measures, and writes the results.
+struct FigureContext {
     setup: Setup,
     places: Places,
     data: Data,
-    /// Run nothing.
+    /// Only draw; run nothing.
     draw: bool,
     device: String,
     log: Mutex<ResultsLog<Record>>,
@@ -258,12 +257,12 @@ struct Workshop {
     bars: MultiProgress,
 }
 
-/// A panic elsewhere ends the program anyway.
+/// Ignores poisoning: a panic in another thread ends the program anyway.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// `f` of every item, so many at a time, in their order; the first fault, once those that run have ended.
+/// Calls `f` on every item in order, on `jobs` threads. Stops at the first error and returns it.
 fn each<T: Sync>(jobs: usize, items: &[T], f: impl Fn(&T) -> Result<(), Fault> + Sync) -> Result<(), Fault> {
     let (next, fault) = (AtomicUsize::new(0), Mutex::new(None));
     std::thread::scope(|scope| {
@@ -284,7 +283,7 @@ fn each<T: Sync>(jobs: usize, items: &[T], f: impl Fn(&T) -> Result<(), Fault> +
     fault.map_or(Ok(()), Err)
 }
 
-impl Workshop {
+impl FigureContext {
     fn open(setup: Setup, places: Places, digits: Digits, draw: bool) -> Result<Self, Fault> {
         let log = Mutex::new(ResultsLog::open(places.runs.clone())?);
         let device = CpuEngine::describe(Performance { chunk: None, threads: Some(1) }).device;
@@ -328,7 +327,7 @@ impl Workshop {
         self.write(figures, &rates)
     }
 
-    /// All runs of the figures, each once: the first seed of all at their own rates before anything else.
+    /// Returns the runs without repeats, sorted by seed, own rates before others, then by scale.
     fn work(&self, figures: &[&'static Figure], rates: &BTreeMap<&'static str, Tuned>) -> Vec<(View, Trial)> {
         let examples = self.data.whole.train.len();
         let mut work: Vec<((u64, bool, bool), View, Trial)> = vec![];
@@ -355,7 +354,7 @@ impl Workshop {
         work.into_iter().map(|(_, view, trial)| (view, trial)).collect()
     }
 
-    /// The best rate of a method, where methods cost the same; `None` where nothing may run and something is missing.
+    /// Tunes a method's rate at the scale of equal ε; `None` if only drawing and a run is missing.
     fn tune(&self, method: &'static Method) -> Result<Option<Tuned>, Fault> {
         let train = self.data.of(true).0.len();
         let steps = steps(self.setup.tuning_epochs, train, self.setup.lot);
@@ -377,12 +376,12 @@ impl Workshop {
         }
     }
 
-    /// What a finished run came to.
+    /// Returns the result of a finished run.
     fn known(&self, trial: &Trial) -> Option<Measured> {
         lock(&self.log).get(&trial.name, &trial.identity(&self.data)).map(|record| record.result.clone())
     }
 
-    /// What a run comes to: of the log, or measured and written into it.
+    /// Returns a run's result from the log, or runs it and adds it to the log.
     fn obtain(&self, view: View, trial: &Trial) -> Result<Measured, Fault> {
         if let Some(known) = self.known(trial) {
             return Ok(known);
@@ -418,7 +417,7 @@ impl Workshop {
         Ok(result)
     }
 
-    /// Charts, tables and the document's sections, from what is finished.
+    /// Writes charts, tables and the document's sections from finished runs.
     fn write(&self, figures: &[&'static Figure], rates: &BTreeMap<&'static str, Tuned>) -> Result<(), Fault> {
         let unwritten = |path: &Path| {
             let path = path.display().to_string();
@@ -453,7 +452,7 @@ impl Workshop {
         Ok(std::fs::write(document, text).map_err(unwritten(document))?)
     }
 
-    /// What a figure's section of the document says.
+    /// Returns the text of a figure's section.
     fn section(&self, figure: &'static Figure, rates: &BTreeMap<&'static str, Tuned>, panels: &[Panel]) -> String {
         let work = self.work(&[figure], rates);
         let done = work.iter().filter(|(_, trial)| self.known(trial).is_some()).count();
@@ -498,10 +497,10 @@ mod tests {
         }
     }
 
-    fn workshop(folder: &Path, draw: bool) -> Workshop {
+    fn workshop(folder: &Path, draw: bool) -> FigureContext {
         let setup =
             Setup { model: Architecture::Linear, vectors: 2, lot: 60, epochs: 2.0, tuning_epochs: 1.0, seeds: 2 };
-        Workshop::open(setup, places(folder), synthetic::digits(1, 240, 60), draw).unwrap()
+        FigureContext::open(setup, places(folder), synthetic::digits(1, 240, 60), draw).unwrap()
     }
 
     #[test]
@@ -510,7 +509,7 @@ mod tests {
         let _ = std::fs::remove_dir_all(&folder);
         let figures: Vec<&'static Figure> = FIGURES.iter().collect();
 
-        // Nothing may run: an empty log gives empty figures.
+        // Without runs, an empty log gives empty figures.
         workshop(&folder, true).reproduce(&figures, 1).unwrap();
         let empty = std::fs::read_to_string(folder.join("docs").join("paper.md")).unwrap();
         assert!(empty.contains("Not yet run.") && !empty.contains("!["), "{empty}");
@@ -540,13 +539,13 @@ mod tests {
         assert_eq!(counted.len(), figures.len(), "{counted:?}");
         assert!(counted.iter().all(|(done, all)| done == all && *all != "0"), "{counted:?}");
 
-        // Again: nothing is run, and the same is written.
+        // Once more: nothing runs, and the output is the same.
         let lines = std::fs::read_to_string(folder.join("runs.jsonl")).unwrap();
         workshop(&folder, false).reproduce(&figures, 1).unwrap();
         assert_eq!(std::fs::read_to_string(folder.join("runs.jsonl")).unwrap(), lines);
         assert_eq!(std::fs::read_to_string(folder.join("docs").join("paper.md")).unwrap(), text);
 
-        // One run less: it alone is run again.
+        // One run is missing: only that one is repeated.
         let mut kept: Vec<&str> = lines.lines().filter(|line| !line.is_empty()).collect();
         let lost = kept.remove(kept.len() / 2);
         std::fs::write(folder.join("runs.jsonl"), kept.join("\n")).unwrap();
@@ -560,7 +559,7 @@ mod tests {
     }
 
     #[test]
-    fn work_stops_at_the_first_fault_and_tells_it() {
+    fn work_stops_at_the_first_fault_and_returns_it() {
         let done = AtomicUsize::new(0);
         let fault = each(2, &[1, 2, 3, 4, 5, 6, 7, 8], |&item| {
             done.fetch_add(1, Ordering::Relaxed);
@@ -572,7 +571,7 @@ mod tests {
     }
 
     #[test]
-    fn the_test_images_choose_nothing() {
+    fn test_images_do_not_affect_choices() {
         let folder = std::env::temp_dir().join(format!("hushgrad-choice-{}", std::process::id()));
         let workshop = workshop(&folder, true);
         let rates = BTreeMap::from([("dp-sgd", Tuned { tried: BTreeMap::from([(-1, 0.9)]) })]);

@@ -1,6 +1,5 @@
-//! `hushgrad reproduce methods`: each mechanism beside plain DP-SGD at the same ε, each at its best learning rate, over seeds.
-//!
-//! Rates are chosen on digits that the program draws ([`tuned`](super::tuned)).
+//! `hushgrad reproduce methods`: compares each mechanism with plain DP-SGD at equal ε, each at its
+//! best learning rate, over seeds. Rates are chosen on synthetic digits ([`tuned`](super::tuned)).
 
 use std::{collections::BTreeSet, error::Error, path::PathBuf, sync::Mutex};
 
@@ -22,7 +21,7 @@ use super::{
 };
 use crate::{out::say, sections};
 
-/// Drawn digits that rates are chosen by.
+/// Number of synthetic digits by which rates are chosen.
 const HELD_OUT: usize = 4000;
 
 #[derive(clap::Args)]
@@ -94,14 +93,14 @@ const fn over_phases(to: f64) -> Phases {
     Phases::Schedule(NoiseSchedule { rule: Rule::Exponential, phases: 6, to })
 }
 
-/// What a mechanism is added to: six epochs of lots of 256 for the perceptron, two for the CNN; a rate that falls to a tenth.
+/// The base configuration: lot 256, six epochs (CNN: two), and a rate that falls to a tenth.
 fn plain(model: Architecture) -> RunConfig {
     let (lot, steps) = (256, if model == Architecture::Mlp { 1410 } else { 470 });
     let schedule = Schedule::Linear { to: 0.1 };
     RunConfig { model, lot, steps: Some(steps), schedule, ..RunConfig::default() }
 }
 
-/// A model at an ε.
+/// Heading for a model at an ε.
 fn heading(Cell { plain, epsilon, .. }: &Cell) -> String {
     let name = if plain.model == Architecture::Mlp { "The perceptron" } else { "The CNN" };
     let parameters = format::integer(plain.model.parameters() as u64);
@@ -109,10 +108,10 @@ fn heading(Cell { plain, epsilon, .. }: &Cell) -> String {
     format!("{name} ({parameters} parameters), lot {lot}, {steps} steps, ε ≤ {epsilon}")
 }
 
-/// Runs what has not been run, and writes the table.
+/// Runs what is missing from the log, and writes the table.
 ///
 /// # Errors
-/// When MNIST is not on this machine, a run fails, or a file cannot be read or written.
+/// If MNIST is not on this machine, a run fails, or a file cannot be read or written.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let mnist = mnist::locate_or_download()?.digits;
     let drawn = synthetic::digits(1, mnist.train.len(), HELD_OUT);
@@ -159,7 +158,7 @@ mod tests {
     use super::{super::tuned::scale, *};
 
     #[test]
-    fn a_scale_keeps_its_epsilon() {
+    fn scale_keeps_the_target_epsilon() {
         for method in METHODS {
             let mut config = plain(Architecture::Mlp);
             (method.change)(&mut config);

@@ -1,4 +1,4 @@
-//! Finished runs, a line of JSON each, written when the run is done: a command that is called again goes on where it stopped.
+//! A log of finished runs, one line of JSON each, from which an interrupted command continues.
 
 use std::{
     collections::BTreeMap,
@@ -8,7 +8,7 @@ use std::{
 
 use serde::{Serialize, de::DeserializeOwned};
 
-/// Why finished runs cannot be read or written down.
+/// Why the log cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum ResultsLogError {
     #[error("cannot read {}: {source}", path.display())]
@@ -19,15 +19,15 @@ pub enum ResultsLogError {
     Write { path: PathBuf, source: io::Error },
 }
 
-/// What a line holds.
+/// A line of the log.
 pub trait Finished: Serialize + DeserializeOwned {
-    /// What people call it.
+    /// A name for display.
     fn name(&self) -> &str;
-    /// Digest of all that decided it.
+    /// Digest of everything that determined the run.
     fn identity(&self) -> &str;
 }
 
-/// Finished runs, and the file that they are in.
+/// Finished runs and their file.
 pub struct ResultsLog<R> {
     path: PathBuf,
     runs: BTreeMap<(String, String), R>,
@@ -35,7 +35,7 @@ pub struct ResultsLog<R> {
 
 impl<R: Finished> ResultsLog<R> {
     /// # Errors
-    /// When there is a file that cannot be read.
+    /// If the file exists and cannot be read.
     pub fn open(path: PathBuf) -> Result<Self, ResultsLogError> {
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
@@ -43,7 +43,7 @@ impl<R: Finished> ResultsLog<R> {
             Err(source) => return Err(ResultsLogError::Read { path, source }),
         };
         let mut log = Self { path, runs: BTreeMap::new() };
-        // A line that an interruption cut off is a run to do again.
+        // Skips lines cut off by an interruption; those runs are repeated.
         for run in text.lines().filter_map(|line| serde_json::from_str::<R>(line).ok()) {
             log.insert(run);
         }
@@ -54,15 +54,15 @@ impl<R: Finished> ResultsLog<R> {
         self.runs.insert((run.name().to_owned(), run.identity().to_owned()), run);
     }
 
-    /// The run of that name and identity, if it was finished.
+    /// Returns the finished run of this name and identity, if any.
     pub fn get(&self, name: &str, identity: &str) -> Option<&R> {
         self.runs.get(&(name.to_owned(), identity.to_owned()))
     }
 
-    /// Writes a finished run down.
+    /// Appends a finished run.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn keep(&mut self, run: R) -> Result<(), ResultsLogError> {
         if let Some(folder) = self.path.parent() {
             std::fs::create_dir_all(folder)
@@ -71,7 +71,7 @@ impl<R: Finished> ResultsLog<R> {
         let unwritten = |source| ResultsLogError::Write { path: self.path.clone(), source };
         let line = serde_json::to_string(&run).map_err(|error| unwritten(error.into()))?;
         let file = std::fs::OpenOptions::new().create(true).append(true).open(&self.path);
-        // The break comes first: the line before may be cut off.
+        // Starts a new line, because the last one may have been cut off.
         file.and_then(|mut file| write!(file, "\n{line}\n")).map_err(unwritten)?;
         self.insert(run);
         Ok(())

@@ -1,8 +1,8 @@
-//! Runs at a given ε, each with the learning rate that is best on public images: what `reproduce`'s tables are made of.
+//! Runs at a given ε, at the best learning rate on public images, for `reproduce`'s tables.
 //!
-//! A rate is chosen by the loss on held-out images that the program draws, after training on drawn images: neither looks at the images that are measured, and
-//! choosing is free. Then runs with other seeds train on those, whose test images are looked at once a run. A run is a line of JSON in a file; called again, a
-//! command goes on where it stopped.
+//! Rates are chosen by held-out loss after training on synthetic images, at no cost because the
+//! measured images play no part. Runs with other seeds train on those; each looks at the test
+//! images once. Runs are logged, so that an interrupted command continues.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -28,24 +28,24 @@ use sha2::{Digest as _, Sha256};
 use super::results_log::{Finished, ResultsLog};
 use crate::measured::{self, hex, moments};
 
-/// Rates are tried by factors of two from the first until neither neighbour is better.
+/// Rates are tried by factors of two from this one until neither neighbour is better.
 const FIRST_RATE: f64 = 1.0;
 const MOST_RATES: usize = 12;
-/// Noise scales that are tried.
+/// Noise scales tried.
 const SCALES: Scales = Scales { first: 1.0, least: 0.01, most: 1e3 };
 
-/// A finished run on what is measured, or the choice of a rate.
+/// A finished run on the measured images, or a trial of a rate.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Run {
     name: String,
-    /// Digest of all that decided it: configuration, images, and what the program makes of the first steps.
+    /// Digest of configuration, images, and parameters after the program's first steps.
     identity: String,
     /// Of the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     commit: Option<String>,
     rate: f64,
-    /// Held-out loss on drawn images, or accuracy on the test images that are measured.
+    /// Held-out loss on synthetic images, or test accuracy on the measured images.
     found: f64,
 }
 
@@ -59,52 +59,52 @@ impl Finished for Run {
     }
 }
 
-/// A mechanism: what it changes of plain DP-SGD.
+/// A mechanism, as a change to plain DP-SGD.
 #[derive(Clone, Copy)]
 pub struct Mechanism {
     pub name: &'static str,
     pub change: fn(&mut RunConfig),
 }
 
-/// One row of a table.
+/// A row of a table.
 pub struct Cell {
-    /// What a mechanism is added to.
+    /// The base configuration.
     pub plain: RunConfig,
     pub epsilon: f64,
     pub method: Mechanism,
 }
 
-/// What a row came to.
+/// The results of a row.
 pub struct Outcome {
     sigma: f64,
     spent: f64,
     rate: f64,
     accuracies: Vec<f64>,
-    /// Of the programs that ran.
+    /// Commits of the programs that ran.
     pub commits: BTreeSet<String>,
 }
 
-/// All that rows share.
+/// Settings common to all rows.
 pub struct Measure {
     pub seeds: u64,
     pub log: Mutex<ResultsLog<Run>>,
-    /// What is measured, and its name in the log.
+    /// The measured images, and their name in the log.
     pub on: Digits,
     pub name: &'static str,
-    /// Public images that rates are chosen by.
+    /// Public images for choosing rates.
     pub drawn: Digits,
 }
 
 type Fallible<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 impl Measure {
-    /// Each cell's outcome, in their order; `jobs` at a time, each on one thread.
+    /// Returns each cell's outcome in order, running `jobs` at a time, each on one thread.
     ///
     /// # Errors
     /// The first run that fails, with its row's name.
     pub fn all(&self, cells: &[Cell], jobs: Option<usize>) -> Result<Vec<Outcome>, Box<dyn Error>> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.unwrap_or(0)).build()?;
-        // The longest first, so that the last ones do not wait for one.
+        // In reverse order, as later rows take longest and should not start last.
         let found: Vec<Result<Outcome, String>> = pool.install(|| {
             let of = |cell: &Cell| self.cell(cell).map_err(|error| format!("{}: {error}", cell.method.name));
             cells.par_iter().rev().map(of).collect()
@@ -134,7 +134,7 @@ impl Measure {
         Ok(Outcome { sigma, spent, rate, accuracies, commits })
     }
 
-    /// The learning rate with the least held-out loss on drawn images, among powers of two.
+    /// Returns the power of two with the least held-out loss on synthetic images.
     fn rate(&self, name: &str, config: &RunConfig) -> Fallible<f64> {
         let mut known: BTreeMap<i32, f64> = BTreeMap::new();
         let mut at = 0;
@@ -157,7 +157,7 @@ impl Measure {
         Ok(FIRST_RATE * f64::from(at).exp2())
     }
 
-    /// A run, from the log or by running it.
+    /// Returns a run from the log, or runs it.
     fn known(&self, name: &str, digits: &str, config: &RunConfig, on: &Digits, asked: Asked) -> Fallible<Run> {
         let plan = Plan::new(config.clone(), on.train.len() as u32)?;
         let first_steps = pollster::block_on(measured::fingerprint(&one_thread(), plan.clone(), &on.train))?;
@@ -174,7 +174,7 @@ impl Measure {
     }
 }
 
-/// What is asked of a trained model.
+/// What to evaluate of a trained model.
 #[derive(Clone, Copy)]
 enum Asked {
     /// Mean cross-entropy, in nats.
@@ -198,7 +198,7 @@ fn trained(plan: Plan, Digits { train, test, .. }: &Digits, asked: Asked) -> Fal
     })
 }
 
-/// The least noise scale, to four digits, with which the run's steps stay within `epsilon` by tight accounting, and what they then cost.
+/// Returns the least noise scale, in four digits, whose tight ε is at most `epsilon`, and that ε.
 pub fn scale(config: &RunConfig, examples: u32, epsilon: f64) -> Fallible<(f64, f64)> {
     let steps = config.steps.unwrap_or(1);
     let at = |scale: f64| -> Result<f64, PriceError> {
@@ -211,8 +211,8 @@ pub fn scale(config: &RunConfig, examples: u32, epsilon: f64) -> Fallible<(f64, 
     Ok((sigma, at(sigma)?))
 }
 
-/// Rows of one model at one ε, mechanism by mechanism, the first being what the others are compared with; what differs by more than two standard errors of the
-/// difference is in bold.
+/// Returns the rows of a model at an ε, compared with the first row. Differences above two standard
+/// errors are in bold.
 pub fn table(heading: &str, cells: &[Cell], outcomes: &[Outcome]) -> String {
     let mut text = format!(
         "### {heading}\n\n\
@@ -239,7 +239,7 @@ pub fn table(heading: &str, cells: &[Cell], outcomes: &[Outcome]) -> String {
     text
 }
 
-/// The tables of `old` with the rows and tables of `new` in their places; what stands before the tables is `new`'s.
+/// Replaces rows and tables of `old` by those of `new`; text before the tables comes from `new`.
 pub fn merged(old: &str, new: &str) -> String {
     const TABLE: &str = "### ";
     let mut tables: Vec<Vec<&str>> = Vec::new();
@@ -252,7 +252,7 @@ pub fn merged(old: &str, new: &str) -> String {
         };
         let mut after = 0;
         for row in part {
-            // Heading, head of the columns, rows: a line is told by what stands before its second bar.
+            // Lines (heading, header, rows) are identified by their first column.
             let name = |line: &str| line.split('|').nth(1).unwrap_or(line).to_owned();
             match table.iter().position(|line| name(line) == name(row)) {
                 Some(place) => (table[place], after) = (row, place),
@@ -272,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_says_how_far_it_is_from_the_first() {
+    fn rows_state_their_difference_from_the_first() {
         let outcome = |accuracies: [f64; 3]| Outcome {
             sigma: 1.1,
             spent: 0.9991,
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_were_not_run_again_stay() {
+    fn rows_not_run_again_are_kept() {
         let head = "| | σ |\n| --- | --- |\n";
         let old = format!("Before.\n\n### A\n\n{head}| DP-SGD | 1 |\n| two | 2 |\n\n### B\n\n{head}| DP-SGD | 5 |\n\n");
         let new = format!("Now.\n\n### A\n\n{head}| DP-SGD | 1 |\n| one | 3 |\n\n### C\n\n{head}| DP-SGD | 7 |\n\n");

@@ -1,4 +1,4 @@
-//! The options that say what a run is.
+//! Options that define a run.
 
 use std::path::PathBuf;
 

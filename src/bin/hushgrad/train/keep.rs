@@ -1,5 +1,5 @@
-//! What a run keeps: its ledger, its run file, its entry in the books, its weights. What steps will release is written before they run, a second of
-//! them at a time, so that no report tells of more than the disk does, whatever ends the program.
+//! A run's output: ledger, run file, books entry and weights. Releases are written about a second
+//! before their steps run, so that no report is ahead of the disk, however the program ends.
 
 use std::{
     error::Error,
@@ -31,35 +31,35 @@ use super::{
 };
 use crate::given;
 
-/// Points of a kept curve.
+/// Points of a stored curve.
 const POINTS: usize = 1000;
-/// Steps that are written ahead at first: few, as nobody knows how long one takes.
+/// Steps written ahead at first; few, as their speed is unknown.
 const FIRST_BLOCK: u64 = 8;
-/// A second of steps is written ahead, or one step for so many that were taken: after a kill no more than that is counted in excess.
+/// Releases are written a second or a tenth of the run ahead; a kill overcounts no more than that.
 const BLOCK: Duration = Duration::from_secs(1);
 const TAKEN: u64 = 10;
 
-/// The files of a run, each in its hands before anything is read or computed.
+/// A run's output files, claimed before anything is read or computed.
 pub struct Files {
     ledger: Option<KeptFile>,
     run: Option<KeptFile>,
     weights: Option<KeptFile>,
     books: Option<KeptFile>,
-    /// Whether a ledger of another run may be replaced.
+    /// True if another run's ledger may be replaced.
     force: bool,
 }
 
-/// The run that goes on.
+/// The run to continue.
 pub struct Resumed {
     pub file: RunFile,
     sha256: String,
-    /// Whether a ledger beside it tells of releases that it does not know of.
+    /// True if the ledger beside it has releases that the run file lacks.
     overtaken: bool,
 }
 
 impl Files {
     /// # Errors
-    /// The first file that is there already, or cannot be written, or is another's.
+    /// The first file that exists, cannot be written, or is locked by another process.
     pub fn claim(arguments: &Arguments) -> Result<Self, Box<dyn Error>> {
         let Arguments { ledger, out, resume, weights, books, force, .. } = arguments;
         let run = out.as_ref().or(resume.as_ref());
@@ -101,11 +101,11 @@ impl Files {
         Ok(files)
     }
 
-    /// Brings what was released since the run file was written into `progress`, where the ledger beside it says so: it may have been written
-    /// a moment before the program was ended.
+    /// Adds releases that the ledger file has beyond the run file to `progress`; the program may
+    /// have ended between the two writes.
     ///
     /// # Errors
-    /// When the ledger that is there is another run's, and may not be replaced.
+    /// If the ledger there is another run's and may not be replaced.
     fn compare_ledger(&self, progress: &mut Progress) -> Result<(), Box<dyn Error>> {
         let Some(file) = &self.ledger else { return Ok(()) };
         let Some(bytes) = file.read(run_file::LARGEST)? else { return Ok(()) };
@@ -127,24 +127,24 @@ impl Files {
     }
 }
 
-/// Whether two paths lead to one file.
+/// True if both paths lead to the same file.
 fn same(a: &Path, b: &Path) -> bool {
     a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 impl Resumed {
     /// # Errors
-    /// When the file cannot be read, or is no run that can go on.
+    /// If the file cannot be read or is not a run that can continue.
     pub fn read(path: &Path) -> Result<Self, Box<dyn Error>> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let bytes = given::bytes(path, run_file::LARGEST)?;
         Ok(Self { file: RunFile::from_json(&name, &bytes)?, sha256: sha256(&bytes), overtaken: false })
     }
 
-    /// Where it stood, and with what.
+    /// Returns the run's progress and its engine's state.
     ///
     /// # Errors
-    /// When a ledger that was to be kept beside it is another run's, or books count the run and none are kept.
+    /// If the ledger beside it is another run's, or the run is counted in books and none are kept.
     pub fn stood(&mut self, files: &Files) -> Result<(Progress, State), Box<dyn Error>> {
         let RunFile { run, ledger, parameters, momentum, average, clips, in_books, .. } = &self.file;
         if *in_books && files.books.is_none() {
@@ -168,7 +168,7 @@ impl Resumed {
         Ok((progress, state))
     }
 
-    /// Says so, where the digits are not those that the run began on.
+    /// Warns if the digits are not those that the run began on.
     pub fn compare_digits(&self, digits: &Digits) {
         let (RunCard { data, train, .. }, now, there) = (&self.file.run, &digits.train.name, digits.train.len());
         if (data, *train as usize) != (now, there) {
@@ -184,28 +184,28 @@ fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Keeps a run.
+/// Writes a run's output.
 pub struct Keep {
     files: Files,
     books: Option<KeptBooks>,
-    /// As the run file says it, but for the report.
+    /// The run file's card; its report is replaced when it is written.
     card: Option<RunCard>,
-    /// What the run file said last.
+    /// The last state written to the run file.
     saved: Option<(RunCard, State)>,
-    /// Of the whole run.
+    /// In the whole run.
     steps: u64,
-    /// Steps up to this one are written.
+    /// Releases up to this step are written.
     until: u64,
     block: u64,
-    /// When the last were written, and at which step.
+    /// Time and step of the last write.
     since: Option<(Instant, u64)>,
 }
 
 impl Keep {
-    /// Takes up the run of `steps` steps in all that `session` is at the start of. A ledger that is there is removed where the run has no guarantee.
+    /// Begins output of a run of `steps` steps; removes an old ledger if there is no guarantee.
     ///
     /// # Errors
-    /// When the books cannot be read, or a ledger not be removed.
+    /// If the books cannot be read, or a ledger cannot be removed.
     pub async fn begin(
         mut files: Files,
         session: &mut Session<AnyEngine>,
@@ -220,7 +220,7 @@ impl Keep {
             if let Privacy::NoGuarantee { reason } = session.privacy()? {
                 tell(&format!("no ledger is written: {reason}"));
             }
-            // What it said is not true of the run beside it.
+            // It would be wrong about the run beside it.
             file.remove()?;
         }
         let called = files.run.as_ref().and_then(|file| file.called().file_stem());
@@ -248,7 +248,7 @@ impl Keep {
         if let (Some(resumed), Some(ledger)) = (resumed, session.ledger())
             && books.counts(&resumed.sha256)?
         {
-            // What the session has beyond the file is the rest of an epoch that was given up, which costs no more; or what another ledger knew.
+            // New in the session: an abandoned epoch's rest, already paid, or a newer ledger.
             let counted = if resumed.overtaken { resumed.file.ledger.as_ref() } else { Some(ledger) };
             books.leave_out(counted.cloned().unwrap_or_default(), resumed.sha256.clone());
         }
@@ -289,12 +289,12 @@ impl Keep {
         })
     }
 
-    /// Whether anything of the run outlives it.
+    /// True if any record of the run is kept.
     pub fn keeps(&self) -> bool {
         self.books.is_some() || self.files.ledger.is_some() || self.files.run.is_some()
     }
 
-    /// Takes a report into the curves of the run file.
+    /// Adds a report to the run file's curves.
     pub fn note(&mut self, report: &Report) {
         let Some(card) = &mut self.card else { return };
         let step = report.step as f64;
@@ -316,16 +316,16 @@ impl Keep {
         }
     }
 
-    /// Before every step: what it releases is on the disk when this is done.
+    /// Called before every step; afterwards the step's release is on disk.
     ///
     /// # Errors
-    /// When something cannot be written. Then nothing more may be released.
+    /// If a write fails. Then nothing more may be released.
     pub async fn reserve(&mut self, session: &mut Session<AnyEngine>) -> Result<(), Box<dyn Error>> {
         let step = session.step_count();
         if !self.keeps() || step < self.until {
             return Ok(());
         }
-        // What a device still has to do is not the time that writing takes. One that is lost, the next step tells of.
+        // Excludes pending device work from the timing. The next step reports a lost device.
         let _ = session.settle().await;
         if let Some((since, from)) = self.since.filter(|(_, from)| *from < step) {
             let one = since.elapsed().as_secs_f64() / (step - from) as f64;
@@ -339,10 +339,10 @@ impl Keep {
         Ok(())
     }
 
-    /// Writes what was released in the end, no more and no less, and the weights.
+    /// Writes exactly what was released, and the weights.
     ///
     /// # Errors
-    /// When something cannot be written.
+    /// If a write fails.
     pub async fn finish(&mut self, session: &mut Session<AnyEngine>) -> Result<(), Box<dyn Error>> {
         self.write(session, 0).await?;
         if let Some(file) = &self.files.weights {
@@ -352,15 +352,15 @@ impl Keep {
         Ok(())
     }
 
-    /// What all runs on the digits cost together, where there are books.
+    /// Returns the cost of all runs on the digits, if there are books.
     ///
     /// # Errors
-    /// When they cannot be read.
+    /// If the books cannot be read.
     pub fn all_runs(&self, delta: f64) -> Result<Option<AllRuns>, Box<dyn Error>> {
         self.books.as_ref().map(|books| books.all_runs(delta)).transpose()
     }
 
-    /// The books first, and what can be gone on from last: whatever it says was released is in the others by then.
+    /// Writes the books first and the run file last, so that its releases are always in the others.
     async fn write(&mut self, session: &mut Session<AnyEngine>, ahead: u64) -> Result<(), Box<dyn Error>> {
         let ledger = session.ledger_ahead(ahead);
         let run = self.run_file(session, ahead, ledger.as_ref()).await?;
@@ -377,8 +377,8 @@ impl Keep {
         Ok(())
     }
 
-    /// The run as it stands, or, where its engine does not answer any more or its parameters are no numbers, as it stood last; with all that
-    /// was released.
+    /// Returns the current run, or the last one saved if the engine fails or its parameters are not
+    /// finite; with all releases.
     async fn run_file(
         &mut self,
         session: &mut Session<AnyEngine>,

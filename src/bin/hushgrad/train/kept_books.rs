@@ -1,4 +1,4 @@
-//! The books that runs on the same digits share: a run enters what it will release before it does, and reads what all of them cost.
+//! Books shared by runs on the same digits. Each run enters its releases before making them.
 
 use std::error::Error;
 
@@ -11,24 +11,24 @@ use rand::rand_core::Rng as _;
 
 use super::kept_file::{KeptFile, KeptFileError};
 
-/// This run's place in them.
+/// This run's entry in the books.
 pub struct KeptBooks {
     file: KeptFile,
     digits: SetName,
-    /// As it was entered last.
+    /// As last entered.
     entry: Entry,
-    /// What was released before this run began and is in the books already: the start of its ledger.
+    /// Releases from before this run that are already in the books: the start of its ledger.
     counted: Ledger,
-    /// SHA-256 of the run file that it goes on from.
+    /// SHA-256 of the run file that this run continues.
     earlier: Option<String>,
-    /// SHA-256 of the run file as it was written last.
+    /// SHA-256 of the run file last written.
     last: Option<String>,
     entered: bool,
 }
 
 impl KeptBooks {
     /// # Errors
-    /// When the system gives no entropy for the entry's name.
+    /// If the system gives no entropy for the entry's name.
     pub fn new(file: KeptFile, digits: SetName, name: String) -> Result<Self, Box<dyn Error>> {
         let mut rng = SystemRng::new()?;
         let run = (0..4).map(|_| format!("{:08x}", rng.next_u32())).collect();
@@ -36,24 +36,24 @@ impl KeptBooks {
         Ok(Self { file, digits, entry, counted: Ledger::new(), earlier: None, last: None, entered: false })
     }
 
-    /// Whether what the run file with this SHA-256 says was released is in the books.
+    /// True if the releases of the run file with this SHA-256 are in the books.
     ///
     /// # Errors
-    /// When the books cannot be read.
+    /// If the books cannot be read.
     pub fn counts(&self, file: &str) -> Result<bool, Box<dyn Error>> {
         Ok(self.read()?.counts(&self.digits, file))
     }
 
-    /// The run goes on from the file with this SHA-256, whose ledger is in the books.
+    /// Continues the run file with this SHA-256, whose ledger is in the books.
     pub fn leave_out(&mut self, counted: Ledger, file: String) {
         (self.counted, self.earlier) = (counted, Some(file));
     }
 
-    /// Enters all that the run released or is about to, what its whole plan will have released, and the SHA-256 of the run file that is about to be written. A file that was written
-    /// before stays known: the program may end before the new one has taken its place.
+    /// Enters releases so far and ahead, the whole plan's, and the SHA-256 of the next run file.
+    /// The previous file stays known, in case the program ends before the next replaces it.
     ///
     /// # Errors
-    /// When the books cannot be read or written, or would be too large to be read again.
+    /// If the books cannot be read or written, or become too large to read.
     pub fn enter(
         &mut self,
         ledger: Option<&Ledger>,
@@ -81,10 +81,10 @@ impl KeptBooks {
         Ok(())
     }
 
-    /// What all runs on the digits cost together, this one with what it entered, also where somebody has removed the file since.
+    /// Returns the cost of all runs on the digits, including this one even if the file was removed.
     ///
     /// # Errors
-    /// When the books cannot be read.
+    /// If the books cannot be read.
     pub fn all_runs(&self, delta: f64) -> Result<AllRuns, Box<dyn Error>> {
         let mut books = self.read()?;
         if self.entered {
@@ -98,10 +98,10 @@ impl KeptBooks {
     }
 }
 
-/// The books in a file; none where it is not there.
+/// Reads the books; empty if the file does not exist.
 ///
 /// # Errors
-/// When the file cannot be read, or is none.
+/// If the file cannot be read or does not contain books.
 pub fn read(file: &KeptFile) -> Result<DatasetBooks, Box<dyn Error>> {
     let bytes: Result<_, KeptFileError> = file.read(books::LARGEST);
     Ok(match bytes? {

@@ -1,4 +1,4 @@
-//! A file that is replaced whole or not at all: written beside its place, brought to the disk, and renamed.
+//! Atomically replaced files: written beside the target, synced to disk, and renamed.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -8,18 +8,18 @@ use std::{
 
 use super::lock::{Lock, beside};
 
-/// Where something is kept, held by this process alone.
+/// An output file, locked by this process if claimed.
 pub struct KeptFile {
-    /// The file itself, not a link to it.
+    /// The file itself, with links resolved.
     path: PathBuf,
-    /// As it was called.
+    /// The path as given.
     called: PathBuf,
     what: &'static str,
     private: bool,
     _lock: Option<Lock>,
 }
 
-/// Why a file cannot be kept, before anything is trained, or any more.
+/// Why a file cannot be kept, found at the start or later.
 #[derive(Debug, thiserror::Error)]
 pub enum KeptFileError {
     #[error("cannot write {what} {}: {error}", .path.display())]
@@ -37,10 +37,10 @@ pub enum KeptFileError {
 }
 
 impl KeptFile {
-    /// Takes hold of the file at `called`, and finds out that it can be written. What is there stays until the first [`KeptFile::write`].
+    /// Locks the file at `called` and checks that it is writable; [`KeptFile::write`] replaces it.
     ///
     /// # Errors
-    /// When it is there (but for `replaced`), is no plain file, is another process's, or cannot be written.
+    /// If it exists (unless `replaced`), is no plain file, is locked elsewhere, or is not writable.
     pub fn claim(
         what: &'static str,
         called: &Path,
@@ -59,10 +59,10 @@ impl KeptFile {
         Ok(file)
     }
 
-    /// A file that several processes write in turn, [`KeptFile::turn`] by turn; its owner alone may read it.
+    /// A file that processes write in turn ([`KeptFile::turn`]); new ones only the owner may read.
     ///
     /// # Errors
-    /// When it is no plain file, or cannot be written.
+    /// If it is no plain file, or cannot be written.
     pub fn shared(what: &'static str, called: &Path) -> Result<Self, KeptFileError> {
         let file = Self { private: true, ..Self::at(what, called)? };
         let _turn = file.turn()?;
@@ -70,14 +70,14 @@ impl KeptFile {
         Ok(file)
     }
 
-    /// The file at `called`, which nobody holds.
+    /// The file at `called`, without a lock.
     ///
     /// # Errors
-    /// When there is something that is no plain file, or no folder for it.
+    /// If something else than a plain file exists there, or its folder does not.
     pub fn at(what: &'static str, called: &Path) -> Result<Self, KeptFileError> {
         let write = |error| KeptFileError::Write { what, path: called.to_owned(), error };
         let path = match called.symlink_metadata() {
-            // What a link leads to is replaced, and not the link.
+            // A link's target is replaced, not the link.
             Ok(there) if there.is_symlink() => called.canonicalize().map_err(write)?,
             _ => {
                 let name = called.file_name().ok_or_else(|| write(io::ErrorKind::IsADirectory.into()))?;
@@ -91,7 +91,7 @@ impl KeptFile {
         Ok(Self { path, called: called.to_owned(), what, private: false, _lock: None })
     }
 
-    /// Whether nothing keeps it from being written.
+    /// Checks that the file can be written.
     fn try_out(&self) -> Result<(), KeptFileError> {
         let try_out = || -> io::Result<()> {
             if self.path.metadata().is_ok_and(|there| there.permissions().readonly()) {
@@ -107,12 +107,12 @@ impl KeptFile {
         KeptFileError::Write { what: self.what, path: self.called.clone(), error }
     }
 
-    /// Holds a shared file until the answer is dropped.
+    /// Locks a shared file until the result is dropped.
     pub fn turn(&self) -> Result<Lock, KeptFileError> {
         Lock::take(&self.path).map_err(|error| self.unwritten(error))
     }
 
-    /// Whether `other` is the same file.
+    /// Fails if `other` is the same file.
     pub fn differs_from(&self, other: &Self) -> Result<(), KeptFileError> {
         if self.path == other.path {
             return Err(KeptFileError::Twice { first: self.what, second: other.what, path: self.called.clone() });
@@ -128,7 +128,7 @@ impl KeptFile {
         self.path.symlink_metadata().is_ok()
     }
 
-    /// All bytes of it; `None`: it is not there. At most `largest` and one.
+    /// Reads at most `largest` + 1 bytes; `None` if the file does not exist.
     pub fn read(&self, largest: usize) -> Result<Option<Vec<u8>>, KeptFileError> {
         use io::Read as _;
         let read = || -> io::Result<Vec<u8>> {
@@ -143,7 +143,7 @@ impl KeptFile {
         }
     }
 
-    /// Replaces all of it. Whoever reads finds what was there before or all of `bytes`, also after a loss of power.
+    /// Replaces the file atomically: readers see all old or all new bytes, even after power loss.
     pub fn write(&self, bytes: &[u8]) -> Result<(), KeptFileError> {
         let written = self.replace(bytes);
         if written.is_err() {
@@ -164,7 +164,7 @@ impl KeptFile {
         self.sync_folder()
     }
 
-    /// Removes it, if it is there.
+    /// Removes the file, if it exists.
     pub fn remove(&self) -> Result<(), KeptFileError> {
         let removed = match fs::remove_file(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -173,7 +173,7 @@ impl KeptFile {
         removed.map_err(|error| self.unwritten(error))
     }
 
-    /// A name is on the disk when its folder is. Elsewhere than on Unix a folder cannot be opened for that.
+    /// Makes a rename durable; only Unix can open a folder for that.
     fn sync_folder(&self) -> io::Result<()> {
         match self.path.parent() {
             Some(folder) if cfg!(unix) => File::open(folder)?.sync_all(),
@@ -185,7 +185,7 @@ impl KeptFile {
         beside(&self.path, "part")
     }
 
-    /// A new file: what a killed run left is removed, and no link of somebody else's is followed.
+    /// Creates the partial file anew, so that neither a leftover nor a planted link is written to.
     fn part(&self) -> io::Result<File> {
         let path = self.part_path();
         match fs::remove_file(&path) {
@@ -216,7 +216,7 @@ mod tests {
             Self(folder)
         }
 
-        /// Names of all that is in it.
+        /// Sorted names of its entries.
         fn list(&self) -> Vec<String> {
             let names = fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name());
             let mut names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
@@ -236,14 +236,14 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_replaced_whole_and_leaves_nothing_beside_it() {
+    fn file_is_replaced_atomically_without_leftovers() {
         let folder = Folder::new("whole");
         let path = folder.0.join("a.json");
         let file = claim(&path, false).unwrap();
         assert!(!file.exists() && file.read(9).unwrap().is_none());
         assert!(claim(&path, true).err().unwrap().contains("by another run"));
         file.write(b"first").unwrap();
-        // What a killed run left half written.
+        // A partial file left by a killed run.
         fs::write(folder.0.join(".a.json.part"), "half").unwrap();
         file.write(b"second").unwrap();
         assert_eq!(file.read(9).unwrap().unwrap(), b"second");
@@ -261,7 +261,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_a_killed_run_left_is_removed_and_nothing_else_is() {
+    fn only_leftovers_of_killed_runs_are_removed() {
         let folder = Folder::new("killed");
         let held = claim(&folder.0.join("held"), false).unwrap();
         fs::copy(folder.0.join(".held.lock"), folder.0.join(".gone.lock")).unwrap();
@@ -275,7 +275,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn names_that_are_no_text_are_as_different_as_others() {
+    fn non_utf8_names_are_distinct() {
         use std::os::unix::ffi::OsStrExt as _;
         let folder = Folder::new("bytes");
         let [one, other] = [b"a\xfe", b"a\xff"].map(|name| folder.0.join(std::ffi::OsStr::from_bytes(name)));
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_found_out_at_once() {
+    fn unwritable_paths_are_refused_at_once() {
         let folder = Folder::new("cannot");
         fs::write(folder.0.join("file"), "").unwrap();
         for path in ["absent/a", "file/a", "..", "/"] {
@@ -302,7 +302,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_link_stays_one_and_permissions_stay_what_they_were() {
+    fn links_and_permissions_are_preserved() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = Folder::new("link");
         let (target, link) = (folder.0.join("target"), folder.0.join("link"));
@@ -313,7 +313,7 @@ mod tests {
         assert!(link.symlink_metadata().unwrap().is_symlink());
         assert_eq!(fs::read(&target).unwrap(), b"new");
         assert_eq!(target.metadata().unwrap().permissions().mode() & 0o777, 0o640);
-        // Somebody's trap: the file beside is not written through.
+        // A planted link at the partial file's path must not be followed.
         std::os::unix::fs::symlink(&target, folder.0.join(".other.part")).unwrap();
         claim(&folder.0.join("other"), false).unwrap().write(b"other").unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"new");

@@ -1,4 +1,4 @@
-//! One writer a file: a lock on a small file beside it, which the system lets go of when its holder ends, however it ends.
+//! One writer per file: a lock on a file beside it, released by the system however its holder ends.
 
 use std::{
     ffi::OsString,
@@ -7,17 +7,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What the file says, to whoever finds it and to a later run, which takes no other file for one of these.
+/// The lock file's contents: for users, and for later runs to recognise lock files by.
 const SAYS: &str = "A run of hushgrad that writes the file of this name has this open. If it was killed, the next run in this folder removes this.\n";
 
-/// Held until it is dropped.
+/// Released when dropped.
 pub struct Lock {
     file: File,
     path: PathBuf,
 }
 
 impl Lock {
-    /// The lock of `target`; `None`: another process has it.
+    /// Takes the lock of `target`; `None` if another process holds it.
     pub fn try_take(target: &Path) -> io::Result<Option<Self>> {
         remove_left(target);
         Self::taken(target, |file| match file.try_lock() {
@@ -27,7 +27,7 @@ impl Lock {
         })
     }
 
-    /// The lock of `target`, when whoever has it is done with it.
+    /// Waits for the lock of `target` and takes it.
     pub fn take(target: &Path) -> io::Result<Self> {
         let taken = Self::taken(target, |file| file.lock().map(|()| true))?;
         taken.ok_or_else(|| io::Error::other("the lock was not waited for"))
@@ -40,9 +40,9 @@ impl Lock {
             if !lock(&file)? {
                 return Ok(None);
             }
-            // Its last holder may have removed it while this one waited.
+            // The last holder may have removed the file while this one waited.
             if is_named(&file, &path) {
-                // On a full disk it says nothing, and is a lock all the same.
+                // On a full disk an empty lock file serves as well.
                 let _ = file.write_all(SAYS.as_bytes());
                 return Ok(Some(Self { file, path }));
             }
@@ -52,7 +52,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Elsewhere nobody can see whether a file was removed while it waited; there it stays.
+        // On other systems removal cannot be detected by a waiting process, so the file stays.
         if cfg!(unix) {
             let _ = fs::remove_file(&self.path);
         }
@@ -60,7 +60,7 @@ impl Drop for Lock {
     }
 }
 
-/// Removes what killed runs left in the folder of `target`: locks that nobody holds, and the halves of files beside them.
+/// Removes unheld locks and partial files that killed runs left in the folder of `target`.
 fn remove_left(target: &Path) {
     let Some(entries) = target.parent().and_then(|folder| fs::read_dir(folder).ok()) else { return };
     let locks =
@@ -90,7 +90,7 @@ fn is_named(_: &File, _: &Path) -> bool {
     true
 }
 
-/// A file of this program's own beside `target`.
+/// Returns the path of this program's hidden file beside `target`.
 pub fn beside(target: &Path, kind: &str) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(target.file_name().unwrap_or_default());

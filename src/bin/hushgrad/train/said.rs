@@ -1,4 +1,4 @@
-//! What a run says, on the screen and as JSON.
+//! Output of a run, as text and as JSON.
 
 use std::{
     error::Error,
@@ -21,17 +21,17 @@ use serde::Serialize;
 
 use crate::out::is_read;
 
-/// A line on standard error. Whoever does not listen any more, as a terminal that was closed, must not end the run.
+/// Writes a line to standard error. Errors, as from a closed terminal, must not end the run.
 pub fn tell(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// So many of what has a regular plural.
+/// Formats a count of a noun with a regular plural.
 pub fn count(n: u64, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-/// What all planned steps of a run cost: the smallest bound.
+/// The cost of all planned steps: the smallest bound.
 #[derive(Clone, Copy, Serialize)]
 pub struct Promise {
     steps: u64,
@@ -39,14 +39,14 @@ pub struct Promise {
 }
 
 impl Promise {
-    /// Of a run that ends after `steps` steps in all; `None` where nothing bounds it.
+    /// For a run that ends after `steps` steps in all; `None` without a bound.
     pub fn of(session: &Session<AnyEngine>, steps: u64) -> Option<Self> {
         let ledger = session.ledger_ahead(steps.saturating_sub(session.step_count()))?;
         let Account { improved, tight, .. } = account(&ledger, session.plan().config.delta).ok()?;
         Some(Self { steps, epsilon: tight.map_or(improved.epsilon, |tight| tight.value) })
     }
 
-    /// In words; empty where all of them ran.
+    /// As text; empty if all planned steps ran.
     pub fn in_words(self, ran: u64) -> String {
         match self.steps {
             steps if steps <= ran => String::new(),
@@ -66,31 +66,31 @@ struct Line<'a> {
     bounds: &'a Bounds,
     #[serde(flatten)]
     report: &'a Report,
-    /// Where the test images are private.
+    /// If the test images are private.
     #[serde(skip_serializing_if = "Option::is_none")]
     caution: Option<&'static str>,
-    /// Of an auditor, where there are some.
+    /// Number of an auditor's canaries, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     canaries: Option<u32>,
 }
 
-/// What is known of a run beside its report.
+/// Bounds on a run, besides its report.
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Bounds {
-    /// ε of all planned steps, which holds whenever the run stops.
+    /// ε of all planned steps, valid whenever the run stops.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub planned: Option<Promise>,
-    /// Of what ran, where tight accounting has a price and there was time for it.
+    /// Of the steps that ran, if tight accounting applies and was computed for this report.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tight: Option<Tight>,
-    /// At the end, where books are kept.
+    /// At the end, if books are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub all_runs: Option<AllRuns>,
 }
 
 impl Bounds {
-    /// The smallest ε that is known, in short. That of the plan is never below that of what ran.
+    /// The smallest known ε, in short. The plan's is never below that of the steps that ran.
     fn spent(&self, privacy: &Privacy) -> String {
         let Privacy::Bounded(bound) = privacy else { return spent(privacy) };
         let renyi = bound.improved.epsilon;
@@ -100,10 +100,10 @@ impl Bounds {
     }
 }
 
-/// A report, as a line of JSON or of text. Whether somebody still listens.
+/// Writes a report as a line of JSON or text. Returns false if the reader has closed its pipe.
 ///
 /// # Errors
-/// When standard output takes no JSON, unless whoever read it has closed it.
+/// If JSON cannot be written to standard output, other than to a closed pipe.
 pub fn announce(
     json: bool,
     bar: &ProgressBar,
@@ -116,7 +116,7 @@ pub fn announce(
     if json {
         return is_read(&serde_json::to_string(&Line { bounds, report, caution, canaries })?);
     }
-    // Of the examples that a step looks at on average: how many it drew is private.
+    // Of the expected lot, because the actual number of examples is private.
     let speed = f64::from(plan.task.expected_lot) * report.step as f64 / report.training_seconds.max(1e-6);
     let line = format!(
         "step {:>6}  epoch {:>6.2}  accuracy{}{} {:>6.2} %  {}  {speed:.0} examples/s",
@@ -146,7 +146,7 @@ pub fn spent(privacy: &Privacy) -> String {
     }
 }
 
-/// All runs on the digits of this one.
+/// States the cost of all runs on these digits.
 pub fn together(AllRuns { runs, planned, cost }: &AllRuns) -> String {
     let in_words = |cost: &Cost| match cost {
         Cost::Bounded { epsilon, delta, neighbours } => {
@@ -164,7 +164,7 @@ pub fn together(AllRuns { runs, planned, cost }: &AllRuns) -> String {
     }
 }
 
-/// What there is to say at the end.
+/// Prints the final summary.
 pub fn explain(report: &Report, session: &Session<AnyEngine>) {
     tell(&format!("{:.1} s of training, {} of {} steps", report.training_seconds, report.step, session.step_count()));
     match &report.privacy {
@@ -177,7 +177,7 @@ pub fn explain(report: &Report, session: &Session<AnyEngine>) {
                         tight.rigor
                     ));
                 }
-                // Rényi accounting has said all that is known.
+                // Rényi accounting, printed below, is all that is known.
                 None | Some(Ok(_)) => {}
                 Some(Err(error)) => tell(&format!("no tight accounting: {error}")),
             }

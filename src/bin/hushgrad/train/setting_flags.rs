@@ -1,4 +1,4 @@
-//! The options that the tables of settings make: each [`Number`] and each [`Select`] is one, with the page's own words as its help.
+//! Options generated from the settings tables ([`Number`], [`Select`]), with the page's help.
 
 use std::fmt;
 
@@ -17,9 +17,9 @@ use hushgrad::{
     },
 };
 
-/// Vectors of an envelope that an option names.
+/// Default number of vectors of an envelope.
 const VECTORS: f64 = 1000.0;
-/// Share of the lot by which counts that are paid for are noisy, where `--metrics` has no number.
+/// Default of `--metrics`: noise of the released counts, as a share of the lot.
 const METRICS: &str = "0.05";
 
 /// A setting and its value.
@@ -29,7 +29,7 @@ pub enum Setting {
     Choice(Select, &'static str),
 }
 
-/// Options of one table each that other options take the place of.
+/// Settings without an option, because other options replace them.
 const OTHER_NUMBERS: [Number; 3] = [Number::Budget, Number::PhaseCount, Number::NoiseEnd];
 const OTHER_CHOICES: [Select; 3] = [Select::Digits, Select::Phases, Select::Break];
 
@@ -41,10 +41,10 @@ fn choices() -> impl Iterator<Item = Select> {
     Select::ALL.into_iter().filter(|select| !OTHER_CHOICES.contains(select))
 }
 
-/// Choices of what another option brings: layers, and a density.
+/// Keys that cannot be chosen alone, because another option brings layers or a density.
 const BROUGHT: [&str; 2] = ["built", "custom"];
 
-/// Keys and labels of a choice that is made by its key alone.
+/// Keys and labels of the choices that the option accepts.
 fn options(select: Select) -> impl Iterator<Item = (&'static str, String)> {
     select.spec().options().filter(|(key, _)| !BROUGHT.contains(key))
 }
@@ -53,7 +53,7 @@ fn help(label: &Text, hint: &Text) -> String {
     format!("{}. {}", label.get(), hint.get())
 }
 
-/// The option of a key of links.
+/// Returns the option for a setting's key.
 fn option(key: &'static str) -> &'static str {
     match key {
         "rate" => "lr",
@@ -70,7 +70,7 @@ impl Setting {
         }
     }
 
-    /// The fields of a configuration that it is in.
+    /// The configuration's fields that contain the setting.
     pub fn fields(&self) -> Vec<&'static str> {
         match self {
             Self::Number(number, _) => number.spec().paths.iter().filter_map(|path| path.split('.').next()).collect(),
@@ -88,17 +88,17 @@ impl Setting {
         }
     }
 
-    /// Whether the run that `settings` describe has it.
+    /// True if the run that `settings` describe has this setting.
     fn is_in(&self, settings: &Settings) -> bool {
         let run = Settings::of_config(&settings.config(), settings.digits);
         match *self {
             Self::Number(number, value) => {
                 let same = match (run.number(number), value) {
-                    // 1 − (1 − x) need not be x.
+                    // 1 − (1 − x) need not equal x.
                     (Some(a), Some(b)) => (a - b).abs() <= 1e-9 * b.abs(),
                     (a, b) => a == b,
                 };
-                // A seed that another start does not need, and none of what there is none of, do no harm.
+                // A seed that a different start ignores, and a value of zero, do no harm.
                 same && (settings.applies(number) || number == Number::InitSeed || value == Some(0.0))
             }
             Self::Choice(select, key) => {
@@ -108,7 +108,7 @@ impl Setting {
         }
     }
 
-    /// With which other option the run would have it.
+    /// Returns another option with which the run would have this setting.
     fn needs(&self, settings: &Settings) -> Option<String> {
         let would = |other: Self| {
             let mut settings = settings.clone();
@@ -118,7 +118,7 @@ impl Setting {
         };
         for select in choices() {
             let keys = options(select).map(|(key, _)| key);
-            // Without noise or a bound there is no guarantee: nobody is sent there.
+            // Without noise or a bound there is no guarantee: never suggested.
             let keys = keys.filter(|&key| key != "none" || select == Select::Denoiser);
             let keys: Vec<&str> = keys.filter(|&key| would(Self::Choice(select, key))).collect();
             let option = option(select.spec().key);
@@ -133,11 +133,11 @@ impl Setting {
     }
 }
 
-/// An option that has no part in the run.
+/// An option without effect on the run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Need {
     pub option: &'static str,
-    /// With what it would have one.
+    /// Another option that would give it an effect.
     pub needs: Option<String>,
 }
 
@@ -150,10 +150,10 @@ impl fmt::Display for Need {
     }
 }
 
-/// Checks that the run which `settings` describe has each of `given`.
+/// Checks that the run described by `settings` has each setting of `given`.
 ///
 /// # Errors
-/// The first that it has not, with what it needs.
+/// The first setting that it lacks, with what that needs.
 pub fn check(given: &[Setting], settings: &Settings) -> Result<(), Need> {
     match given.iter().find(|setting| !setting.is_in(settings)) {
         None => Ok(()),
@@ -161,17 +161,17 @@ pub fn check(given: &[Setting], settings: &Settings) -> Result<(), Need> {
     }
 }
 
-/// The settings that the command line names, in the order of the tables.
+/// Settings given on the command line, in the order of the tables.
 #[derive(Clone, Debug, Default)]
 pub struct SettingFlags(pub Vec<Setting>);
 
 impl SettingFlags {
-    /// Whether one is named by its key.
+    /// True if the setting with this key is given.
     pub fn names(&self, key: &str) -> bool {
         self.0.iter().any(|setting| setting.key() == key)
     }
 
-    /// The value of a number that is named.
+    /// Returns the value of a number that is given.
     pub fn number(&self, wanted: Number) -> Option<f64> {
         self.0.iter().find_map(|setting| match setting {
             Setting::Number(number, value) if *number == wanted => *value,
@@ -180,10 +180,10 @@ impl SettingFlags {
     }
 }
 
-/// Reads the number of an option; what it may be the plan checks.
+/// Parses the number of an option; the plan checks its range.
 fn read(number: Number, text: &str) -> Result<Option<f64>, String> {
     let value = if number.spec().whole {
-        // A field takes no more, or a number keeps its digits no further.
+        // Limited by the field's type, or by the integers that f64 represents exactly.
         let most = if number.spec().most == Bound::At(WHOLE) { WHOLE } else { u32::MAX.into() };
         let value = text.parse::<u64>().map_err(|error| error.to_string())? as f64;
         if value > most {
@@ -193,11 +193,11 @@ fn read(number: Number, text: &str) -> Result<Option<f64>, String> {
     } else {
         finite(text)?
     };
-    // Nobody holds the examples together.
+    // 0 users: examples do not belong to users.
     Ok(Some(value).filter(|value| number != Number::Users || *value != 0.0))
 }
 
-/// Reads a finite number.
+/// Parses a finite number.
 pub fn finite(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() => Ok(value),
@@ -210,7 +210,7 @@ fn possible((key, label): (&'static str, String)) -> PossibleValue {
     PossibleValue::new(key).help(label)
 }
 
-/// Reads one of the choices of `C` by its key.
+/// Parses a choice of `C` by its key.
 pub fn choice<C: Choice + Send + Sync>() -> impl TypedValueParser<Value = C> {
     let named = C::ALL.iter().filter(|choice| !BROUGHT.contains(&choice.key()));
     let values = named.map(|choice| possible((choice.key(), choice.label())));

@@ -1,4 +1,4 @@
-//! What the options make of a configuration.
+//! Applies options to a configuration.
 
 use std::{collections::BTreeSet, error::Error, path::Path};
 
@@ -21,26 +21,26 @@ use super::{
 };
 use crate::given;
 
-/// σ where a noise is named without it, and C where an encoder is.
+/// Defaults for σ if a noise is named without it, and for C if an encoder is.
 const SIGMA: f64 = 1.1;
 const CLIP: f64 = 1.0;
-/// The share of norms within an adaptive clip.
+/// Default share of norms within an adaptive clip.
 const QUANTILE: f64 = 0.5;
 
-/// The configuration of the file or the preset, or the defaults.
+/// Returns the configuration of the file or the preset, or the defaults.
 ///
 /// # Errors
-/// A file that cannot be read, or is none.
+/// If the file cannot be read or is not a configuration.
 pub fn ground(file: Option<&Path>, preset: Option<Preset>) -> Result<RunConfig, Box<dyn Error>> {
     let Some(path) = file else { return Ok(preset.map_or_else(RunConfig::default, Preset::config)) };
     let text = given::text(path, given::TEXT)?;
     Ok(serde_json::from_str(&text).map_err(|e| format!("{} is not a configuration: {e}", path.display()))?)
 }
 
-/// The configuration of the run that goes on, of the file or the preset, or the defaults; with what the options change.
+/// Returns the resumed run's, file's, preset's or default configuration, changed by the options.
 ///
 /// # Errors
-/// With a sentence that names the option.
+/// A sentence that names the option.
 pub fn configuration(
     arguments: &Flags,
     examples: usize,
@@ -67,7 +67,7 @@ pub fn configuration(
         }
         config.steps = Some((epochs * epoch).round().max(1.0) as u64);
     }
-    // The tool's runs have an end, and a learning rate falls towards it.
+    // The tool's runs are finite, because a learning rate may decay towards the end.
     let done = resumed.map_or(0, |file| file.run.report.step);
     config.steps = config.steps.or(Some(done + epoch.ceil() as u64));
     if let Some(file) = resumed {
@@ -83,7 +83,7 @@ pub fn configuration(
     Ok(config)
 }
 
-/// Sets what the options name. Of a configuration, these are in the fields that come back.
+/// Applies the given options; returns the configuration's fields that they affect.
 fn change(arguments: &Flags, settings: &mut Settings) -> Result<BTreeSet<&'static str>, Box<dyn Error>> {
     let named = &arguments.settings;
     let mut given = named.0.clone();
@@ -92,7 +92,7 @@ fn change(arguments: &Flags, settings: &mut Settings) -> Result<BTreeSet<&'stati
         settings.model = Architecture::Built(layers);
         fields.insert("model");
     }
-    // A noise or an encoder of its own begins with its own scale, not with that of a preset.
+    // An explicit noise or encoder starts from the default scale, not a preset's.
     if named.names("noise") {
         settings.scale = SIGMA;
     }
@@ -147,7 +147,7 @@ fn change(arguments: &Flags, settings: &mut Settings) -> Result<BTreeSet<&'stati
     Ok(fields)
 }
 
-/// `ground` with these fields of `changed`: what no option names stays as it was, whether it goes with the rest or not.
+/// Replaces these fields of `ground`; all others stay, whether consistent or not.
 fn changed(ground: &RunConfig, changed: &RunConfig, fields: &BTreeSet<&str>) -> Result<RunConfig, serde_json::Error> {
     let [mut ground, changed] = [serde_json::to_value(ground)?, serde_json::to_value(changed)?];
     if let (Value::Object(ground), Value::Object(changed)) = (&mut ground, changed) {
@@ -156,25 +156,25 @@ fn changed(ground: &RunConfig, changed: &RunConfig, fields: &BTreeSet<&str>) -> 
     serde_json::from_value(ground)
 }
 
-/// A run goes on as it was set.
+/// A resumed run's fixed settings were changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a run goes on as it was set; beside --resume only --steps and --epochs (of a run without phases), --lr, --decay-to, --delta and --test-time-augmentation may change it"
 )]
 pub struct Resumed;
 
-/// A run file says what all its steps were, so they stay what they are.
+/// Checks the settings that apply to all steps of a run file.
 fn check_resumed(config: &RunConfig, was: &RunConfig) -> Result<(), Resumed> {
     let RunConfig { steps, learning_rate, schedule, delta, reading, .. } = *was;
     let otherwise = RunConfig { steps, learning_rate, schedule, delta, reading, ..config.clone() };
-    // Where phases end follows from the number of steps.
+    // The ends of phases depend on the number of steps.
     if otherwise == *was && (was.phases.is_none() || config.steps == was.steps) {
         return Ok(());
     }
     Err(Resumed)
 }
 
-/// By its key.
+/// Parses a preset's key.
 pub fn preset(name: &str) -> Result<Preset, String> {
     let known = || presets::ALL.map(|preset| preset.key).join(", ");
     Preset::by_key(name).ok_or_else(|| format!("presets are {}", known()))

@@ -1,4 +1,4 @@
-//! Real sentences of the threads: each is German in all its parts.
+//! Real sentences of the threads, each of which must be German in all its parts.
 
 use std::{fmt::Display, time::Duration};
 
@@ -33,13 +33,13 @@ use crate::{
     },
 };
 
-/// A run that counts.
+/// A run with adaptive clipping and optional paid metrics.
 fn counted(quantile: f64, noise: f64, metrics: Option<f64>, config: RunConfig) -> RunConfig {
     let (adaptive_clip, metrics) = (Some(AdaptiveClip { quantile, noise }), metrics.map(|noise| PaidMetrics { noise }));
     RunConfig { adaptive_clip, metrics, ..config }
 }
 
-/// What threads said, of which each must be German in all its parts.
+/// Sentences of threads, each of which must be German in all its parts.
 #[derive(Default)]
 struct Said(Vec<String>);
 
@@ -65,7 +65,7 @@ impl Said {
 }
 
 #[test]
-fn what_is_wrong_with_files_is_german() {
+fn file_errors_are_german() {
     let mut said = Said::default();
     let images = |count: u32| [idx::header(Kind::Images, count), vec![0; 784 * count as usize]].concat();
     let labels = |count: u32| [idx::header(Kind::Labels, count), vec![1; count as usize]].concat();
@@ -261,7 +261,7 @@ fn all_noises() -> Vec<NoiseSpec> {
 }
 
 #[test]
-fn what_is_wrong_with_settings_is_german() {
+fn settings_errors_are_german() {
     let mut said = Said::default();
     let config = RunConfig::default;
     let envelope =
@@ -438,7 +438,7 @@ fn the_accountants_refusals_are_german() {
 }
 
 #[test]
-fn what_epsilon_rests_on_is_german() {
+fn assumptions_are_german() {
     let mut said = Said::default();
     let envelope = EncoderSpec::Envelope { vectors: 4, shape: EnvelopeShape::HeavyTailed, pre_scale: 1.0, seed: 1 };
     for noise in all_noises() {
@@ -483,7 +483,7 @@ fn what_epsilon_rests_on_is_german() {
 }
 
 #[test]
-fn what_an_engine_or_a_store_refuses_is_german() {
+fn engine_and_store_errors_are_german() {
     let mut said = Said::default();
     for error in [
         EngineError::NoAdapter("it allows 7 storage buffers in a kernel, and 8 are needed".into()),
@@ -500,7 +500,7 @@ fn what_an_engine_or_a_store_refuses_is_german() {
         EngineError::OverBudget { needed: 12, limit: 3 },
         EngineError::OutOfMemory { what: "the run's buffers" },
     ] {
-        // Names of kernels, and what a browser says, are words of their own.
+        // Names of kernels and messages of browsers are not translated.
         let text = error.to_string();
         german();
         assert_ne!(heard(&text), text);

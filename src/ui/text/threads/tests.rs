@@ -7,7 +7,7 @@ fn table(patterns: &str) {
     format::speak(',', '.');
 }
 
-/// From now on this thread speaks German.
+/// Makes this thread speak German.
 pub(super) fn german() {
     speak(Table::read(GERMAN, |n| usize::from(n != 1.0)));
     format::speak(',', '.');
@@ -24,9 +24,9 @@ fn a_sentence_is_looked_up_with_what_is_in_it() {
         ("a.gz: the file holds labels; expected 1,000.5", "a.gz: die Datei enthält Etiketten; erwartet: 1.000,5"),
         ("labels: labels", "labels: Etiketten"),
         ("1.5: the file holds at least 0.5; expected ∞", "1.5: die Datei enthält mindestens 0,5; erwartet: ∞"),
-        // The name goes as far as it must.
+        // The name matches as much as possible.
         ("a: b; c: the file holds labels; expected 1", "a: b; c: die Datei enthält Etiketten; erwartet: 1"),
-        // What nothing fits stays, and all around it is said.
+        // What nothing matches stays; the rest is translated.
         ("the file holds mice; expected labels", "die Datei enthält mice; erwartet: Etiketten"),
         ("labels ", "labels "),
         ("Labels", "Labels"),
@@ -55,9 +55,9 @@ fn the_pattern_with_the_most_words_of_its_own_goes_first() {
     assert_eq!([heard("no file: 1"), heard("no 2: 1"), heard("3: 1")], ["Z 1", "Y 2 1", "X 3 1"]);
 }
 
-/// Names of files may hold anything.
+/// File names may contain anything.
 #[test]
-fn whatever_a_text_holds_it_is_answered_and_not_lost() {
+fn any_text_is_answered_and_not_lost() {
     german();
     for piece in [
         ": ",
@@ -116,7 +116,7 @@ fn every_pattern_is_found_by_its_own_sentence() {
         let [said, wanted] = [english, own].map(|text| fill(text, &|_| "7".to_owned()));
         let found = look_up(&said, DEEPEST, &Cell::new(0));
         assert!(found.as_ref().is_some_and(|(_, whole)| *whole), "{said}: {found:?}");
-        // Of two that differ only in the names of their holes, one is found.
+        // Of patterns that differ only in the names of holes, only one is found.
         let alike = patterns.iter().filter(|(other, _)| fill(other, &|_| "7".to_owned()) == said).count();
         assert!(alike > 1 || found.unwrap().0 == wanted, "{said}");
     }

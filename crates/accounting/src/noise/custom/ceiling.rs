@@ -1,46 +1,50 @@
-//! A ceiling above G(τ) = ln I_k(τ)/τ² of a table on a whole range of shifts, from ln I_k at a few of them: proven, wherever steps and kinks lie.
+//! A proven upper bound (ceiling) on G(τ) = ln I_k(τ)/τ² of a table over a range of shifts, from ln
+//! I_k at a few of them, wherever steps and kinks lie. It uses three facts about I_k(τ) = ∫
+//! z(v)^k·z(v+τ)^{1−k} dv between two shifts a < b.
 //!
-//! Of I_k(τ) = ∫ z(v)^k·z(v+τ)^{1−k} dv between two shifts a < b three things are known.
+//! *It does not decrease*, as z is symmetric and unimodal: G ≤ ln I_k(b)/a².
 //!
-//! *It does not fall*, z being symmetric and unimodal: G ≤ ln I_k(b)/a².
+//! *It is nearly convex.* With s = (ln z)′, (ln I_k)″ = k·E s′ + k²·Var s under the density p_τ =
+//! z(v)^k·z(v+τ)^{1−k}/I_k(τ). A table's s′ is a jump Δ at each knot κ; downward jumps take at most
+//! K = k·Σ|Δ|·p_τ(κ), where z^{1−k} is largest at a or b, and I_k least at a. So ln I_k ≤ chord +
+//! K·(τ−a)(b−τ)/2: a second-order error unless a kink is strong.
 //!
-//! *It bends down by little.* With s = (ln z)′, (ln I_k)″ = k·E s′ + k²·Var s under the density p_τ = z(v)^k·z(v+τ)^{1−k}/I_k(τ). For a table s′ is a jump at
-//! each knot κ; of those down, of |Δ|, no more can be lost than K = k·Σ|Δ|·p_τ(κ), where z^{1−k} is largest at a or b, and I_k least at a. So
-//! ln I_k ≤ chord + K·(τ−a)(b−τ)/2: an error of second order, as long as no kink is strong.
-//!
-//! *Near 0 it is quadratic.* With g = √(z(y−τ/2)·z(y+τ/2)) and ρ = ln z(y−τ/2) − ln z(y+τ/2),
+//! *It is quadratic near 0.* With g = √(z(y−τ/2)·z(y+τ/2)) and ρ = ln z(y−τ/2) − ln z(y+τ/2),
 //!
 //! ```text
-//! I_k − 1 = ∫ g·(cosh (k−½)ρ − cosh ρ/2) dy,   cosh (k−½)ρ − cosh ρ/2 = 2·sinh(kρ/2)·sinh((k−1)ρ/2),
+//! I_k − 1 = ∫ g·(cosh (k−½)ρ − cosh ρ/2) dy,
+//! cosh (k−½)ρ − cosh ρ/2 = 2·sinh(kρ/2)·sinh((k−1)ρ/2),
 //! ```
 //!
-//! which over ρ² grows with |ρ|; and ρ² ≤ τ·∫ s(u)² du over |u − y| ≤ τ/2. Where s is from s₋ to s₊ on [u−τ, u+τ], the mean of g over those y is at most
-//! z(u)·e^{τ(s₊−s₋)/4}·sinh(c)/c, c = τ(s₊+s₋)/4, and |ρ| ≤ R = τ·max|s|; by the variation V of ln z there also z(u)·e^{V/2}, and V. Hence for all shifts up to τ
+//! which divided by ρ² grows with |ρ|; and ρ² ≤ τ·∫ s(u)² du over |u − y| ≤ τ/2. Where s is between
+//! s₋ and s₊ on [u−τ, u+τ], the mean of g over those y is at most z(u)·e^{τ(s₊−s₋)/4}·sinh(c)/c, c
+//! = τ(s₊+s₋)/4, and |ρ| ≤ R = τ·max|s|; by the variation V of ln z there, also at most
+//! z(u)·e^{V/2}, and |ρ| ≤ V. So for all shifts up to τ
 //!
 //! ```text
 //! G ≤ ½k(k−1)·∫ s²·z·(that factor)·shc(kR/2)·shc((k−1)R/2) du,   shc x = sinh(x)/x.
 //! ```
 //!
-//! Ranges are cut where the ceiling is highest above what G is known to reach, until it is close, or has cost enough: it holds at any time.
+//! The range whose ceiling most exceeds the known G is cut until close, or the budget is spent.
 
 use super::{Custom, line::Line};
 use crate::{numeric::max_or_infinite, parallel};
 
-/// How far the ceiling may be above the largest G that is known, relative.
+/// Accepted relative excess of the ceiling over the largest known G.
 const CLOSE: f64 = 5e-4;
-/// Shifts that are looked at, at least and at most, and how many knots times orders in all.
+/// Fewest and most shifts evaluated, and the total of shifts times knots times orders.
 const SHIFTS: (usize, usize) = (24, 400);
 const WORK: usize = 20_000_000;
-/// The same where a series is checked: it has many panels.
+/// The same for checking a series, which has many panels.
 const CHECKS: (usize, usize) = (6, 40);
 const CHECK_WORK: usize = 4_000_000;
-/// Least part of G at 0 by which a density without narrow steps may exceed it.
+/// Relative excess of G over its value at 0 that a density without narrow steps may have.
 const BENT: f64 = 5e-4;
-/// Ranges that are cut at a time.
+/// Ranges cut at a time.
 const CUTS: usize = 8;
-/// An order with Σ ln I_k above this is of no use to anyone.
+/// Orders with Σ ln I_k above this are useless for any ε.
 const USELESS: f64 = 1e7;
-/// Steps an octave of R by which parts of the table are put together.
+/// Bins per octave of R that group parts of the table.
 const STEPS: f64 = 8.0;
 
 /// sinh(x)/x.
@@ -48,27 +52,27 @@ fn shc(x: f64) -> f64 {
     if x < 1e-4 { 1.0 + x * x / 5.9 } else { x.sinh() / x }
 }
 
-/// ln I_k at a shift, in reaches.
+/// ln I_k at a shift, in units of the reach.
 struct Spot {
     shift: f64,
     moments: Vec<f64>,
-    /// The ceiling of all smaller shifts by what holds near 0, if it may be of use.
+    /// The near-0 ceiling for all smaller shifts, if it may help.
     near: Option<Vec<f64>>,
 }
 
-/// Between two spots, or below one.
+/// A range between two spots, or from 0 to one.
 struct Range {
     low: Option<usize>,
     high: usize,
     ceiling: Vec<f64>,
-    /// The most that it is above what it may be.
+    /// Largest excess of the ceiling over its target.
     excess: f64,
 }
 
 struct Search<'a> {
     noise: &'a Custom,
     line: Line,
-    /// In the table's lengths.
+    /// In the table's units.
     reach: f64,
     orders: usize,
     /// J·reach².
@@ -77,18 +81,18 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// By what holds near 0: above G at all shifts up to this one, in reaches, by order.
+    /// The near-0 ceiling of G, by order, for all shifts up to `shift` (in reaches).
     fn near(&self, shift: f64) -> Vec<f64> {
         self.near_from(0, shift)
     }
 
-    /// The same from an order on.
+    /// The same from order index `first` on.
     fn near_from(&self, first: usize, shift: f64) -> Vec<f64> {
         let Self { noise, line, reach, orders, .. } = self;
         let table = noise.table();
         let tau = shift * reach;
         let least = 1e-5 / (*orders + 1) as f64;
-        // ∫ s²·z·factor, by R.
+        // ∫ s²·z·factor, binned by R.
         let mut parts: Vec<f64> = Vec::new();
         let mut add = |log_start: f64, slope: f64, width: f64, (low, high, variation): (f64, f64, f64)| {
             let squares = log_start.exp() * slope * -(-slope * width).exp_m1();
@@ -135,7 +139,7 @@ impl Search<'_> {
                 let k = k as f64;
                 let sum: f64 =
                     parts.iter().map(|(ratio, part)| part * shc(0.5 * k * ratio) * shc(0.5 * (k - 1.0) * ratio)).sum();
-                // Both sides of 0.
+                // Both sides of 0: twice ½k(k−1).
                 k * (k - 1.0) * sum * unit
             })
             .collect()
@@ -153,7 +157,7 @@ impl Search<'_> {
         Spot { shift, moments, near }
     }
 
-    /// Above G between two spots, by order.
+    /// Upper bound on G between two spots, by order.
     fn ceiling(&self, low: &Spot, high: &Spot) -> Vec<f64> {
         let (a, b) = (low.shift, high.shift);
         let bends = (b < 2.0 * a).then(|| self.bends(low, high));
@@ -177,7 +181,7 @@ impl Search<'_> {
                     }
                     ceiling = ceiling.min(top * (1.0 + 1e-9));
                 }
-                // What is no number bounds nothing.
+                // NaN bounds nothing.
                 if ceiling >= 0.0 { ceiling } else { f64::INFINITY }
             })
             .collect()
@@ -188,7 +192,7 @@ impl Search<'_> {
         let Self { noise, line, reach, orders, .. } = self;
         let table = noise.table();
         let log_unit = 2.0 * reach.ln();
-        // A place may be off by its last digit, where ln z is steep.
+        // `place` may be off by its last digit, which counts where ln z is steep.
         let log_ratio = |place: f64, log_density: f64, shift: f64| {
             log_density - table.log_density((place + shift * reach).abs() * (1.0 + 4.0 * f64::EPSILON))
         };
@@ -211,7 +215,7 @@ impl Search<'_> {
     }
 }
 
-/// At least ‖v‖²·G(τ) for all 0 < τ ≤ `reach`, ‖v‖ = `norm`, k = 2, …, `orders` + 1; infinite where that is of no use to anyone.
+/// Upper bound on ‖v‖²·G(τ), ‖v‖ = `norm`, 0 < τ ≤ `reach`, by order; infinite for useless orders.
 pub(super) fn supremum(noise: &Custom, norm: f64, reach: f64, orders: usize) -> Vec<f64> {
     let mut all = vec![f64::INFINITY; orders];
     let mut search = Search::new(noise, reach, orders);
@@ -233,8 +237,8 @@ pub(super) fn supremum(noise: &Custom, norm: f64, reach: f64, orders: usize) -> 
     all
 }
 
-/// At most how far G(τ)·`unit`² is above a function on `low` ≤ τ ≤ `high`, by order: `floor` is not above that function on a range of τ, and is looked at until that is
-/// near enough.
+/// Upper bound, by order, on the excess of G(τ)·`unit`² over a function on `low` ≤ τ ≤ `high`.
+/// `floor` bounds the function from below on a range; ranges are refined until that is close.
 pub(super) fn excess_over(
     noise: &Custom,
     (low, high): (f64, f64),
@@ -264,8 +268,8 @@ pub(super) fn excess_over(
     all
 }
 
-/// How far G is above its limit at 0 at most, relative, at shifts up to `shift` and orders up to the last: 0 where it is no more than a density without narrow steps has, of
-/// which ln I_k is ½k(k−1)·J·τ² but for about (k·τ)²·J of it.
+/// Upper bound on the relative excess of G over its limit at 0, for shifts up to `shift`, all
+/// orders. 0 if as small as without narrow steps, where ln I_k = ½k(k−1)·J·τ² to about (k·τ)²·J.
 pub(super) fn hidden_below(noise: &Custom, shift: f64, orders: usize) -> f64 {
     let search = Search::new(noise, shift, orders);
     let last = orders - 1;
@@ -274,10 +278,10 @@ pub(super) fn hidden_below(noise: &Custom, shift: f64, orders: usize) -> f64 {
     if excess <= 2.0 * bent { 0.0 } else { max_or_infinite(excess, 0.0) }
 }
 
-/// A range's ceiling, what G is known to reach, and the range's ends in reaches: how far the one is above what it may be.
+/// Excess over the target, from a range's ceiling, the known G, and the range's ends in reaches.
 type Excess<'a> = &'a dyn Fn(&[f64], &[f64], (f64, f64)) -> f64;
 
-/// Ranges with ceilings over all that was asked for, and what G reaches on them, by order.
+/// Ranges with ceilings that cover the requested shifts, and the largest known G, by order.
 struct Covered {
     ranges: Vec<Range>,
     known: Vec<f64>,
@@ -294,7 +298,7 @@ impl<'a> Search<'a> {
         (work / (self.noise.table().knots.len() * self.orders)).clamp(least, most)
     }
 
-    /// The largest shift up to which, about, the ceiling near 0 is close to G there, in reaches.
+    /// About the largest shift (in reaches) up to which the near-0 ceiling is close to G at 0.
     fn first(&self, close: f64) -> f64 {
         let is_close =
             |shift: f64| self.near(shift).iter().enumerate().all(|(j, c)| *c <= self.limit(j) * (1.0 + close));
@@ -312,7 +316,7 @@ impl<'a> Search<'a> {
         low
     }
 
-    /// Ranges from `from` (0 included) to the reach, cut until their ceilings are close, or the budget of shifts is spent.
+    /// Ranges from `from` (may be 0) to the reach, cut until close or the budget is spent.
     fn covered(&mut self, from: f64, close: f64, budget: usize, excess: Excess<'_>) -> Covered {
         let mut known: Vec<f64> = (0..self.orders).map(|j| if from > 0.0 { 0.0 } else { self.limit(j) }).collect();
         let first = if from > 0.0 { from } else { self.first(close) };
@@ -394,9 +398,9 @@ mod tests {
         densities.into_iter().map(|density| Custom::new(density, 0.7).unwrap()).collect()
     }
 
-    /// Each of the three facts by itself is above G at shifts between, and of formulas each is near it where it is meant to be.
+    /// The bounds on a range are above G within it, and close to G where they should be.
     #[test]
-    fn what_is_known_of_a_range_holds_within_it() {
+    fn range_bounds_hold_within_their_range() {
         let mut close = [0; 2];
         for noise in tables() {
             for reach in [1e-5, 0.02, 0.3, 2.0] {
@@ -421,9 +425,9 @@ mod tests {
         assert!(close.iter().all(|close| *close > 5000), "{close:?}");
     }
 
-    /// However often it is cut, a ceiling holds; the more often, the lower.
+    /// Ceilings are above the known maximum of G, and near it.
     #[test]
-    fn ceilings_come_down_to_what_is_known() {
+    fn ceilings_approach_the_known_maximum() {
         for noise in tables() {
             for norm in [1e-3, 0.1, 3.0] {
                 let ceiling = supremum(&noise, norm, norm, 30);

@@ -1,4 +1,4 @@
-//! Densities as they come in: points, formulas, JSON; each is checked, and refused with the place where it fails.
+//! User-supplied densities as points, formulas or JSON, each checked; errors name the place.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use super::{
 };
 use crate::numeric::unit_from_words;
 
-/// Most that |ln z| may be in a table: numbers between the ends of f64 have less, and quadrature takes time in proportion to the fall.
+/// Largest |ln z| in a table: beyond what f64 values reach. Quadrature time is proportional to it.
 const STEEPEST: f64 = 2000.0;
 
-/// Samples of a formula an octave: of the seventy that are looked at no more than a table may hold.
+/// Samples of a formula per octave: all seventy octaves fit into a table.
 const AN_OCTAVE: i32 = 56;
-/// How far a table may be from ln z of the formula's samples: so much at the peak, and so much more for each e-fold below it.
+/// Allowed deviation of a table from ln z of the samples at the peak, and more per e-fold below it.
 const CLOSE: f64 = 3e-4;
 
 /// A checked density table. Cheap to clone; its JSON is the table, checked again when read.
@@ -54,11 +54,11 @@ impl From<CustomDensity> for Raw {
 }
 
 impl CustomDensity {
-    /// From points (x, z(x)), in any order, normalised or not. With points at x < 0 the density is checked for symmetry there;
-    /// without one at 0 it is flat up to the first.
+    /// From points (x, z(x)) in any order, normalised or not. Points at x < 0 are checked for
+    /// symmetry; without a point at 0 the density is constant up to the first.
     ///
     /// # Errors
-    /// Where the density is not positive, not symmetric, not unimodal, or its tail does not fall.
+    /// Wrong number or position of points; not positive, symmetric, unimodal or integrable.
     pub fn from_points(source: &str, points: &[(f64, f64)]) -> Result<Self, DensityError> {
         for &(x, value) in points {
             if !x.is_finite() || x.abs() > 1e100 {
@@ -78,7 +78,7 @@ impl CustomDensity {
         }
         let (knots, logs) = right.iter().map(|&(x, z)| (x, z.ln())).unzip();
         let density = Self::from_logs(source.to_owned(), knots, logs)?;
-        // Compared with the table made of the right side, up to its normalisation.
+        // Compares with the table of the right side, up to normalisation.
         let offset = right[0].1.ln() - density.0.log_densities[0];
         for &(x, left) in points.iter().filter(|p| p.0 < 0.0) {
             let right = (density.0.log_density(-x) + offset).exp();
@@ -108,20 +108,21 @@ impl CustomDensity {
         Table::new(source, knots, &logs).map(|table| Self(Arc::new(table)))
     }
 
-    /// From a formula in `x`, such as `exp(-abs(x)^1.5)` or `1/cosh(x)`, normalised or not: sampled 56 times an octave, from far inside its core to
-    /// where less than 1e-12 of it is left; of the samples the table keeps those without which ln z would be off by more than 3e-4·(1 + ln z(0) − ln z).
+    /// From a formula in `x` such as `exp(-abs(x)^1.5)` or `1/cosh(x)`, normalised or not: sampled
+    /// 56 times per octave, from far inside its core to where less than 1e-12 of its mass is left.
+    /// The table keeps the samples needed for ln z to be within 3e-4·(1 + ln z(0) − ln z) of all.
     ///
     /// # Errors
-    /// A formula that cannot be read, or a density that fails, with the place.
+    /// A formula that cannot be parsed, or a density that fails a check, with the place.
     pub fn from_formula(formula: &str) -> Result<Self, DensityError> {
         let read = Formula::read(formula)?;
         Self::from_function(formula, |x| Ok(read.at(x)))
     }
 
-    /// From a function, as `CustomDensity::from_formula` samples one.
+    /// From a function, sampled as by `CustomDensity::from_formula`.
     ///
     /// # Errors
-    /// What the function fails with, or where the density fails.
+    /// The function's error, or where the density fails a check.
     pub fn from_function(source: &str, f: impl Fn(f64) -> Result<f64, DensityError>) -> Result<Self, DensityError> {
         let check = |x: f64, value: f64| {
             if value >= 0.0 && value.is_finite() { Ok(value) } else { Err(DensityError::NotPositive { x, value }) }
@@ -130,7 +131,7 @@ impl CustomDensity {
         if !(peak > 0.0 && peak.is_finite()) {
             return Err(DensityError::NotPositive { x: 0.0, value: peak });
         }
-        // The core: where the density has fallen to half its peak.
+        // The core ends where the density has fallen to half its peak.
         let mut core = 2f64.powi(-60);
         while check(core, f(core)?)? > 0.5 * peak {
             core *= 2.0;
@@ -163,7 +164,7 @@ impl CustomDensity {
             logs.push(ratio.ln());
             before = right;
             if step % AN_OCTAVE == 0 {
-                // x·z must shrink octave by octave; where it hardly does, the integral diverges.
+                // x·z must shrink octave by octave; if it hardly does, the integral diverges.
                 let shell = x * right;
                 if step >= 40 * AN_OCTAVE && shell > 0.9 * octave_start {
                     return Err(DensityError::NotIntegrable { x });
@@ -184,15 +185,15 @@ impl CustomDensity {
         &self.0.source
     }
 
-    /// One draw at a scale from four uniform words: by the quantile of the first two, sign from the third.
+    /// One draw at a scale from four uniform words: the quantile from two, the sign from the third.
     #[must_use]
     pub fn draw(&self, scale: f64, [w0, w1, w2, _]: [u32; 4]) -> f64 {
         signed(scale * self.0.survival_quantile(0.5 * unit_from_words(w0, w1)), w2)
     }
 }
 
-/// The points between which lines pass all others of ln z (0 at the first) within [`CLOSE`]: from each the longest line, by the cone of slopes that pass
-/// what it skips.
+/// The points between which lines pass all others of ln z (0 at the first) within [`CLOSE`]: from
+/// each the longest line, by the cone of slopes that fit.
 fn thinned(knots: &[f64], logs: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let (mut kept, mut from) = (vec![0], 0);
     let (mut least, mut most) = (f64::NEG_INFINITY, f64::INFINITY);
@@ -208,7 +209,7 @@ fn thinned(knots: &[f64], logs: &[f64]) -> (Vec<f64>, Vec<f64>) {
         most = most.min(slope(from, logs[i] + close));
     }
     kept.push(knots.len() - 1);
-    // A single sample is no line.
+    // A single sample is both ends.
     kept.dedup();
     kept.iter().map(|i| (knots[*i], logs[*i])).unzip()
 }

@@ -1,20 +1,20 @@
-//! Why a density of the user's own is refused.
+//! Why a user-supplied density is refused.
 
 /// Most knots of a table.
 pub(super) const MOST_KNOTS: usize = 4096;
 
-/// Where and how a density fails.
+/// Where and why a density is refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DensityError {
     /// Too few or too many points. Give 2 to 4096 at x ≥ 0.
     #[error("the density needs at least two points with x ≥ 0 (and at most {MOST_KNOTS}); there are {0}")]
     Points(usize),
-    /// A density that is 0, negative or not finite somewhere. A shift to where it is 0 would tell for certain, so it must be positive everywhere.
+    /// A density that is 0, negative or not finite somewhere. A zero would give a shift away.
     #[error(
         "the density at x = {x} is {value}; it must be a finite number above 0 everywhere, or a shift would give itself away"
     )]
     NotPositive {
-        /// Where.
+        /// The position.
         x: f64,
         /// The density there.
         value: f64,
@@ -22,33 +22,33 @@ pub enum DensityError {
     /// A position that is not finite, beyond 1e100, or given twice.
     #[error("x = {0} is not a finite number, or comes twice")]
     Position(f64),
-    /// z(x) ≠ z(−x). Every theorem here needs symmetry: give points at x ≥ 0 alone, or symmetric ones.
+    /// z(x) ≠ z(−x); every theorem needs symmetry. Give points at x ≥ 0 only, or symmetric ones.
     #[error("the density is not symmetric: at x = {x} it is {right}, at −x it is {left}")]
     NotSymmetric {
-        /// Where, x > 0.
+        /// The position, x > 0.
         x: f64,
         /// z(−x).
         left: f64,
         /// z(x).
         right: f64,
     },
-    /// The density rises away from 0. Every theorem here needs one mode.
+    /// The density rises away from 0; every theorem needs a single mode.
     #[error("the density is not unimodal: it rises from {before} to {after} at x = {x}")]
     NotUnimodal {
-        /// Where, x > 0.
+        /// The position, x > 0.
         x: f64,
-        /// The density at the knot before.
+        /// The density at the previous knot.
         before: f64,
         /// The density at x.
         after: f64,
     },
-    /// The tail does not fall faster than 1/x. Go on to larger x, or take a lighter tail.
+    /// The tail does not fall faster than 1/x. Extend it to larger x, or take a lighter tail.
     #[error("the density is not integrable: at x = {x} it still does not fall fast enough")]
     NotIntegrable {
-        /// The last position that was looked at.
+        /// The last position examined.
         x: f64,
     },
-    /// A formula that is no expression in x; the text says where.
+    /// A formula that is not an expression in x; the text says where.
     #[error("the formula cannot be read: {0}")]
     Formula(String),
 }

@@ -1,16 +1,15 @@
-//! A table's whole line, both sides of 0: where ln z bends, and what it does about a place.
+//! ln z of a table on the whole line: where it bends, and its slopes and variation around a place.
 
 use super::table::Table;
 
-/// The whole line's bends, with what is needed of each.
 pub struct Line {
-    /// In order, of which the middle one is 0.
+    /// Ascending; the middle one is 0.
     pub bends: Vec<f64>,
-    /// s between: the i-th is left of bend i.
+    /// s between the bends; the i-th is left of bend i.
     pub slopes: Vec<f64>,
     /// Variation of ln z from the first bend to each.
     variation: Vec<f64>,
-    /// Least and largest of 2^level slopes from each on.
+    /// By level, least and largest of the 2^level slopes from each on.
     extremes: Vec<Vec<(f64, f64)>>,
     /// Downward jumps of s: (place, ln |Δ|·z, ln z).
     pub jumps: Vec<(f64, f64, f64)>,
@@ -37,10 +36,11 @@ impl Line {
         Self { bends, slopes, variation, extremes, jumps }
     }
 
-    /// Of the pieces that [bend `from` − left, bend `to` + right] touches: least and largest slope, and at most the variation within it.
+    /// Least and largest slope of the pieces that [bend `from` − left, bend `to` + right] touches,
+    /// and an upper bound on the variation of ln z within it.
     pub fn window(&self, from: usize, left: f64, to: usize, right: f64) -> (f64, f64, f64) {
         let Self { bends, slopes, variation, extremes, .. } = self;
-        // Pieces are named by the bend to their right.
+        // Pieces are indexed by the bend to their right.
         let first = bends[..from].partition_point(|bend| bends[from] - bend >= left);
         let last = to + bends[to + 1..].partition_point(|bend| bend - bends[to] < right);
         let level = (last + 2 - first).ilog2() as usize;

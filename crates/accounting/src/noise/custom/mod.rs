@@ -1,7 +1,7 @@
-//! Noise of the user's own: a table of a symmetric unimodal density, or a formula that fills one.
+//! User-supplied noise: a table of a symmetric unimodal density, or a formula that fills one.
 //!
-//! Between knots ln z is linear, beyond the last it goes on with the last slope. That *is* the noise: it is drawn, and accounted for, from
-//! this one table, so how well the table follows a formula is no question of privacy.
+//! ln z is linear between knots and continues with the last slope. That *is* the noise: draws and
+//! prices use this table, so privacy does not depend on how well it follows a formula.
 
 mod ceiling;
 mod density;
@@ -89,7 +89,6 @@ mod tests {
     use super::*;
     use crate::noise::Laplace;
 
-    /// A table of two points is the Laplace distribution.
     #[test]
     fn two_points_are_laplace() {
         let density = CustomDensity::from_points("Laplace", &[(0.0, 1.0), (1.0, (-1.0f64).exp())]).unwrap();
@@ -115,7 +114,7 @@ mod tests {
         }
     }
 
-    /// P(X > survival_quantile(q)) = q, to the last digits however far out and however wide the intervals are.
+    /// P(X > survival_quantile(q)) = q to the last digits, far out and on wide intervals too.
     #[test]
     fn quantiles_keep_their_digits_in_the_tail() {
         // 1/cosh with a knot every 40, and one interval of 600 before the last.
@@ -129,7 +128,7 @@ mod tests {
             for exponent in 1..240 {
                 let q = 0.5 * 10f64.powf(-0.5 * f64::from(exponent));
                 let x = noise.survival_quantile(q);
-                // What an error of half an ulp of x may change.
+                // The effect of an error of half an ulp of x.
                 let allowed = 1e-12 + 4.0 * f64::EPSILON * x * 180.0;
                 assert!((noise.survival(x) / q - 1.0).abs() < allowed, "{q:e}: {x} has {:e}", noise.survival(x));
             }
@@ -159,7 +158,7 @@ mod tests {
         }
     }
 
-    /// The pieces tile the line between the last knots, and their ends are what ln z and ln r are there.
+    /// The pieces tile the line between the last knots, and `ends` are ln r and ln z there.
     #[test]
     fn pieces_tile_the_line() {
         let table = |n: u32| (0..n).map(|i| 0.37 * f64::from(i)).map(|x| (x, (-x.powf(1.4)).exp())).collect::<Vec<_>>();
@@ -202,25 +201,25 @@ mod tests {
         assert!(matches!(f(|x| (-x * x).exp() * (1.0 + 2.0 * x.powi(4))), DensityError::NotUnimodal { .. }));
         assert!(matches!(f(|x| if x.abs() < 1.0 { 1.0 } else { 0.0 }), DensityError::NotPositive { .. }));
         assert!(matches!(f(|_| f64::NAN), DensityError::NotPositive { .. }));
-        // Nothing but its peak is above the smallest ratio that is looked at.
+        // Everything but the peak is below the smallest ratio sampled.
         assert_eq!(f(|x| (-5.09e22 * x.abs()).exp()), DensityError::Points(1));
     }
 
     /// A table of a few bytes whose quadrature would take minutes.
     #[test]
-    fn densities_that_fall_beyond_all_numbers_are_refused() {
+    fn densities_that_underflow_are_refused() {
         let read = |end: f64| {
             let json = serde_json::json!({ "source": "steep", "knots": [0.0, 1.0], "log-densities": [0.0, end] });
             serde_json::from_value::<CustomDensity>(json)
         };
         assert!(read(-999_999.0).unwrap_err().to_string().contains("at x = 1 is 0"));
         assert!(read(-1500.0).is_ok());
-        // The steepest that numbers can say.
+        // As steep as f64 values can express.
         let steep = CustomDensity::from_points("steep", &[(0.0, f64::MAX), (1.0, f64::MIN_POSITIVE)]).unwrap();
         assert!(Custom::new(steep, 1.0).unwrap().log_moment(256, 1e-6) > 0.0);
     }
 
-    /// A table passes everything that it left out, within what it promises of samples and a little more between them, with few knots.
+    /// With few knots, a table is within its tolerance at the samples and little beyond it between.
     #[test]
     fn tables_follow_their_formulas() {
         type Formula = fn(f64) -> f64;
@@ -241,7 +240,7 @@ mod tests {
             let last = table.knots.len() - 1;
             let mut worst = 0.0f64;
             for step in 1..20_000 {
-                // Below the first sample a cusp is cut off.
+                // Below the first sample, a cusp is cut off.
                 let x = 0.01 + table.knots[last] * f64::from(step) / 20_000.0;
                 let error = table.log_density(x) - table.log_densities[0] - log(x);
                 worst = worst.max(error.abs() / (1.0 - log(x)));

@@ -11,10 +11,10 @@ use super::{
 };
 use crate::numeric::log_sum_exp;
 
-/// What pieces too small to matter may hold of I_k − 1, all together.
+/// Part of I_k − 1 that negligible pieces may hold together.
 const LEFT_OUT: f64 = 1e-14;
 
-/// A density of one's own at a scale: `scale`·X, X from the table of a [`CustomDensity`].
+/// A user-supplied density at a scale: `scale`·X, where X has the table of a [`CustomDensity`].
 ///
 /// ```
 /// use hushgrad_accounting::noise::{Custom, CustomDensity, Noise};
@@ -30,15 +30,15 @@ const LEFT_OUT: f64 = 1e-14;
 pub struct Custom {
     pub(super) density: CustomDensity,
     pub(super) scale: f64,
-    /// The knots, at this scale.
+    /// The knots at this scale.
     pub(super) kinks: Vec<f64>,
 }
 
 impl Custom {
-    /// The distribution of `scale`·X, X from the table.
+    /// The distribution of `scale`·X, where X has the table's density.
     ///
     /// # Errors
-    /// Unless 0 < scale < ∞.
+    /// Unless 1e-100 ≤ scale ≤ 1e100.
     pub fn new(density: CustomDensity, scale: f64) -> Result<Self, NoiseError> {
         check_scale("custom", "scale", scale)?;
         let kinks = density.0.knots.iter().map(|knot| scale * knot).collect();
@@ -49,8 +49,8 @@ impl Custom {
         &self.density.0
     }
 
-    /// ln I_k of a shift by `t` scales. Piece by piece, ln r and ln z being linear there: Gauss–Legendre of I_k − 1 where r^k is moderate, the exact integral of z·r^k where
-    /// it is not, and beyond the last knots, where r is constant, the exact masses.
+    /// ln I_k of a shift by `t` scales. ln r and ln z are linear on each piece: Gauss–Legendre of
+    /// I_k − 1 where r^k is moderate, else exact integrals of z·r^k. Exact beyond the last knots.
     pub(super) fn moments(&self, t: f64, out: &mut [f64]) {
         let table = self.table();
         if t == 0.0 || out.is_empty() {
@@ -84,7 +84,7 @@ impl Custom {
         let mut integrals = Integrals::new(&pieces);
         for (j, value) in out.iter_mut().enumerate().skip(linear) {
             let k = (j + 2) as f64;
-            // What rounding takes from a logarithm is absolute.
+            // Rounding of a logarithm is an absolute error.
             *value = integrals.log_moment(k, &ends) + 1e-14;
         }
         for value in out {
@@ -93,8 +93,8 @@ impl Custom {
     }
 }
 
-/// How many orders, from 2 on, can be summed without overflow, and without weights below the normal numbers that r^k makes count: `limit` is the
-/// largest k for which ln z·r^k is moderate (or negligible) at each end of each piece, where ln z and ln r are linear between.
+/// How many orders, from 2 on, sum linearly without overflow or subnormal weights that r^k lifts:
+/// `limit` is the largest k with moderate (or negligible) ln z·r^k at the ends of all pieces.
 fn linear_orders(pieces: &[Piece], ends: &[Node]) -> usize {
     let (mut limit, mut steepest) = (1e6f64, 0.0f64);
     let mut look = |points: &[(f64, f64)]| {
@@ -108,12 +108,12 @@ fn linear_orders(pieces: &[Piece], ends: &[Node]) -> usize {
     };
     pieces.iter().for_each(|piece| look(&piece.ends()));
     ends.iter().for_each(|node| look(&[(node.log_ratio(), node.log_term(0.0))]));
-    // r^k itself is moderate everywhere up to 400/ln r.
+    // r^k is moderate everywhere for k up to 400/ln r.
     (limit.max(400.0 / steepest).min(1e6) as usize).saturating_sub(1)
 }
 
-/// ln of ∫ z·e_k over k²/2 below which a piece is beyond the last digit of I_k − 1, together with all others such: e_k ≥ k(k−1)/2·(ln r)² ≥ k²/4·(ln r)²
-/// where r ≥ 1.
+/// ln(∫ z·e_k/(k²/2)) of pieces that together are beyond the last digit of I_k − 1, by e_k ≥
+/// k(k−1)/2·(ln r)² ≥ k²/4·(ln r)² where r ≥ 1.
 fn negligible(pieces: &[Piece]) -> f64 {
     let told = |piece: &Piece| {
         let [(left, left_density), (right, right_density)] = piece.ends();
@@ -123,7 +123,7 @@ fn negligible(pieces: &[Piece]) -> f64 {
     (LEFT_OUT * 0.5 * pieces.iter().map(told).sum::<f64>() / pieces.len() as f64).ln()
 }
 
-/// Gauss–Legendre nodes of one piece for the orders from 2 to `linear` + 1.
+/// Gauss–Legendre nodes of one piece for orders 2 to `linear` + 1.
 fn piece_nodes(piece: &Piece, linear: usize, nodes: &mut Vec<Node>) {
     let &Piece { width, log_density, density_slope, log_ratio, ratio_slope, .. } = piece;
     // r is constant where the shift passes no knot.
@@ -131,7 +131,8 @@ fn piece_nodes(piece: &Piece, linear: usize, nodes: &mut Vec<Node>) {
         return nodes.push(Node::new(log_ratio, piece.log_integral(0.0)));
     }
     let variation = ((linear + 1) as f64 * ratio_slope.abs() + density_slope.abs()) * width;
-    // A rule of n points on e^{±V/2} errs by less than (V/4)^{2n}/(2n)!, and where ln r passes 0, as (r − 1)² is of degree 2 there, by (V/4)^{2n−2}/(2n − 2)!.
+    // An n-point rule on e^{±V/2} errs by less than (V/4)^{2n}/(2n)!, or (V/4)^{2n−2}/(2n − 2)!
+    // where ln r passes 0, as (r − 1)² has degree 2 there.
     let parts = (variation / 14.0).ceil().clamp(1.0, 1e5);
     let points = match variation {
         v if v < 0.02 => 3,
@@ -153,7 +154,7 @@ fn piece_nodes(piece: &Piece, linear: usize, nodes: &mut Vec<Node>) {
     }
 }
 
-/// ∫ z·r^k piece by piece, in logarithms.
+/// ∫ z·r^k by pieces, in logarithms.
 struct Integrals<'a> {
     pieces: &'a [Piece],
     bounds: Vec<f64>,
@@ -165,13 +166,13 @@ impl<'a> Integrals<'a> {
         Self { pieces, bounds: Vec::with_capacity(pieces.len()), logs: Vec::new() }
     }
 
-    /// ln I_k, `ends` being the masses beyond the pieces.
+    /// ln I_k, given the masses beyond the pieces in `ends`.
     fn log_moment(&mut self, k: f64, ends: &[Node]) -> f64 {
         let Self { pieces, bounds, logs } = self;
         bounds.clear();
         bounds.extend(pieces.iter().map(|piece| piece.log_bound(k)));
         let largest = (0..bounds.len()).max_by(|a, b| bounds[*a].total_cmp(&bounds[*b]));
-        // All pieces below e^−60 of one of them are together beyond the last digit.
+        // All pieces below e^−60 of one are together beyond the last digit.
         let least = largest.map_or(f64::NEG_INFINITY, |i| pieces[i].log_integral(k) - 60.0);
         logs.clear();
         logs.extend(ends.iter().map(|n| n.log_term(k)));

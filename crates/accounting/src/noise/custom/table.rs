@@ -1,4 +1,4 @@
-//! The table itself: ln z is linear between knots, and every integral is a sum over intervals.
+//! A density table: ln z is linear between knots, and every integral is a sum over intervals.
 
 use super::DensityError;
 
@@ -6,11 +6,11 @@ use super::DensityError;
 pub struct Table {
     pub source: String,
     pub knots: Vec<f64>,
-    /// ln z − ln z(0): what the rest is computed from, so that a table written and read is the same to the last bit.
+    /// ln z − ln z(0). The rest is computed from it, so that a table read back is bitwise the same.
     pub given: Vec<f64>,
     /// Normalised.
     pub log_densities: Vec<f64>,
-    /// (ln z)′ on each interval and beyond the last knot; never above 0, the last below.
+    /// (ln z)′ on each interval and beyond the last knot; at most 0, the last below 0.
     pub slopes: Vec<f64>,
     /// P(X > knot).
     pub tails: Vec<f64>,
@@ -36,10 +36,10 @@ fn exponential_moments(lambda: f64, w: f64) -> [f64; 3] {
 }
 
 impl Table {
-    /// From ln z at the knots, which are in order, up to a common constant.
+    /// From ln z, up to a constant, at knots in ascending order.
     pub fn new(source: String, knots: Vec<f64>, logs: &[f64]) -> Result<Self, DensityError> {
         let mut given: Vec<f64> = logs.iter().map(|v| v - logs[0]).collect();
-        // A rise by a rounding error is none.
+        // Removes rises by rounding errors.
         for i in 1..given.len() {
             given[i] = given[i].min(given[i - 1]);
         }
@@ -86,13 +86,13 @@ impl Table {
         self.slopes[self.interval(x)]
     }
 
-    /// ln z(y − t) − ln z(y): what ln z falls between |y − t| and |y|, from parts of one sign, so that nothing cancels.
+    /// ln z(y − t) − ln z(y), as a sum of parts of one sign, which do not cancel.
     pub fn log_ratio(&self, y: f64, t: f64) -> f64 {
         let (shifted, own) = ((y - t).abs(), y.abs());
         let (near, far) = (shifted.min(own), shifted.max(own));
         let (first, last) = (self.interval(near), self.interval(far));
         let fall = if first == last {
-            // |y| − |y − t| by the signs, not from two large numbers.
+            // |y| − |y − t| by the signs, as both may be large.
             let across = (y >= t) != (y >= 0.0);
             self.slopes[first] * if across { far - near } else { t.abs() }
         } else {
@@ -102,7 +102,7 @@ impl Table {
         if own > shifted { -fall } else { fall }
     }
 
-    /// P(X > x) for x ≥ 0: what is between x and the next knot, and beyond that.
+    /// P(X > x) for x ≥ 0, as the mass up to the next knot plus that beyond.
     pub fn survival(&self, x: f64) -> f64 {
         let i = self.interval(x);
         let here = (self.log_densities[i] + self.slopes[i] * (x - self.knots[i])).exp();
@@ -114,7 +114,7 @@ impl Table {
 
     /// x ≥ 0 with P(X > x) = q.
     pub fn survival_quantile(&self, q: f64) -> f64 {
-        // tails fall: the last knot whose tail is at least q.
+        // The last knot whose tail is at least q; tails decrease.
         let i = self.tails.partition_point(|&t| t >= q).saturating_sub(1);
         let Some(&end) = self.knots.get(i + 1) else {
             return self.knots[i] + ((q / self.tails[i]).ln() / self.slopes[i]).max(0.0);
@@ -129,7 +129,7 @@ impl Table {
         } else if ratio > -0.5 {
             ratio.ln_1p() / slope
         } else {
-            // Most of the interval's mass is passed: what is left of it has the digits, as 1 + ratio is near 0.
+            // Most of the interval's mass is passed; what is left has the digits, as 1 + ratio ≈ 0.
             let left = (q - self.tails[i + 1]).max(0.0);
             ((slope * width).exp() - slope * left / peak).ln() / slope
         };
@@ -148,7 +148,8 @@ impl Table {
         2.0 * sum
     }
 
-    /// E[(ln z)′²]: s²·∫z of an interval is |s|·(z at its start − z at its end), from the fall between, as masses' differences lose a narrow one's digits.
+    /// E[(ln z)′²]. On an interval s²·∫z = |s|·(z at its start − z at its end), from the fall of ln
+    /// z, as differences of masses lose digits on narrow intervals.
     pub fn information(&self) -> f64 {
         let of = |(i, slope): (usize, &f64)| {
             let width = self.knots.get(i + 1).map_or(f64::INFINITY, |next| next - self.knots[i]);
@@ -157,8 +158,8 @@ impl Table {
         2.0 * self.slopes.iter().enumerate().map(of).sum::<f64>()
     }
 
-    /// The line between the last knots of ln z(x) and of ln z(x − τ), τ > 0, cut where either bends. A walk along both: what is near 0 for small τ is computed
-    /// from differences of knots, not of positions or densities, so that it keeps its digits.
+    /// The line between the outermost knots of ln z(x) and ln z(x − τ), τ > 0, cut where either
+    /// bends, from differences of knots: those of positions or densities lose digits for small τ.
     pub fn pieces(&self, tau: f64) -> Vec<Piece> {
         let last = self.knots.len() - 1;
         let bends: Vec<f64> = self.knots[1..].iter().rev().map(|k| -k).chain(self.knots.iter().copied()).collect();
@@ -166,7 +167,7 @@ impl Table {
         // slopes[i]: left of bend i, right of bend i − 1.
         let slopes: Vec<f64> = self.slopes.iter().rev().map(|s| -s).chain(self.slopes.iter().copied()).collect();
         debug_assert!(slopes.len() == bends.len() + 1 && bends.len() == 2 * last + 1);
-        // Bends that are at or left of x, and of x − τ; where x is.
+        // Number of bends at or left of x and of x − τ; the current x.
         let (mut own, mut shifted) = (1, 0);
         let mut at = Place::Own(0);
         let mut pieces = Vec::with_capacity(2 * bends.len());
@@ -215,7 +216,7 @@ enum Place {
     Shifted(usize),
 }
 
-/// Where both are linear: at the left end ln z(x) and ln r = ln z(x − τ) − ln z(x), and their slopes.
+/// A piece where ln z and ln r = ln z(x − τ) − ln z(x) are linear: their left values and slopes.
 pub struct Piece {
     pub width: f64,
     pub log_width: f64,
@@ -232,27 +233,27 @@ impl Piece {
         [(log_ratio, log_density), (log_ratio + ratio_slope * width, log_density + density_slope * width)]
     }
 
-    /// ln(z·r^k) rises by so much from its left end to its right.
+    /// Rise of ln(z·r^k) from the left end to the right.
     fn rise(&self, k: f64) -> f64 {
         (k * self.ratio_slope + self.density_slope) * self.width
     }
 
-    /// ln of the larger end times the width, which is not below the integral.
+    /// ln of the larger end times the width: an upper bound on the integral.
     pub fn log_bound(&self, k: f64) -> f64 {
         k * self.log_ratio + self.log_density + self.rise(k).max(0.0) + self.log_width
     }
 
-    /// At least ln of ∫ z·e_k over k²/2, for k from 2 to `last`: e_k ≤ k²/2·(ln r)²·max(1, r^k).
+    /// Upper bound on ln(∫ z·e_k/(k²/2)) for k from 2 to `last`: e_k ≤ k²/2·(ln r)²·max(1, r^k).
     pub fn log_excess(&self, last: f64) -> f64 {
         let [(left, _), (right, _)] = self.ends();
-        // A logarithm from its exponent: at most ln 2 too much, and many times faster.
+        // A logarithm by the exponent alone: at most ln 2 too large, and much faster.
         let exponent = (left.abs().max(right.abs()).to_bits() >> 52) as f64 - 1022.0;
         2.0 * std::f64::consts::LN_2 * exponent + self.log_bound(0.0).max(self.log_bound(last))
     }
 
     /// ln ∫ z·r^k.
     pub fn log_integral(&self, k: f64) -> f64 {
-        // (1 − e^{−f})/f of that, f the fall from the larger end.
+        // The bound times (1 − e^{−f})/f, where f is the fall from the larger end.
         let f = self.rise(k).abs();
         let share = if f < 0.1 {
             // Without a logarithm; the next term is below 1e-15.

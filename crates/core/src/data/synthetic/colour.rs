@@ -1,40 +1,42 @@
-//! Colour images that the program draws itself: 32×32 pixels, ten classes of shapes and textures over a heap of dead leaves. Public by construction.
+//! Synthetic colour images, 32×32 pixels, of ten classes: shapes and textures over a dead-leaves
+//! background. Public by construction; no photograph is included.
 //!
-//! The background is the dead-leaves model (Matheron 1968; Lee, Mumford & Huang 2001): discs of random size and colour that cover each other, whose statistics
-//! are near those of photographs. On it lies one shape, or a round piece of one texture, turned, moved and scaled, in a colour that differs from what is around it. Linear models read about half of them, and convolutions most.
-//! No photograph is in here.
+//! The background is the dead-leaves model (Matheron 1968; Lee, Mumford & Huang 2001): overlapping
+//! discs of random size and colour, with statistics near those of photographs. On it lies one shape
+//! or a round piece of texture, turned, moved and scaled, in a contrasting colour. Linear models
+//! classify about half of them, convolutions most.
 //!
-//! Image `i` of seed `s` has a stream of its own, as a digit has (`synthetic`).
+//! Image `i` of seed `s` has a random stream of its own, as a digit has (`synthetic`).
 
 use super::{Chance, TEST_START};
 use crate::data::{Classes, Dataset, Digits, Images, Picture, Source, TestSet};
 
-/// What the page calls them.
+/// Name shown on the page.
 pub const NAME: &str = "colour shapes";
-/// What they are.
+/// Size of the images.
 pub const PICTURE: Picture = Picture { channels: 3, side: SIDE as u8 };
-/// Their classes.
+/// Names of the classes.
 pub const CLASSES: [&str; 10] =
     ["disc", "square", "triangle", "ring", "cross", "star", "moon", "stripes", "checks", "dots"];
 
 const SIDE: usize = 32;
-/// Places in a pixel at which colours are taken, each way.
+/// Samples per pixel, each way.
 const FINE: usize = 2;
-/// Discs of a heap.
+/// Discs of a background.
 const LEAVES: usize = 10;
-/// How far apart a shape's colour and the background's are at least, summed over three channels of [0, 1].
+/// Least difference of a shape's colour from the ground's, summed over three channels in [0, 1].
 const CONTRAST: f32 = 0.8;
 
-/// Standard deviation of a class's colours: as in photographs, colour says something of the class, and by no means all.
+/// Standard deviation of a class's colours: as in photographs, colour tells the class only in part.
 const SPREAD: f32 = 0.36;
-/// Standard deviation of a shape's turn, in radians.
+/// Standard deviation of a shape's rotation, in radians.
 const TURN: f32 = 0.4;
-/// How much of the room that there is a shape takes up.
+/// Range of a shape's offset, relative to the free space.
 const ROOM: f32 = 0.6;
 
 type Colour = [f32; 3];
 
-/// `train` training images and `test` test images of `seed`.
+/// Returns `train` training images and `test` test images of `seed`.
 #[must_use]
 pub fn images(seed: u64, train: usize, test: usize) -> Digits {
     Digits {
@@ -45,7 +47,7 @@ pub fn images(seed: u64, train: usize, test: usize) -> Digits {
     }
 }
 
-/// Images `start..start + len` of `seed`. Each is drawn when it is asked for.
+/// Images `start..start + len` of `seed`, drawn on demand.
 #[must_use]
 pub fn dataset(seed: u64, start: u64, len: usize) -> Dataset {
     let labels: Vec<u8> = (start..).take(len).map(|index| begin(seed, index).1).collect();
@@ -54,49 +56,48 @@ pub fn dataset(seed: u64, start: u64, len: usize) -> Dataset {
         Scene::new(&mut chance, class).draw(&mut chance, image);
     };
     let images = Images::drawn(draw, seed, start, len, PICTURE.pixels());
-    // Ten names, each other than the rest.
+    // Ten distinct names, which are accepted.
     let classes = Classes::named(&CLASSES).unwrap_or(const { Classes::digits() });
     Dataset::of(NAME, PICTURE, classes, images, labels)
 }
 
-/// The stream of an image, from which its class has been drawn: another than that of the digit with this number.
+/// Begins an image's stream, distinct from that of the digit of this index, and draws its class.
 fn begin(seed: u64, index: u64) -> (Chance, u8) {
     let mut chance = Chance::new(seed ^ u64::from_be_bytes(*b"colours."), index);
     let class = chance.below(CLASSES.len() as u32) as u8;
     (chance, class)
 }
 
-/// A round leaf.
 struct Leaf {
     at: (f32, f32),
     radius: f32,
     colour: Colour,
 }
 
-/// What is on an image, whose middle is (0, 0) and whose edges are at ±1.
+/// The contents of an image, whose centre is (0, 0) and whose edges are at ±1.
 struct Scene {
     leaves: [Leaf; LEAVES],
     ground: Colour,
     class: u8,
-    /// Colours of the shape, or of a texture.
+    /// Colours of the shape or texture.
     colours: [Colour; 2],
     at: (f32, f32),
     size: f32,
-    /// Sine and cosine of its turn.
+    /// Sine and cosine of the rotation.
     turn: (f32, f32),
-    /// Periods of a texture from its middle to its edge.
+    /// Periods of a texture from centre to edge.
     period: f32,
-    /// How much brighter it gets to the right and downwards.
+    /// Increase of brightness to the right and downwards.
     light: (f32, f32),
 }
 
 impl Scene {
     fn new(chance: &mut Chance, class: u8) -> Self {
         let ground = near(chance, usual(class, 0.55));
-        // Leaves look alike: each is near the ground's colour.
+        // Leaves look alike: all are near the ground's colour.
         let leaves = std::array::from_fn(|_| Leaf {
             at: (2.4 * chance.unit() - 1.2, 2.4 * chance.unit() - 1.2),
-            // Radii have a density that falls like r⁻³.
+            // The density of the radii falls like r⁻³.
             radius: 0.16 / libm::sqrtf(0.03 + 0.97 * chance.unit()),
             colour: ground.map(|channel| (channel + 0.22 * chance.bell()).clamp(0.0, 1.0)),
         });
@@ -144,7 +145,7 @@ impl Scene {
         self.leaves.iter().find(covers).map_or(self.ground, |leaf| leaf.colour)
     }
 
-    /// The colour of the shape at a point, if it lies there.
+    /// The colour of the shape at a point, if it covers it.
     fn shape(&self, (x, y): (f32, f32)) -> Option<Colour> {
         let (u, v) = ((x - self.at.0) / self.size, (y - self.at.1) / self.size);
         let (sin, cos) = self.turn;
@@ -157,7 +158,7 @@ impl Scene {
         let inside = match self.class {
             0 => square < 0.8,
             1 => u.abs().max(v.abs()) < 0.8,
-            // Its middle is that of its corners.
+            // Centred at its centroid.
             2 => v < 0.5 && v > 1.732 * u.abs() - 1.0,
             3 => (0.36..1.0).contains(&square),
             4 => u.abs().min(v.abs()) < 0.27 && u.abs().max(v.abs()) < 0.95,
@@ -179,9 +180,9 @@ impl Scene {
     }
 }
 
-/// A star of five points, one of them upwards.
+/// True inside a five-pointed star that points upwards.
 fn star(u: f32, v: f32) -> bool {
-    // In how many of five half-planes a point lies: in all of the pentagon, and in four of a point of the star.
+    // A point of the pentagon lies in all five half-planes, a point of a tip in four.
     let within = |k: i32| {
         let (sin, cos) = libm::sincosf(std::f32::consts::TAU * (k as f32) / 5.0);
         u * sin + v * cos < 0.36
@@ -193,7 +194,7 @@ fn colour(chance: &mut Chance) -> Colour {
     std::array::from_fn(|_| chance.unit())
 }
 
-/// The colour that a class has most often: around the circle of colours, `turn` of it further.
+/// A class's mean colour: the class's hue, advanced by `turn` of the colour circle.
 fn usual(class: u8, turn: f32) -> Colour {
     let turn = f32::from(class) / CLASSES.len() as f32 + turn;
     std::array::from_fn(|channel| 0.5 + 0.4 * libm::cosf(std::f32::consts::TAU * (turn - channel as f32 / 3.0)))
@@ -203,10 +204,10 @@ fn near(chance: &mut Chance, colour: Colour) -> Colour {
     colour.map(|channel| (channel + SPREAD * chance.bell()).clamp(0.0, 1.0))
 }
 
-/// `drawn`, or a colour that is further from another.
+/// `drawn`, or another colour if that is too near to `from`.
 fn apart(drawn: Colour, from: Colour) -> Colour {
     let distance: f32 = drawn.iter().zip(from).map(|(a, b)| (a - b).abs()).sum();
-    // What is near half of each channel's range is moved to the end that is further away.
+    // Half the range away in every channel.
     if distance > CONTRAST {
         drawn
     } else {

@@ -1,12 +1,12 @@
-//! Digits that the program draws itself, any number of them, with no download.
+//! Synthetic digits, any number of them, drawn by the program without a download.
 //!
-//! A digit is a skeleton (`skeletons.rs`) whose control points are jittered, joined by smooth curves, bent by a slow warp,
-//! rotated, slanted and stretched, drawn with a pen of its own width, fitted into MNIST's 20×20 box and placed by its
-//! centre of mass in 28×28. The skeletons and the spread of the variations were set by hand, by looking at MNIST's
-//! training images; no pixel of them is in here, and drawing needs none.
+//! A digit is a skeleton (`skeletons.rs`) whose control points are jittered, joined by smooth
+//! curves, bent by a slow warp, rotated, slanted and stretched, drawn with a pen of its own width,
+//! scaled into MNIST's 20×20 box and placed by its centre of mass in 28×28. Skeletons and spreads
+//! were set by hand from MNIST's training images; no pixel of them is included.
 //!
-//! Example `i` of seed `s` has a stream of its own, so that any range can be drawn, in any order, on any machine, to
-//! the same bytes: all arithmetic is IEEE f32 and `libm`.
+//! Example `i` of seed `s` has a random stream of its own, so any range can be drawn, in any order,
+//! on any machine, to the same bytes: all arithmetic is IEEE f32 and `libm`.
 
 pub mod colour;
 mod pen;
@@ -18,12 +18,13 @@ use pen::Page;
 use rand::rand_core::Rng;
 use skeletons::{ASPECT, STEADINESS, STYLES, Style};
 
-/// What the page calls them.
+/// Name shown on the page.
 pub const NAME: &str = "synthetic digits";
-/// Where the test examples of a seed begin: far beyond any training example.
+/// Index of a seed's first test example, far beyond any training example.
 pub const TEST_START: u64 = 1 << 40;
 
-/// `train` training examples and `test` test examples of `seed`. An image is drawn when it is asked for; 60,000 take a few seconds on one core.
+/// Returns `train` training and `test` test examples of `seed`. Images are drawn on demand; 60,000
+/// take a few seconds on one core.
 #[must_use]
 pub fn digits(seed: u64, train: usize, test: usize) -> Digits {
     Digits {
@@ -34,7 +35,7 @@ pub fn digits(seed: u64, train: usize, test: usize) -> Digits {
     }
 }
 
-/// Public images of this size and of so many classes, as [`digits`] or [`colour::images`] are drawn; `None`: the program draws no such.
+/// Public images of this size and number of classes, from [`digits`] or [`colour::images`], if any.
 #[must_use]
 pub fn like(picture: Picture, classes: usize, seed: u64, train: usize, test: usize) -> Option<Digits> {
     match (picture, classes) {
@@ -44,7 +45,7 @@ pub fn like(picture: Picture, classes: usize, seed: u64, train: usize, test: usi
     }
 }
 
-/// Examples `start..start + len` of `seed`. An image is drawn when it is asked for.
+/// Examples `start..start + len` of `seed`, drawn on demand.
 #[must_use]
 pub fn dataset(seed: u64, start: u64, len: usize) -> Dataset {
     let labels: Vec<u8> = (start..).take(len).map(|index| Chance::new(seed, index).below(10) as u8).collect();
@@ -52,9 +53,9 @@ pub fn dataset(seed: u64, start: u64, len: usize) -> Dataset {
     Dataset::new(NAME, Images::drawn(draw, seed, start, len, PIXELS), labels)
 }
 
-/// Draws examples `start..start + labels.len()` of `seed` into `images` (784 bytes each) and `labels`.
+/// Draws examples `start..start + labels.len()` of `seed`: `images` (784 bytes each) and `labels`.
 ///
-/// Where `images` holds fewer or more than `labels`, the smaller number is drawn.
+/// If `images` and `labels` differ in length, the smaller number is drawn.
 pub fn fill(seed: u64, start: u64, images: &mut [u8], labels: &mut [u8]) {
     let mut page = Page::new();
     for ((image, label), index) in images.chunks_exact_mut(PIXELS).zip(labels).zip(start..) {
@@ -65,7 +66,7 @@ pub fn fill(seed: u64, start: u64, images: &mut [u8], labels: &mut [u8]) {
     }
 }
 
-/// One example's stream of chance.
+/// An example's random stream.
 struct Chance(NotPrivateReplay);
 
 impl Chance {
@@ -82,33 +83,32 @@ impl Chance {
         self.0.below(n)
     }
 
-    /// Bell-shaped with mean 0 and variance 1, within ±3: a hand strays, never wildly.
+    /// Bell-shaped, with mean 0 and variance 1, within ±3.
     fn bell(&mut self) -> f32 {
         2.0 * (self.unit() + self.unit() + self.unit() - 1.5)
     }
 }
 
-/// A bijection of the 64-bit words that leaves no pattern: the finaliser of SplitMix64 (Steele, Lea & Flood 2014).
+/// Mixes a word: a step of SplitMix64 (Steele, Lea & Flood 2014), a bijection of the 64-bit words.
 const fn mix(word: u64) -> u64 {
     mixed(word.wrapping_add(0x9e37_79b9_7f4a_7c15))
 }
 
-/// Standard deviation of a control point's jitter, in units of the skeleton.
+/// Mean standard deviation of a control point's jitter, in units of the skeleton.
 const JITTER: f32 = 0.064;
 /// Mean slant (x per unit of height, to the right) and its standard deviation.
 const SLANT: (f32, f32) = (0.18, 0.33);
 /// Standard deviation of the rotation, radians.
 const ROTATION: f32 = 0.12;
-/// Amplitude of the slow warp, in units of the digit's height.
+/// Standard deviation of the slow warp's amplitudes, in units of the digit's height.
 const WARP: f32 = 0.05;
-/// Standard deviation of the taper: how much wider the top is written than the bottom, as a share.
+/// Standard deviation of the taper, the relative difference between the widths of top and bottom.
 const TAPER: f32 = 0.25;
-/// Standard deviation of the waist: how far the middle moves up or down, in units of the height.
+/// Standard deviation of the waist, the vertical shift of the middle, in units of the height.
 const WAIST: f32 = 0.085;
 /// Pen radius in pixels of the 20×20 box: median, and standard deviation of its logarithm.
 const RADIUS: (f32, f32) = (1.22, 0.36);
 
-/// Writes one digit on the page.
 fn write(page: &mut Page, chance: &mut Chance, label: u8) {
     let digit = usize::from(label);
     let style = pick(chance, STYLES[digit]);
@@ -127,7 +127,7 @@ fn write(page: &mut Page, chance: &mut Chance, label: u8) {
         let mut points = [(0.0, 0.0); MOST_POINTS];
         let mut previous = None;
         for (place, &(x, y)) in points.iter_mut().zip(*stroke) {
-            // A corner is one point given twice: both move together.
+            // A corner is a point given twice; both copies move together.
             if let Some((given, moved)) = previous
                 && given == (x, y)
             {
@@ -136,7 +136,7 @@ fn write(page: &mut Page, chance: &mut Chance, label: u8) {
             }
             let (u, v) = (x + jitter * chance.bell(), y + jitter * chance.bell());
             let (u, v) = ((u - 0.5) * width, v - 0.5);
-            // Ends stay, the middle moves.
+            // The ends stay; the middle moves.
             let (u, v) = (u * (1.0 + taper * v), v + waist * (1.0 - 4.0 * v * v));
             let (u, v) = warp.bend(u, v);
             let u = u - slant * v;
@@ -148,7 +148,7 @@ fn write(page: &mut Page, chance: &mut Chance, label: u8) {
     }
 }
 
-/// No stroke has more control points.
+/// Most control points of a stroke.
 const MOST_POINTS: usize = 12;
 
 fn pick(chance: &mut Chance, styles: &'static [Style]) -> &'static Style {
@@ -163,7 +163,7 @@ fn pick(chance: &mut Chance, styles: &'static [Style]) -> &'static Style {
         .unwrap_or(&styles[0])
 }
 
-/// A slow bend of the page: one wave along each axis for each coordinate.
+/// A slow bend of the page: per coordinate, one wave along each axis.
 struct Warp([(f32, f32, f32); 4]);
 
 impl Warp {

@@ -1,21 +1,21 @@
-//! From strokes to grey pixels: curves, MNIST's box, the pen, and the centre of mass.
+//! Draws strokes as grey pixels: curves, MNIST's box, the pen and the centre of mass.
 
 use crate::data::idx::{PIXELS, SIDE};
 
-/// Side of the box that MNIST's digits were scaled into, before they were centred in 28×28.
+/// Side of the box into which MNIST's digits were scaled before being centred in 28×28.
 const BOX: f32 = 20.0;
 const SIDE_PIXELS: usize = SIDE as usize;
-/// Straight pieces to a span between two control points.
+/// Straight pieces between two control points.
 const PIECES: usize = 6;
 /// Pixels over which the pen's edge fades from ink to paper.
 const EDGE: f32 = 1.15;
 
-/// A sheet on which one digit is written; reused from digit to digit.
+/// A sheet for one digit, reused from digit to digit.
 pub struct Page {
-    /// Points along all strokes; `pen_up` holds the index of each stroke's first.
+    /// Points along all strokes; `pen_up` holds the index of each stroke's first point.
     points: Vec<(f32, f32)>,
     pen_up: Vec<usize>,
-    /// Pen radius in pixels, the share by which it varies along the way, and where that variation begins.
+    /// Pen radius in pixels, the relative amplitude of its variation along strokes, and its phase.
     radius: f32,
     pressure: f32,
     phase: f32,
@@ -28,14 +28,14 @@ impl Page {
         Self { points, pen_up, radius: 1.0, pressure: 0.0, phase: 0.0, ink: [0.0; PIXELS] }
     }
 
-    /// Takes a clean sheet and a pen of `radius` pixels that swells and thins by `pressure` (a share of it).
+    /// Starts a clean sheet with a pen of `radius` pixels that varies by the share `pressure`.
     pub fn begin(&mut self, radius: f32, pressure: f32, phase: f32) {
         self.points.clear();
         self.pen_up.clear();
         (self.radius, self.pressure, self.phase) = (radius, pressure, phase);
     }
 
-    /// Draws a smooth curve through `through`, with a corner wherever a point comes twice in a row.
+    /// Draws a smooth curve through the points, with a corner where a point comes twice in a row.
     pub fn stroke(&mut self, through: &[(f32, f32)]) {
         self.pen_up.push(self.points.len());
         let (Some(&first), Some(last)) = (through.first(), through.len().checked_sub(1)) else { return };
@@ -45,7 +45,7 @@ impl Page {
             if from == to {
                 continue;
             }
-            // At an end or a corner the curve leaves along the chord: the missing neighbour is the mirror image.
+            // At an end or a corner, mirror the other neighbour: the curve leaves along the chord.
             let mirror = |p: (f32, f32), q: (f32, f32)| (2.0 * p.0 - q.0, 2.0 * p.1 - q.1);
             let before = if i > 0 && through[i - 1] != from { through[i - 1] } else { mirror(from, to) };
             let after = if i + 2 <= last && through[i + 2] != to { through[i + 2] } else { mirror(to, from) };
@@ -59,7 +59,7 @@ impl Page {
         }
     }
 
-    /// Scales what was drawn into the 20×20 box, inks it, and places it by its centre of mass in `image`.
+    /// Scales the strokes into the 20×20 box, inks them and centres their mass in `image`.
     pub fn place(&mut self, image: &mut [u8]) {
         self.fit();
         self.ink.fill(0.0);
@@ -75,7 +75,7 @@ impl Page {
             mass_x += ink * (i % SIDE_PIXELS) as f32;
             mass_y += ink * (i / SIDE_PIXELS) as f32;
         }
-        // MNIST puts the centre of mass on the centre of the image by whole pixels.
+        // Like MNIST, shift the centre of mass to the centre of the image by whole pixels.
         let centre = SIDE as f32 / 2.0;
         let shift = |moment: f32| if mass > 0.0 { libm::roundf(centre - moment / mass - 0.5) as i32 } else { 0 };
         let (dx, dy) = (shift(mass_x), shift(mass_y));
@@ -87,7 +87,7 @@ impl Page {
         }
     }
 
-    /// Scales and moves the points so that the ink's longer side just fills the box in the middle of the page.
+    /// Scales and moves the points so that the ink's longer side fills the box in the middle.
     fn fit(&mut self) {
         let mut low = (f32::MAX, f32::MAX);
         let mut high = (f32::MIN, f32::MIN);
@@ -104,7 +104,7 @@ impl Page {
         }
     }
 
-    /// Inks the piece from point `i` to the next: full within the pen's radius, fading over its edge.
+    /// Inks the piece from point `i` to the next: full within the pen's radius, fading at its edge.
     fn segment(&mut self, i: usize) {
         let (from, to) = (self.points[i], self.points[i + 1]);
         let radius = self.radius * (1.0 + self.pressure * libm::sinf(self.phase + 0.12 * i as f32));

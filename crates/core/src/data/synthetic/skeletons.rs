@@ -1,12 +1,12 @@
-//! The digits' skeletons: what a pen does, drawn by hand as control points.
+//! The digits' skeletons: strokes of a pen, as control points set by hand.
 
-/// Control points of one stroke, x to the right and y down, the digit filling about 1 × 1. The pen passes through all
-/// of them on a smooth curve; a point given twice in a row is a corner.
+/// Control points of a stroke, x to the right and y down; a digit fills about 1 × 1. The pen passes
+/// through all of them on a smooth curve; a point given twice in a row is a corner.
 type Stroke = &'static [(f32, f32)];
 
 /// One way to write a digit.
 pub struct Style {
-    /// How often, relative to the digit's other styles.
+    /// Frequency relative to the digit's other styles.
     pub weight: f32,
     pub strokes: &'static [Stroke],
 }
@@ -15,7 +15,7 @@ const fn style(weight: f32, strokes: &'static [Stroke]) -> Style {
     Style { weight, strokes }
 }
 
-/// Width over height at which the skeletons of a digit are meant, and how much that varies (ln standard deviation).
+/// By digit: width over height, and standard deviation of its logarithm.
 pub const ASPECT: [(f32, f32); 10] = [
     (0.85, 0.30),
     (0.50, 0.25),
@@ -29,7 +29,7 @@ pub const ASPECT: [(f32, f32); 10] = [
     (0.70, 0.20),
 ];
 
-/// How much of the jitter a digit gets: a straight line is written in one swing.
+/// Factor of the jitter by digit; a straight line is steadier.
 pub const STEADINESS: [f32; 10] = [1.0, 0.7, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 
 /// Styles by digit.

@@ -5,7 +5,7 @@ fn key(number: u32) -> [u32; 8] {
     [number, 1, 2, 3, 4, 5, 6, 7]
 }
 
-/// Kolmogorov–Smirnov: the distance of `values` from N(0, 1), times √n. Above 1.95 by chance once in a thousand times.
+/// Kolmogorov–Smirnov distance from N(0, 1), times √n. Exceeds 1.95 with probability 1e-3.
 fn distance(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let noise = NoiseSpec::Gaussian { sigma: 1.0 }.build().unwrap();
@@ -17,7 +17,7 @@ fn distance(mut values: Vec<f64>) -> f64 {
     n.sqrt() * values.iter().enumerate().map(far).fold(0.0, f64::max)
 }
 
-/// The whole costs what one query of noise multiplier z does: gradient, norms and answers are the groups of `groups.rs`.
+/// The release costs one query of noise multiplier z; gradient, norms and answers are its groups.
 #[test]
 fn groups_have_the_noise_multiplier_of_the_whole() {
     for z in [0.3, 1.1, 7.0] {
@@ -41,7 +41,7 @@ fn groups_have_the_noise_multiplier_of_the_whole() {
     assert!(of(1.0).is_none() && of(0.2).is_none() && of(1.001).unwrap() > 40.0);
 }
 
-/// No example moves a group by more than its bound, whichever it is.
+/// No example moves a group by more than its bound.
 #[test]
 fn an_example_adds_no_more_than_its_groups_allow() {
     let bounds: Vec<f64> =
@@ -62,7 +62,7 @@ fn an_example_adds_no_more_than_its_groups_allow() {
 }
 
 #[test]
-fn what_is_counted_in_parts_is_counted_whole() {
+fn merged_counts_equal_the_whole() {
     let example = |i: u32| (i.is_multiple_of(3), i.is_multiple_of(4), (i % 10) as u8);
     let mut whole = Counts::default();
     let mut parts = [Counts::default(); 3];
@@ -77,14 +77,14 @@ fn what_is_counted_in_parts_is_counted_whole() {
     assert_eq!((whole.within, whole.right, whole.digits), (34 - 66, 25 - 75, [10; 10]));
 }
 
-/// Each group's noise is Gaussian, of its own standard deviation, another at each step and at each coordinate, and not the gradient's.
+/// Each group's Gaussian noise has its own standard deviation and is independent of the others.
 #[test]
 fn each_group_has_its_own_gaussian_noise() {
     const STEPS: u32 = 4000;
     let counting = Counting { within: Some(3.0), answers: Some(0.7) };
     let mut counts = Counts::default();
     (0..30).for_each(|i| counts.add(i % 3 > 0, i % 5 == 0, (i % 10) as u8));
-    let told: Vec<Told> = (0..STEPS).map(|step| counts.release(counting, &key(step)).unwrap()).collect();
+    let told: Vec<ReleasedCounts> = (0..STEPS).map(|step| counts.release(counting, &key(step)).unwrap()).collect();
     let exact = [5.0, -9.0, 3.0];
     let all: [Vec<f64>; 3] = [
         told.iter().map(|told| (told.within.unwrap() - exact[0]) / 3.0).collect(),
@@ -119,12 +119,12 @@ fn each_group_has_its_own_gaussian_noise() {
     ] {
         assert!(pair.abs() < 0.065, "{pair}");
     }
-    // The digits that a floating-point sum would drop of one count and not of another are not there to begin with.
+    // Released values are whole multiples of the grain, so a floating-point sum drops no digits.
     for told in &told {
         assert!((told.within.unwrap() / super::grain(3.0)).fract() == 0.0);
         assert!((told.answers.unwrap().right / super::grain(0.7)).fract() == 0.0);
     }
-    // What is not asked for is not told, and changes nothing of the rest.
+    // Omitting a group does not change the others.
     let within = counts.release(Counting { answers: None, ..counting }, &key(1)).unwrap();
     assert_eq!((within.within, within.answers), (told[1].within, None));
     let answers = counts.release(Counting { within: None, ..counting }, &key(1)).unwrap();
@@ -132,14 +132,14 @@ fn each_group_has_its_own_gaussian_noise() {
 }
 
 #[test]
-fn an_average_says_how_far_off_it_is() {
+fn estimated_error_matches_the_observed_error() {
     const RUNS: u32 = 600;
     let counting = Counting { within: None, answers: Some(12.0) };
     let mut square = 0.0;
     for run in 0..RUNS {
         let mut estimate = Estimate::default();
         for step in 0..40 {
-            // A lot of 200 of 200: which are drawn adds nothing.
+            // The lot is the whole population, so sampling adds no variance.
             let mut counts = Counts::default();
             (0..200).for_each(|i| counts.add(true, i % 4 > 0, (i % 10) as u8));
             let told = counts.release(counting, &[run, step, 9, 9, 9, 9, 9, 9]).unwrap();
@@ -148,6 +148,6 @@ fn an_average_says_how_far_off_it_is() {
         assert!(estimate.drawn == 0.0 && estimate.is_possible() && estimate.error() < 0.06);
         square += ((estimate.accuracy - 0.75) / estimate.error()).powi(2) / f64::from(RUNS);
     }
-    // Five standard deviations of χ²: false alarm 6e-7.
+    // Five standard deviations of χ²: false-alarm rate 6e-7.
     assert!((square - 1.0).abs() < 5.0 * (2.0 / f64::from(RUNS)).sqrt(), "{square}");
 }

@@ -1,8 +1,8 @@
-//! The Kolmogorov–Smirnov distance (Nasr, Shokri & Houmansadr 2020, Algorithm 1). It compares with the noise's distribution and never with the
-//! noise drawn.
+//! The Kolmogorov–Smirnov distance (Nasr, Shokri & Houmansadr 2020, Algorithm 1) to the noise's
+//! distribution; the drawn noise is never used.
 
-/// sup_x |F̂(x) − F(x)| between the empirical distribution function of `values` and the continuous distribution function `cdf`,
-/// exactly: the supremum is reached at a value, from one side or the other. 0 for no values; NaN among them counts as +∞.
+/// Computes sup_x |F̂(x) − F(x)| exactly, with F̂ the empirical distribution function of `values`
+/// and F the continuous `cdf`. Returns 0 for no values; NaN counts as +∞.
 #[must_use]
 pub fn kolmogorov_smirnov(values: &[f32], cdf: impl Fn(f64) -> f64) -> f64 {
     let mut sorted: Vec<f32> = values.iter().map(|&v| if v.is_nan() { f32::INFINITY } else { v }).collect();

@@ -1,64 +1,63 @@
-//! Denoisers over the steps: what was released before says something of what is released now. With g the noisy sum over the expected lot, θ the
-//! parameters, η the rate:
+//! Denoisers over the steps. With noisy sum over expected lot g, parameters θ and learning rate η:
 //!
 //! ```text
 //! m ← keeps·m + takes·g;  θ ← θ − η·m
 //! ```
 //!
-//! Momentum takes 1. A low-pass filter of first order (Zhang, Bu, Hong & Razaviyayn 2024, DOPPLER) keeps a share and takes the rest, so that m is an
-//! average of sums: the same direction as momentum's, of another length. A simplified Kalman filter (Zhang et al. 2025, DiSK, Algorithm 2 with
-//! γ = (1 − κ)/κ) does the same with gradients that are taken where the last step will have led, at θ + γ(θ − θ before): the filter's lag is what that
-//! makes up for.
+//! Momentum takes 1. A first-order low-pass filter (Zhang, Bu, Hong & Razaviyayn 2024, DOPPLER)
+//! takes 1 − keeps, so m is an average of sums: momentum's direction with another length. A
+//! simplified Kalman filter (Zhang et al. 2025, DiSK, Algorithm 2 with γ = (1 − κ)/κ) does the same
+//! with gradients taken at the extrapolated point θ + γ(θ − θ before), which offsets the lag.
 //!
-//! Both averages begin at zero; [`Filter::correction`] is what makes up for it, as in Adam. The memory is the momentum, which a run that is continued
-//! has again.
+//! Both averages start at zero, which [`Filter::correction`] offsets, as in Adam. The memory is the
+//! momentum, which is restored when a run continues.
 
-/// What an update keeps of earlier sums.
+/// Weights of earlier and new sums in an update.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Filter {
-    /// What is kept of m, in [0, 1).
+    /// Weight of the old m, in [0, 1).
     pub keeps: f32,
-    /// What is taken of the new sum, in (0, 1].
+    /// Weight of the new sum, in (0, 1].
     pub takes: f32,
-    /// γ: gradients are taken at so many last steps ahead of the parameters; 0: at the parameters.
+    /// γ: how far ahead of the parameters gradients are taken, in multiples of the last step.
     pub ahead: f32,
-    /// Whether m is an average, which begins at zero.
+    /// True if m is an average that starts at zero.
     average: bool,
 }
 
 impl Filter {
-    /// Momentum μ: m ← μm + g.
+    /// Returns momentum μ: m ← μm + g.
     #[must_use]
     pub const fn momentum(momentum: f32) -> Self {
         Self { keeps: momentum, takes: 1.0, ahead: 0.0, average: false }
     }
 
-    /// A low-pass filter of first order that keeps `keeps` of itself, in [0, 1).
+    /// Returns a first-order low-pass filter with weight `keeps` in [0, 1) for the old value.
     #[must_use]
     pub fn low_pass(keeps: f64) -> Self {
         Self { keeps: keeps as f32, takes: (1.0 - keeps) as f32, ahead: 0.0, average: true }
     }
 
-    /// A simplified Kalman filter of gain κ in (0, 1].
+    /// Returns a simplified Kalman filter of gain κ in (0, 1].
     #[must_use]
     pub fn kalman(gain: f64) -> Self {
         Self { keeps: (1.0 - gain) as f32, takes: gain as f32, ahead: ((1.0 - gain) / gain) as f32, average: true }
     }
 
-    /// Whether gradients are taken elsewhere than images are read.
+    /// True if gradients are not taken at the parameters used for inference.
     #[must_use]
     pub const fn looks_ahead(self) -> bool {
         self.ahead > 0.0
     }
 
-    /// Whether m is an average of sums, and so a denoised one.
+    /// True if m is an average of sums, hence denoised.
     #[must_use]
     pub const fn is_average(self) -> bool {
         self.average
     }
 
-    /// What the rate of step `step` (the first is 0) is multiplied by, so that an average that began at zero weighs as much as one of all steps:
-    /// 1/(1 − keeps^(step + 1)).
+    /// Returns the factor for the learning rate in step `step` (from 0) that corrects the zero
+    /// start: 1/(1 − keeps^(step + 1)), or 1 for momentum.
     #[must_use]
     pub fn correction(self, step: u64) -> f64 {
         if self.average { 1.0 / (1.0 - f64::from(self.keeps).powf(step as f64 + 1.0)) } else { 1.0 }
@@ -82,7 +81,7 @@ mod tests {
         assert!(!Filter::momentum(0.9).looks_ahead() && !Filter::low_pass(0.9).looks_ahead());
         let kalman = Filter::kalman(0.5);
         assert!(kalman.looks_ahead() && (kalman.ahead - 1.0).abs() < 1e-6);
-        // Steps without number, too.
+        // Also for arbitrarily many steps.
         assert_eq!(Filter::low_pass(0.5).correction(u64::MAX), 1.0);
     }
 }

@@ -1,7 +1,6 @@
-//! Denoisers: what is done to the noisy sum before it moves the model. They see what was released and what is public, nothing else, so all of
-//! them are post-processing and cost no privacy.
-//!
-//! Most look at one sum ([`Denoise`]); two look at the sums of all steps so far ([`Filter`]), and are part of the update.
+//! Denoisers transform the noisy sum before it moves the model. They use only releases and public
+//! information, so they are post-processing and cost no privacy. Most use one sum ([`Denoise`]);
+//! two use the sums of all steps so far ([`Filter`]) as part of the update.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,48 +17,51 @@ pub use filter::Filter;
 pub use shrink::{james_stein, linear, soft, threshold};
 pub use smoothing::{Hartley, Planes, smooth};
 
-/// Largest strength of [`Denoiser::LaplacianSmoothing`]: beyond, a plane is its mean.
+/// Largest strength of [`Denoiser::LaplacianSmoothing`], at which a plane is nearly constant.
 pub const MOST_SMOOTHING: f64 = 1000.0;
 
-/// What happens to the noisy sum y of d coordinates, whose noise has the standard deviation σ.
+/// Transformation of the noisy sum y, of d coordinates and noise standard deviation σ.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Denoiser {
     /// The noisy sum is used as it is.
     None,
-    /// Multiplied by the Kolmogorov–Smirnov distance between its values and the noise's distribution (Nasr, Shokri & Houmansadr 2020).
+    /// Scales y by the Kolmogorov–Smirnov distance between its values and the noise's distribution
+    /// (Nasr, Shokri & Houmansadr 2020).
     KolmogorovSmirnov,
-    /// (I − sL)⁻¹y, where L is the Laplacian of the pixels that each unit of the first layer sees, on a torus ([`smooth`]; Wang et al. 2019,
-    /// DP-LSSGD, which smooths the flat vector). Other layers are left alone.
+    /// (I − sL)⁻¹y, L the Laplacian on a torus over each first-layer unit's pixels ([`smooth`];
+    /// Wang et al. 2019, DP-LSSGD, which smooths the flat vector). Other layers are unchanged.
     LaplacianSmoothing {
         /// s, above 0 and at most [`MOST_SMOOTHING`].
         strength: f64,
     },
     /// (1 − (d − 2)σ²/‖y‖²)₊·y ([`james_stein`]; James & Stein 1961; Balle & Wang 2018, §4.2).
     JamesStein,
-    /// ŵ²/(ŵ² + σ²)·y, ŵ² = (‖y‖²/d − σ²)₊: the best linear estimator of coordinates whose mean square is ŵ² ([`linear`]; Balle & Wang 2018).
+    /// ŵ²/(ŵ² + σ²)·y with ŵ² = (‖y‖²/d − σ²)₊, the best multiple of y for coordinates of mean
+    /// square ŵ² ([`linear`]; Balle & Wang 2018).
     Linear,
-    /// Each coordinate moved towards 0 by σ√(2 ln d), and no further ([`soft`]; Donoho & Johnstone 1994; Balle & Wang 2018, §4.2).
+    /// Moves each coordinate towards 0 by at most σ√(2 ln d) ([`soft`]; Donoho & Johnstone 1994;
+    /// Balle & Wang 2018, §4.2).
     SoftThreshold,
-    /// A low-pass filter of first order over the steps ([`Filter`]; Zhang et al. 2024, DOPPLER).
+    /// A first-order low-pass filter over the steps ([`Filter`]; Zhang et al. 2024, DOPPLER).
     LowPass {
-        /// What the filter keeps of its last value, at least 0 and below 1.
+        /// Weight of the filter's last value, in [0, 1).
         keeps: f64,
     },
-    /// A simplified Kalman filter over the steps, whose gradients are taken ahead of the parameters ([`Filter`]; Zhang et al. 2025, DiSK with
-    /// γ = (1 − κ)/κ, where one gradient an example is enough).
+    /// A simplified Kalman filter over the steps, with gradients taken ahead of the parameters
+    /// ([`Filter`]; Zhang et al. 2025, DiSK with γ = (1 − κ)/κ and one gradient per example).
     Kalman {
-        /// κ, the share of the new sum, above 0 and at most 1.
+        /// κ, the weight of the new sum, in (0, 1].
         gain: f64,
     },
 }
 
 impl Denoiser {
-    /// Whether it can be used on sums with this noise, of a model with these planes, beside this momentum and a mean of iterates, if there is one.
+    /// Checks that the denoiser works with this noise, model planes, momentum and averaging.
     ///
     /// # Errors
-    /// [`MechanismError::DenoiserWithoutNoise`], [`MechanismError::DenoiserWithoutVariance`], [`MechanismError::DenoiserWithoutPlanes`],
-    /// [`MechanismError::Smoothing`], [`MechanismError::FilterMemory`], [`MechanismError::TwoMemories`] and [`MechanismError::AverageAhead`].
+    /// [`MechanismError`]'s `DenoiserWithoutNoise`, `DenoiserWithoutVariance`,
+    /// `DenoiserWithoutPlanes`, `Smoothing`, `FilterMemory`, `TwoMemories` or `AverageAhead`.
     pub fn check(
         self,
         noise: Option<&dyn Noise>,
@@ -84,7 +86,7 @@ impl Denoiser {
                 return Err(MechanismError::FilterMemory(kept));
             }
             Self::LowPass { .. } | Self::Kalman { .. } if momentum != 0.0 => return Err(MechanismError::TwoMemories),
-            // What needs no noise to know of works without any.
+            // The others do not use the noise, and work without it.
             _ if !self.needs_noise() => return Ok(()),
             _ => {}
         }
@@ -97,19 +99,19 @@ impl Denoiser {
         }
     }
 
-    /// Whether it multiplies the sum by a number that it finds.
+    /// True if it scales the sum by a computed factor.
     #[must_use]
     pub const fn is_factor(self) -> bool {
         matches!(self, Self::KolmogorovSmirnov | Self::JamesStein | Self::Linear)
     }
 
-    /// Whether it looks at the noise: at its distribution, or at its standard deviation.
+    /// True if it uses the noise's distribution or standard deviation.
     #[must_use]
     pub const fn needs_noise(self) -> bool {
         matches!(self, Self::KolmogorovSmirnov | Self::JamesStein | Self::Linear | Self::SoftThreshold)
     }
 
-    /// What the update keeps of earlier steps, for a run of this momentum.
+    /// Returns the update filter of a run with this momentum.
     #[must_use]
     pub fn filter(self, momentum: f32) -> Filter {
         match self {
@@ -120,16 +122,16 @@ impl Denoiser {
     }
 }
 
-/// A denoiser of one sum, made ready for a run.
+/// A single-sum denoiser prepared for a run.
 pub trait Denoise: core::fmt::Debug + Send + Sync {
-    /// Denoises `sum` in place. Returns the factor that it was multiplied by, where that is all; else 1.
+    /// Denoises `sum` in place. Returns the factor if it only scales the sum, else 1.
     fn denoise(&self, sum: &mut [f32]) -> f64;
 }
 
-/// `denoiser` made ready; `None` where the sum is left as it is.
+/// Prepares `denoiser`; `None` if it leaves the sum unchanged.
 ///
 /// # Errors
-/// As [`Denoiser::check`]; noise out of range.
+/// As [`Denoiser::check`], and when noise parameters are out of range.
 pub fn prepared(
     denoiser: Denoiser,
     noise: Option<&NoiseSpec>,
@@ -150,7 +152,7 @@ pub fn prepared(
     })
 }
 
-/// Multiplied by a function of itself, and of the noise or its standard deviation.
+/// Scaling by a factor computed from the sum and the noise or its standard deviation.
 #[derive(Debug)]
 enum Scaled {
     Distance(Box<dyn Noise>),
@@ -165,14 +167,14 @@ impl Denoise for Scaled {
             Self::JamesStein(sigma) => james_stein(sum, *sigma),
             Self::Linear(sigma) => linear(sum, *sigma),
         };
-        // A sum that is not finite is none to be multiplied.
+        // A factor of 0 gives zeros even for a non-finite sum.
         let scaled = |value: f32| if factor == 0.0 { 0.0 } else { (factor * f64::from(value)) as f32 };
         sum.iter_mut().for_each(|value| *value = scaled(*value));
         factor
     }
 }
 
-/// Soft-thresholded, by the noise's standard deviation.
+/// Soft thresholding, with the noise's standard deviation.
 #[derive(Debug)]
 struct Thresholded(f64);
 

@@ -1,37 +1,37 @@
-//! Denoisers that shrink the sum towards 0, by what is known of the noise's size: Balle & Wang 2018 (Improving the Gaussian Mechanism for
-//! Differential Privacy), §4.2. With d values y and the noise's standard deviation σ.
+//! Denoisers that shrink the sum y, of d values and noise standard deviation σ, towards 0: Balle &
+//! Wang 2018 (Improving the Gaussian Mechanism for Differential Privacy), §4.2.
 
-/// Σ y². NaN where a value is NaN.
+/// Σ y², NaN if a value is NaN.
 fn square(values: &[f32]) -> f64 {
     values.iter().map(|&v| f64::from(v).powi(2)).sum()
 }
 
-/// 1 − `noise`/`all`, at least 0; 0 for a sum of zeros, and for one that is not finite, which moves nothing then.
+/// 1 − `noise`/`all`, at least 0; 0 for a zero or non-finite sum, which then has no effect.
 fn share(noise: f64, all: f64) -> f64 {
     if all > noise && all.is_finite() { 1.0 - noise / all } else { 0.0 }
 }
 
-/// (1 − (d − 2)σ²/‖y‖²)₊, at most 1: the positive part of James and Stein's estimator (1961). With d > 2 its mean square error is below that of y
-/// itself, whatever the truth.
+/// (1 − (d − 2)σ²/‖y‖²)₊, at most 1: the positive-part James–Stein estimator (1961). For d > 2 its
+/// mean square error is below that of y for every true value.
 #[must_use]
 pub fn james_stein(values: &[f32], sigma: f64) -> f64 {
     share((values.len() as f64 - 2.0).max(0.0) * sigma * sigma, square(values))
 }
 
-/// ŵ²/(ŵ² + σ²) with ŵ² = (‖y‖²/d − σ²)₊, which is (1 − dσ²/‖y‖²)₊: the estimator of least mean square error among multiples of y, were ŵ² the mean
-/// square of the truth.
+/// ŵ²/(ŵ² + σ²) with ŵ² = (‖y‖²/d − σ²)₊, equal to (1 − dσ²/‖y‖²)₊: the multiple of y with the
+/// least mean square error if ŵ² is the mean square of the true values.
 #[must_use]
 pub fn linear(values: &[f32], sigma: f64) -> f64 {
     share(values.len() as f64 * sigma * sigma, square(values))
 }
 
-/// σ√(2 ln d), the threshold that noise alone seldom passes (Donoho & Johnstone 1994). In f32, as engines have it.
+/// σ√(2 ln d), rarely exceeded by noise alone (Donoho & Johnstone 1994). In f32, as in the engines.
 #[must_use]
 pub fn threshold(d: usize, sigma: f64) -> f32 {
     (sigma * (2.0 * (d.max(1) as f64).ln()).sqrt()) as f32
 }
 
-/// `value` moved towards 0 by `threshold`, and no further.
+/// Moves `value` towards 0 by at most `threshold`.
 #[inline]
 #[must_use]
 pub fn soft(value: f32, threshold: f32) -> f32 {
@@ -48,7 +48,7 @@ mod tests {
         let values = [5.0_f32, -5.0, 5.0, 5.0];
         assert!((james_stein(&values, 3.0) - (1.0 - 18.0 / 100.0)).abs() < 1e-12);
         assert!((linear(&values, 3.0) - (1.0 - 36.0 / 100.0)).abs() < 1e-12);
-        // As Balle and Wang write it.
+        // Balle and Wang's form.
         let w = 100.0 / 4.0 - 9.0;
         assert!((linear(&values, 3.0) - w / (w + 9.0)).abs() < 1e-12);
         for shrinks in [james_stein, linear] {
@@ -64,7 +64,7 @@ mod tests {
         assert_eq!(threshold(1, 2.0), 0.0);
     }
 
-    /// What the estimators promise: less mean square error than the noisy values have, near 0 and far from it.
+    /// The estimators reduce the mean square error of noisy values, near 0 and far from it.
     #[test]
     fn shrinking_never_makes_a_long_vector_worse() {
         use crate::{accounting::noise::NoiseSpec, mechanism::noise::add_noise};

@@ -1,38 +1,39 @@
-//! Laplacian smoothing (Osher et al. 2018; Wang et al. 2019, DP-LSSGD), along the pixels that a unit of the first layer sees. Neighbouring pixels have
-//! like gradients and unlike noise.
+//! Laplacian smoothing (Osher et al. 2018; Wang et al. 2019, DP-LSSGD) over the pixels of each
+//! first-layer unit: neighbouring pixels have similar gradients but independent noise.
 //!
-//! DP-LSSGD smooths the flat vector, where neighbours may be weights of different units or layers. Here each unit's plane of weights is smoothed by
-//! itself, in two dimensions, on a torus: A = I − sL, (Lx)ᵢⱼ = x of the four neighbours − 4xᵢⱼ. A is circulant and symmetric in both directions, so
-//! the Hartley transform makes it a diagonal: 1 + 2s(2 − cos 2πk/n − cos 2πl/n).
+//! DP-LSSGD smooths the flat vector, where neighbours may belong to different units or layers. Here
+//! each unit's plane of weights is smoothed in two dimensions on a torus: A = I − sL, with (Lx)ᵢⱼ =
+//! −4xᵢⱼ + the sum of the four neighbours. A is circulant and symmetric in both directions, so the
+//! Hartley transform diagonalises it: 1 + 2s(2 − cos 2πk/n − cos 2πl/n).
 
 use core::{f64::consts::TAU, ops::Range};
 
-/// Which coordinates are pictures: planes of `side`², one after the other.
+/// Coordinates that correspond to pixels: consecutive planes of `side`² each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Planes {
-    /// The first coordinate.
+    /// Index of the first coordinate.
     pub offset: usize,
-    /// How many planes.
+    /// Number of planes.
     pub count: usize,
-    /// Pixels of a side, at least 1.
+    /// Side of a plane in pixels, at least 1.
     pub side: usize,
 }
 
 impl Planes {
-    /// Coordinates of one plane.
+    /// Number of coordinates in one plane.
     #[must_use]
     pub const fn area(self) -> usize {
         self.side * self.side
     }
 
-    /// All of their coordinates.
+    /// Coordinates of all planes.
     #[must_use]
     pub const fn range(self) -> Range<usize> {
         self.offset..self.offset + self.count * self.area()
     }
 }
 
-/// The discrete Hartley transform of n numbers, H\[k\]\[j\] = (cos + sin)(2πkj/n)/√n: real, symmetric, and its own inverse.
+/// The discrete Hartley transform H\[k\]\[j\] = (cos + sin)(2πkj/n)/√n, symmetric and self-inverse.
 #[derive(Clone, Debug)]
 pub struct Hartley {
     side: usize,
@@ -43,7 +44,7 @@ pub struct Hartley {
 }
 
 impl Hartley {
-    /// That of `side` numbers, at least one.
+    /// Builds the transform of `side` ≥ 1 numbers.
     #[must_use]
     pub fn new(side: usize) -> Self {
         let mut waves = Self::waves(side);
@@ -53,7 +54,7 @@ impl Hartley {
         Self { side, matrix, curvature }
     }
 
-    /// What H and A⁻¹ are made of, for whoever does the same elsewhere: (cos + sin)(2πj/n), then 2 − 2cos 2πk/n.
+    /// Returns the tables behind H and A⁻¹: (cos + sin)(2πj/n), then 2 − 2cos 2πk/n.
     #[must_use]
     pub fn waves(side: usize) -> Vec<f64> {
         let angle = |turns: usize| TAU * turns as f64 / side as f64;
@@ -61,13 +62,13 @@ impl Hartley {
         waves.chain((0..side).map(|k| 2.0 - 2.0 * angle(k).cos())).collect()
     }
 
-    /// What A⁻¹ of strength s multiplies the coefficient of row k and column l by.
+    /// Returns A⁻¹'s factor for the coefficient of row k, column l at strength s.
     #[must_use]
     pub fn gain(&self, strength: f64, k: usize, l: usize) -> f64 {
         1.0 / (1.0 + strength * (self.curvature[k] + self.curvature[l]))
     }
 
-    /// H·x·H of a square plane.
+    /// Computes H·x·H of a square plane.
     fn both(&self, plane: &[f64]) -> Vec<f64> {
         let n = self.side;
         let product = |left: &[f64], right: &[f64]| -> Vec<f64> {
@@ -78,10 +79,10 @@ impl Hartley {
     }
 }
 
-/// (I − sL)⁻¹ of one plane, row by row, in place. `strength` ≥ 0; at 0 it is the plane.
+/// Applies (I − sL)⁻¹ to one row-major plane in place. `strength` ≥ 0; 0 is the identity.
 ///
 /// # Panics
-/// When `plane` is not of `hartley`'s side.
+/// When `plane` does not have `hartley`'s side.
 pub fn smooth(hartley: &Hartley, strength: f64, plane: &mut [f32]) {
     let n = hartley.side;
     assert_eq!(plane.len(), n * n, "a square plane");
@@ -97,7 +98,7 @@ pub fn smooth(hartley: &Hartley, strength: f64, plane: &mut [f32]) {
 mod tests {
     use super::*;
 
-    /// y − s·(neighbours − 4y), as it is defined.
+    /// y − s·(neighbours − 4y), by definition.
     fn apply(n: usize, strength: f64, plane: &[f32]) -> Vec<f64> {
         let at = |row: usize, column: usize| f64::from(plane[(row % n) * n + column % n]);
         let value = |i: usize| {
@@ -118,7 +119,7 @@ mod tests {
             for strength in [0.0, 0.3, 1.0, 3.0, 10.0, 1000.0] {
                 let (before, mut after) = (plane(n), plane(n));
                 smooth(&Hartley::new(n), strength, &mut after);
-                // In f32 the strongest Laplacian magnifies rounding.
+                // In f32, the strong Laplacian magnifies rounding.
                 let allowed = 1e-5 * (1.0 + 8.0 * strength / 10.0);
                 for (back, before) in apply(n, strength, &after).into_iter().zip(before) {
                     assert!((back - f64::from(before)).abs() <= allowed, "{n}, {strength}: {back}, not {before}");

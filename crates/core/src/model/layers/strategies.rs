@@ -1,11 +1,11 @@
-//! Layers and networks at random, for property tests.
+//! Random layers and networks for property tests.
 
 use proptest::prelude::*;
 
 use super::{Activation, LayerList, LayerSpec, Padding, Pooling};
 use crate::{data::Picture, model::Architecture};
 
-/// One layer.
+/// A random layer, without fixed features.
 pub fn any_layer() -> impl Strategy<Value = LayerSpec> {
     let padding = prop_oneof![Just(Padding::Same), (0..4u8).prop_map(Padding::Pixels)];
     let kind = prop_oneof![Just(Pooling::Max), Just(Pooling::Average)];
@@ -27,7 +27,7 @@ pub fn any_layer() -> impl Strategy<Value = LayerSpec> {
     ]
 }
 
-/// A list of up to five layers with parameters or without, made to end in an answer, of digits or of other images.
+/// A random network of up to five layers, for digits or other images.
 pub fn any_list() -> impl Strategy<Value = LayerList> {
     let picture = prop_oneof![
         2 => Just(Picture::DIGIT),

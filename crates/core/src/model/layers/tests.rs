@@ -8,12 +8,12 @@ fn list(text: &str) -> LayerList {
 }
 
 #[test]
-fn the_first_list_is_one() {
+fn first_list_is_valid() {
     assert_eq!(LayerList::new(LayerList::FIRST.specs()).unwrap(), LayerList::FIRST);
     assert_eq!(LayerList::FIRST.to_string(), "conv 8 5x5/2 same, tanh, maxpool 2, dense 10");
 }
 
-/// The five that have names, as lists: the same layers in the same places.
+/// The named models, written as lists, have the same layers and offsets.
 #[test]
 fn named_models_are_lists() {
     for architecture in Architecture::ALL {
@@ -45,7 +45,7 @@ fn shapes_follow_from_the_layers_before() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_with_the_place() {
+fn invalid_lists_are_refused_with_the_layer() {
     for (text, says) in [
         ("", "ends in nothing"),
         ("dense 1", "ends in dense 1; its last layer must be dense"),
@@ -86,7 +86,7 @@ fn what_does_not_fit_is_refused_with_the_place() {
 }
 
 #[test]
-fn texts_are_read_as_people_write_them() {
+fn parsing_accepts_variant_spellings() {
     let written = "CONV 16 8×8/2 Same ,tanh\nmaxpool 2/1;; maxpool 2/2, tempered 1.5 3 0.70, dense 10";
     assert_eq!(
         list(written).to_string(),
@@ -97,7 +97,7 @@ fn texts_are_read_as_people_write_them() {
     assert!(serde_json::from_str::<LayerList>("\"dense 1\"").is_err());
 }
 
-/// Features are of the image: they stand before all, and follow its size.
+/// Features come first and depend on the image size.
 #[test]
 fn features_stand_first() {
     let grey = list("scattering, dense 10");
@@ -117,9 +117,9 @@ fn features_stand_first() {
     assert!(matches!("scattering 3, dense 10".parse::<LayerList>(), Err(LayersError::Written { layer: 1, .. })));
 }
 
-/// Other images and other classes: the same layers, other shapes; and back again.
+/// Fitting to other images and classes changes shapes, not layers, and can be reversed.
 #[test]
-fn a_list_says_what_images_it_reads() {
+fn lists_state_their_image_size() {
     let colour = list("Input 3×32×32; conv 8 5x5/2 same, tanh, maxpool 2, dense 100");
     assert_eq!(colour.to_string(), "input 3x32x32, conv 8 5x5/2 same, tanh, maxpool 2, dense 100");
     assert_eq!((colour.picture(), colour.classes()), (Picture { channels: 3, side: 32 }, 100));
@@ -142,7 +142,7 @@ fn a_list_says_what_images_it_reads() {
     ] {
         assert!(matches!(text.parse::<LayerList>(), Err(LayersError::Input { .. })), "{text}");
     }
-    // Named models read digits, and other images as lists.
+    // Named models become lists for other images, and named again for digits.
     let other = Picture { channels: 3, side: 32 };
     for named in Architecture::ALL {
         assert_eq!(named.fitted(Picture::DIGIT, 10).unwrap(), named);
@@ -154,9 +154,9 @@ fn a_list_says_what_images_it_reads() {
 }
 
 proptest! {
-    /// Parser and printer are each other's inverse, and a list that is made can be read again.
+    /// Parsing inverts printing.
     #[test]
-    fn what_is_printed_is_read(specs in proptest::collection::vec(any_layer(), 0..6), colour: bool, side in 1..=64_u8, classes in 2..=100_u16) {
+    fn parsing_inverts_printing(specs in proptest::collection::vec(any_layer(), 0..6), colour: bool, side in 1..=64_u8, classes in 2..=100_u16) {
         let text = specs.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         prop_assert_eq!(read(&text).unwrap(), (None, specs.clone()));
         let picture = Picture { channels: if colour { 3 } else { 1 }, side };
@@ -167,7 +167,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_breaks_the_reader(text in "[a-z0-9 x/.,;×-]{0,80}") {
+    fn parsing_never_panics(text in "[a-z0-9 x/.,;×-]{0,80}") {
         if let Ok(list) = text.parse::<LayerList>() {
             prop_assert_eq!(list.placed().len(), list.specs().len());
         }

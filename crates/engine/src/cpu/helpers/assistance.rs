@@ -8,8 +8,8 @@ use std::{
 use web_time::Instant;
 
 use super::{
-    messages::{Answer, Ask, Order, Setup, Told},
-    roster::{Kind, Roster, Subject, patience},
+    messages::{Answer, Ask, Order, Reply, Setup},
+    roster::{Kind, Roster, SharedContext, patience},
     shares::{Share, shares},
     transport::Transport,
 };
@@ -23,32 +23,32 @@ use crate::{
     model::Architecture,
 };
 
-/// The helpers of a thread, which its engines use one after the other. Cheap to clone.
+/// The helpers of a thread, used by one of its engines at a time. Cheap to clone.
 #[derive(Clone)]
 pub struct Helpers(Home);
 
 type Home = Arc<Mutex<Option<Box<Roster>>>>;
 
 impl Helpers {
-    /// Helpers that were started. All of them are used where somebody said how many there are to be (`told`); else as many as pay.
+    /// Uses all started helpers if their number was given (`told`), else as many as pay off.
     #[must_use]
     pub fn new(transport: Box<dyn Transport>, told: bool) -> Self {
         Self(Arc::new(Mutex::new(Some(Box::new(Roster::new(transport, told))))))
     }
 
-    /// Helpers that ended, by themselves or because they did not answer.
+    /// Number of helpers that ended or were ended as unresponsive; 0 while an engine uses them.
     #[must_use]
     pub fn lost(&self) -> usize {
         self.take().map_or(0, |roster| roster.lost())
     }
 
-    /// Helpers that compute.
+    /// Number of helpers that take orders; 0 while an engine uses them.
     #[must_use]
     pub fn there(&self) -> usize {
         self.take().map_or(0, |roster| roster.there())
     }
 
-    /// The roster, unless another engine has it.
+    /// Takes the roster, unless an engine is using it.
     fn take(&self) -> Option<Taken> {
         let roster = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         roster.map(|roster| Taken { roster: Some(roster), home: Arc::clone(&self.0) })
@@ -61,7 +61,7 @@ impl std::fmt::Debug for Helpers {
     }
 }
 
-/// The roster in use. It goes back when this is dropped.
+/// The roster in use. Dropping this puts it back.
 struct Taken {
     roster: Option<Box<Roster>>,
     home: Home,
@@ -87,11 +87,11 @@ impl Drop for Taken {
     }
 }
 
-/// A sum that is to be computed.
-pub struct Sought<'a> {
+/// A sum to compute.
+pub struct PendingSum<'a> {
     pub model: Architecture,
     pub encoding: &'a Encoding,
-    /// Whether `encoding` is the task's, and not none.
+    /// True if `encoding` is the task's, false if it is [`Encoding::None`].
     pub bounded: bool,
     /// P numbers, then padding.
     pub parameters: &'a [f32],
@@ -100,8 +100,8 @@ pub struct Sought<'a> {
     pub shifts: &'a [Shift],
 }
 
-impl Sought<'_> {
-    /// Computes it without any helper.
+impl PendingSum<'_> {
+    /// Computes the sum without helpers.
     pub fn alone(&self, kernels: &mut dyn Kernels, sum: &mut [f64]) -> Seen {
         let features = self.data.features();
         let examples = Examples { data: self.data, features: self.model.known(&features, self.data) };
@@ -109,25 +109,25 @@ impl Sought<'_> {
     }
 }
 
-/// One engine's share in the helpers.
-pub struct Assistance {
+/// An engine's access to the helpers.
+pub struct HelperPool {
     helpers: Helpers,
-    subject: Subject,
-    /// Helpers that it uses at most; those that pay.
+    subject: SharedContext,
+    /// Most helpers to use: as many as pay off.
     pub most: usize,
-    /// For which steps that was measured, and among how many.
+    /// The kind of steps that was measured, and the number of helpers at the time.
     pub measured: Option<(Kind, usize)>,
 }
 
-impl Assistance {
-    /// For an engine of this task; `None` while another has the helpers.
+impl HelperPool {
+    /// Registers an engine of this task. `None` while another engine is using the helpers.
     pub fn new(helpers: Helpers, task: &Task) -> Option<Self> {
         let engine = helpers.take()?.engine();
-        let subject = Subject { engine, version: 0, setup: Setup::of(task), envelope: task.envelope.clone() };
+        let subject = SharedContext { engine, version: 0, setup: Setup::of(task), envelope: task.envelope.clone() };
         Some(Self { helpers, subject, most: 0, measured: None })
     }
 
-    /// Takes another task of the same kind.
+    /// Switches to another task of this engine.
     pub fn set_task(&mut self, task: &Task) {
         let (setup, envelope) = (Setup::of(task), task.envelope.clone());
         let same = match (&self.subject.envelope, &envelope) {
@@ -135,12 +135,12 @@ impl Assistance {
             (own, other) => own.is_none() && other.is_none(),
         };
         if setup != self.subject.setup || !same {
-            let Subject { engine, version, .. } = self.subject;
-            self.subject = Subject { engine, version: version + 1, setup, envelope };
+            let SharedContext { engine, version, .. } = self.subject;
+            self.subject = SharedContext { engine, version: version + 1, setup, envelope };
         }
     }
 
-    /// What a step's time follows from, for lots of about so many.
+    /// What the time of a step depends on, for lots of about `lot` examples.
     pub fn kind(&self, lot: usize) -> Kind {
         let Setup { model, encoder, copies, .. } = &self.subject.setup;
         let vectors = self.subject.envelope.as_ref().map_or(0, |envelope| envelope.vectors());
@@ -148,7 +148,7 @@ impl Assistance {
         Kind { model: *model, encoder, copies: *copies, lot: lot.next_power_of_two() }
     }
 
-    /// How many of so many helpers are used for steps of this kind, where that is known.
+    /// How many of `there` helpers to use for steps of this kind, if known.
     pub fn paid(&self, kind: Kind, there: usize) -> Option<usize> {
         let roster = self.helpers.take()?;
         if roster.told { Some(there) } else { roster.paid(kind, there) }
@@ -160,7 +160,7 @@ impl Assistance {
         }
     }
 
-    /// Whether all helpers are there that will be, and how many these are.
+    /// Whether no more helpers are expected, and how many there are.
     pub fn there(&self) -> (bool, usize) {
         self.helpers.take().map_or((false, 0), |mut roster| {
             roster.look();
@@ -168,8 +168,8 @@ impl Assistance {
         })
     }
 
-    /// sum ← the encoded gradients of the lot, added, as [`Kernels::sum_encoded`] adds them, to the last bit. `None`, and nothing is done, where no helper is free.
-    pub async fn sum(&self, kernels: &mut dyn Kernels, sought: &Sought<'_>, sum: &mut [f64]) -> Option<Seen> {
+    /// As [`Kernels::sum_encoded`], bit for bit, with helpers. Returns `None` if none is free.
+    pub async fn sum(&self, kernels: &mut dyn Kernels, sought: &PendingSum<'_>, sum: &mut [f64]) -> Option<Seen> {
         let mut roster = self.roster()?;
         let hands = roster.free(self.most);
         let exact = sought.encoding.is_exact();
@@ -200,7 +200,7 @@ impl Assistance {
             let slots = if exact { &mut [][..] } else { &mut slots[share.slots(length)] };
             let expected = if exact { length } else { slots.len() };
             let told = match answer {
-                Some(Answer { told: Told::Sums { seen, .. }, numbers }) if numbers.len() == expected => {
+                Some(Answer { told: Reply::Sums { seen, .. }, numbers }) if numbers.len() == expected => {
                     if exact {
                         sum.iter_mut().zip(&numbers).for_each(|(sum, v)| *sum += v);
                     } else {
@@ -208,7 +208,7 @@ impl Assistance {
                     }
                     seen
                 }
-                // What nobody has computed is computed here.
+                // Shares without an answer are computed here.
                 _ if exact => {
                     alone.resize(length, 0.0);
                     let seen = compute(kernels, sought, share, &mut alone);
@@ -228,19 +228,19 @@ impl Assistance {
         Some(seen)
     }
 
-    /// As [`Assistance::sum`], alone where no helper is free.
-    pub async fn sum_anyway(&self, kernels: &mut dyn Kernels, sought: &Sought<'_>, sum: &mut [f64]) -> Seen {
+    /// As [`HelperPool::sum`], but alone if no helper is free.
+    pub async fn sum_anyway(&self, kernels: &mut dyn Kernels, sought: &PendingSum<'_>, sum: &mut [f64]) -> Seen {
         if let Some(seen) = self.sum(kernels, sought, sum).await {
             return seen;
         }
         sought.alone(kernels, sum)
     }
 
-    /// Logits of all examples of `data`, as [`Kernels::scores`] computes them. `None` where no helper is free.
+    /// Logits of all of `data`, as [`Kernels::scores`] computes them. `None` if no helper is free.
     pub async fn scores(&self, kernels: &mut dyn Kernels, parameters: &[f32], data: &Dataset) -> Option<Vec<f32>> {
         let mut roster = self.roster()?;
         let hands = roster.free(self.most);
-        // Each logit is computed by itself, so that any cut will do.
+        // Logits of different examples are independent, so any cut will do.
         let all = shares(data.len(), hands.len() + 1, kernels.lanes(), true, |lot, _| vec![0, lot]);
         let (own, others) = all.split_first()?;
         let model = self.subject.setup.model;
@@ -261,7 +261,7 @@ impl Assistance {
         let mut scores = read(kernels, model, parameters, data, own);
         for (share, answer) in others.iter().zip(roster.answers(&orders, patience(start.elapsed())).await) {
             match answer {
-                Some(Answer { told: Told::Scores { .. }, numbers })
+                Some(Answer { told: Reply::Scores { .. }, numbers })
                     if numbers.len() == share.places.len() * self.subject.setup.model.classes() =>
                 {
                     scores.extend(numbers.iter().map(|&score| score as f32));
@@ -278,14 +278,14 @@ impl Assistance {
         Some(roster)
     }
 
-    fn order_of(&self, number: u64, sought: &Sought<'_>, share: &Share, parameters: &Arc<[f32]>) -> Order {
+    fn order_of(&self, number: u64, sought: &PendingSum<'_>, share: &Share, parameters: &Arc<[f32]>) -> Order {
         let edges = share.edges.iter().map(|&edge| edge as u32).collect();
         let (engine, bounded, shifts) = (self.subject.engine, sought.bounded, sought.shifts.to_vec());
         let ask = Ask::Sum { engine, number, bounded, edges, shifts };
         self.with_examples(ask, sought.data, &sought.lot[share.places.clone()], sought.shifts, parameters)
     }
 
-    /// An order with the examples that it is asked of.
+    /// Builds an order from a request and its examples.
     fn with_examples(&self, ask: Ask, data: &Dataset, lot: &[u32], shifts: &[Shift], parameters: &Arc<[f32]>) -> Order {
         let features = data.features();
         let known = self.subject.setup.model.features().filter(|_| shifts == Shift::ALONE);
@@ -294,7 +294,7 @@ impl Assistance {
         for &example in lot {
             let example = example as usize;
             inputs.extend_from_slice(match known {
-                // Features that are not there leave the order without what it is asked of, and it is refused.
+                // If features are missing the order is incomplete, and the helper refuses it.
                 Some((rows, length)) => rows.get(example * length..(example + 1) * length).unwrap_or(&[]),
                 None => data.image(example),
             });
@@ -304,7 +304,7 @@ impl Assistance {
     }
 }
 
-impl Drop for Assistance {
+impl Drop for HelperPool {
     fn drop(&mut self) {
         if let Some(mut roster) = self.helpers.take() {
             roster.forget(self.subject.engine);
@@ -312,9 +312,9 @@ impl Drop for Assistance {
     }
 }
 
-/// sums ← those of a share's pieces.
-fn compute(kernels: &mut dyn Kernels, sought: &Sought<'_>, share: &Share, sums: &mut [f64]) -> Seen {
-    let Sought { model, encoding, parameters, data, lot, shifts, .. } = *sought;
+/// sums ← the sums of the share's pieces.
+fn compute(kernels: &mut dyn Kernels, sought: &PendingSum<'_>, share: &Share, sums: &mut [f64]) -> Seen {
+    let PendingSum { model, encoding, parameters, data, lot, shifts, .. } = *sought;
     let features = data.features();
     let examples = Examples { data, features: model.known(&features, data) };
     let pieces = (Lot::Alone(&lot[share.places.clone()]), &share.edges[..]);

@@ -1,8 +1,8 @@
-//! The other thread: it carries out orders, one after the other.
+//! The helper thread: carries out orders, one at a time.
 
 use std::sync::Arc;
 
-use super::messages::{Answer, Ask, Order, Setup, Told};
+use super::messages::{Answer, Ask, Order, Reply, Setup};
 use crate::{
     EngineError, Performance,
     cpu::{
@@ -16,13 +16,13 @@ use crate::{
     model::Architecture,
 };
 
-/// A helper, with what it knows of engines.
+/// A helper, with the setups of the engines it works for.
 #[derive(Default)]
 pub struct Helper {
     engines: Vec<(u32, Known)>,
 }
 
-/// What is made of a setup.
+/// What is built from a setup.
 struct Known {
     model: Architecture,
     encoding: Encoding,
@@ -45,13 +45,13 @@ impl Known {
 }
 
 impl Helper {
-    /// Carries out an order. What cannot be carried out is answered so, or not at all where no answer is waited for.
+    /// Carries out an order. Failure is reported only if an answer is expected.
     pub fn take(&mut self, order: Order) -> Option<Answer> {
         let Order { ask, numbers, inputs, labels } = order;
         match ask {
             Ask::Know { engine, setup } => {
                 self.engines.retain(|(other, _)| *other != engine);
-                // Orders of an engine that is not known are answered as such.
+                // If this fails, later orders of the engine are answered with `Reply::Unable`.
                 if let Ok(known) = Known::new(&setup, &numbers) {
                     self.engines.push((engine, known));
                 }
@@ -67,15 +67,15 @@ impl Helper {
                     known.sums(&numbers, (inputs, labels), (&edges, &shifts), bounded)
                 });
                 Some(sums.map_or_else(
-                    || Answer { told: Told::Unable { number }, numbers: Vec::new() },
-                    |(seen, numbers)| Answer { told: Told::Sums { number, seen }, numbers },
+                    || Answer { told: Reply::Unable { number }, numbers: Vec::new() },
+                    |(seen, numbers)| Answer { told: Reply::Sums { number, seen }, numbers },
                 ))
             }
             Ask::Read { engine, number } => {
                 let scores = self.known(engine).and_then(|known| known.scores(&numbers, (inputs, labels)));
                 Some(scores.map_or_else(
-                    || Answer { told: Told::Unable { number }, numbers: Vec::new() },
-                    |numbers| Answer { told: Told::Scores { number }, numbers },
+                    || Answer { told: Reply::Unable { number }, numbers: Vec::new() },
+                    |numbers| Answer { told: Reply::Scores { number }, numbers },
                 ))
             }
         }
@@ -101,7 +101,7 @@ impl Known {
             return None;
         }
         let encoding = if bounded { &self.encoding } else { &Encoding::None };
-        // Of more than a slot's examples a sum in f32 is not exact.
+        // An f32 sum of more than `SLOT` examples is not exact.
         if encoding.is_exact() && edges.windows(2).any(|pair| pair[1] - pair[0] > SLOT) {
             return None;
         }
@@ -123,12 +123,12 @@ impl Known {
         Some(scores.iter().map(|&score| score.into()).collect())
     }
 
-    /// The examples of an order, by their pixels or by their features.
+    /// The examples of an order, given as pixels or as features.
     fn examples(&self, (inputs, labels): (Vec<u8>, Vec<u8>)) -> Option<(Dataset, Vec<u8>)> {
         let count = labels.len();
         let (images, features) = match self.model.features() {
             Some(map) if inputs.len() == count * map.len() => (Vec::new(), inputs),
-            // A helper has no file.
+            // Helpers do not have the file that these features are computed with.
             Some(map) if !map.are_there() => return None,
             _ if inputs.len() == count * self.model.picture().pixels() => (inputs, Vec::new()),
             _ => return None,

@@ -1,10 +1,11 @@
-//! How many helpers pay: measured on images that are made up, before an engine's first step. What a step draws has no part in it, and nothing is released.
+//! Measures how many helpers pay off, on made-up images before an engine's first step. Uses none of
+//! a step's random draws, and releases nothing.
 
 use std::time::Duration;
 
 use web_time::Instant;
 
-use super::assistance::{Assistance, Sought};
+use super::assistance::{HelperPool, PendingSum};
 use crate::{
     cpu::{
         simd::padded,
@@ -15,17 +16,16 @@ use crate::{
     model::Architecture,
 };
 
-/// What all measurements together may take, but for the last that is under way, and the first by itself.
+/// Time for all measurements together (the last may overrun it), and for the first alone.
 const IN_ALL: Duration = Duration::from_millis(100);
 const ONE: Duration = Duration::from_millis(20);
-/// Examples of the first measurement, which tells how many the others may have.
+/// Examples of the first measurement, which determines how many the others use.
 const FEW: usize = 16;
-/// Lots beyond are measured as this.
+/// Larger lots are measured at this size.
 const MOST: usize = 1024;
-/// Helpers have to make a sum at least so much shorter.
+/// Helpers must reduce the time of a sum to less than this fraction.
 const WORTH: f64 = 0.9;
 
-/// What is measured: an engine's sums.
 pub struct Measured<'a> {
     pub kernels: &'a mut dyn Kernels,
     pub encoding: &'a Encoding,
@@ -35,9 +35,9 @@ pub struct Measured<'a> {
     pub lot: usize,
 }
 
-impl Assistance {
-    /// Finds out how many of the helpers make this engine's steps shorter, and uses those from then on. Answers whether that is another number than before. Waits until all
-    /// helpers are there; looks anew when one is lost, or lots become others.
+impl HelperPool {
+    /// Finds how many helpers speed up this engine's steps, and uses as many. True if the number
+    /// changed. Does nothing until all have started; measures again after a loss or for other lots.
     pub async fn measure(&mut self, measured: Measured<'_>) -> bool {
         let (whole, there) = self.there();
         let (kind, before) = (self.kind(measured.lot), self.most);
@@ -68,12 +68,12 @@ impl Assistance {
         let few = &all[..all.len().min(FEW)];
         let mut timed = async |most: usize, lot: &[u32], sum: &mut [f64]| {
             self.most = most;
-            let sought = Sought { model, encoding, bounded: true, parameters, data: &data, lot, shifts: &shifts };
+            let sought = PendingSum { model, encoding, bounded: true, parameters, data: &data, lot, shifts: &shifts };
             let start = Instant::now();
             self.sum_anyway(&mut *kernels, &sought, sum).await;
             start.elapsed()
         };
-        // Once without a look at the clock: what is allocated or compiled then is there.
+        // Untimed, to exclude allocation and compilation.
         timed(0, few, &mut sum).await;
         let each = timed(0, few, &mut sum).await / few.len().max(1) as u32;
         let fit = (ONE.as_nanos() / each.as_nanos().max(1)) as usize;
@@ -81,7 +81,7 @@ impl Assistance {
         let mut best = (timed(0, lot, &mut sum).await.min(timed(0, lot, &mut sum).await).mul_f64(WORTH), 0);
         let mut most = there;
         while most > 0 {
-            // What helpers must know is sent with the first order.
+            // Untimed, because the first order also sends the setup.
             timed(most, few, &mut sum).await;
             let took = timed(most, lot, &mut sum).await.min(timed(most, lot, &mut sum).await);
             if took < best.0 {

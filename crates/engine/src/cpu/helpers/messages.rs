@@ -1,4 +1,4 @@
-//! What a helper is ordered, and answers.
+//! Orders to helpers, and their answers.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use crate::{
     model::Architecture,
 };
 
-/// What gradients and logits of an engine's tasks follow from, besides parameters and examples.
+/// What gradients and logits depend on, besides parameters and examples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Setup {
     pub model: Architecture,
     pub encoder: EncoderSpec,
-    /// Whether encoded coordinates stand on a grid ([`Task::sum_grid`]).
+    /// True if encoded coordinates lie on a grid ([`Task::sum_grid`]).
     pub on_grid: bool,
     pub copies: u32,
 }
@@ -29,7 +29,7 @@ impl Setup {
         Self { model, encoder, on_grid: task.sum_grid().is_some(), copies }
     }
 
-    /// A task of this setup; of its noise nothing matters but whether there is some.
+    /// A task with this setup. Only the presence of its noise matters.
     pub fn task(&self, envelope: Option<Arc<Envelope>>) -> Task {
         Task {
             encoder: self.encoder.clone(),
@@ -41,52 +41,52 @@ impl Setup {
     }
 }
 
-/// An order's first part. `engine` is the number of an engine, `number` that of the order.
+/// The head of an order: `engine` is the number of an engine, `number` that of the order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Ask {
-    /// Be ready for this engine's orders; [`Order::numbers`] are the vectors of its envelope, where it has one.
+    /// Prepare for this engine's orders. [`Order::numbers`] holds its envelope's vectors, if any.
     Know { engine: u32, setup: Setup },
-    /// This engine is no more.
+    /// Forget this engine.
     Forget { engine: u32 },
-    /// The encoded gradients of all examples (as they are, where they are not to be `bounded`), added up: on a grid in one sum, else in one for each piece. Pieces begin and
-    /// end at `edges`. Answered by [`Told::Sums`].
+    /// Sum the gradients of all examples, encoded if `bounded`: in one sum on a grid, else one per
+    /// piece. Pieces begin and end at `edges`. Answered by [`Reply::Sums`].
     Sum { engine: u32, number: u64, bounded: bool, edges: Vec<u32>, shifts: Vec<Shift> },
-    /// Logits of all examples. Answered by [`Told::Scores`].
+    /// Compute the logits of all examples. Answered by [`Reply::Scores`].
     Read { engine: u32, number: u64 },
 }
 
-/// An order: what is asked, and the arrays that it is asked of.
+/// An order: a request and its arrays.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Order {
     pub ask: Ask,
-    /// Parameters.
+    /// Parameters, or an envelope's vectors.
     pub numbers: Arc<[f32]>,
-    /// Of each example the pixels or, where the model takes features and none is moved, those.
+    /// Pixels of each example, or its features if the model takes them and no image is shifted.
     pub inputs: Vec<u8>,
-    /// A digit for each example.
+    /// The label of each example.
     pub labels: Vec<u8>,
 }
 
 impl Order {
-    /// One without arrays.
+    /// An order without arrays.
     pub fn plain(ask: Ask) -> Self {
         Self { ask, numbers: Arc::default(), inputs: Vec::new(), labels: Vec::new() }
     }
 }
 
-/// An answer's first part.
+/// The head of an answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Told {
-    /// Sums, one after the other, and what else the examples had.
+pub enum Reply {
+    /// One or more sums, concatenated, and the counts of the examples.
     Sums { number: u64, seen: Seen },
-    /// Ten numbers for each example.
+    /// Logits: for each example, one number per class.
     Scores { number: u64 },
-    /// The order was none that this helper can carry out.
+    /// The helper cannot carry out the order.
     Unable { number: u64 },
 }
 
-impl Told {
-    /// The order that this answers.
+impl Reply {
+    /// The number of the order that this answers.
     pub const fn number(&self) -> u64 {
         match self {
             Self::Sums { number, .. } | Self::Scores { number } | Self::Unable { number } => *number,
@@ -97,6 +97,6 @@ impl Told {
 /// A helper's answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    pub told: Told,
+    pub told: Reply,
     pub numbers: Vec<f64>,
 }

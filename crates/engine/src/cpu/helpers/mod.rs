@@ -1,19 +1,21 @@
-//! Other threads that compute a share of a lot where no memory is shared: in the browser, plain workers beside the training thread, for which no page needs a header.
+//! Threads that compute shares of a lot without shared memory: in the browser, plain workers beside
+//! the training thread, which need no header from the page's server.
 //!
-//! A helper is sent parameters and the examples of its share, and answers with their sum; it keeps nothing from one order to the next but what an engine's tasks
-//! have in common ([`Setup`]). A lot is cut into the pieces that the thread pool cuts it into, and without a grid these are added in the pool's order, so that a run is
-//! the same, bit for bit, with any number of helpers. Noise, denoiser and update stay where the engine is. A share whose answer does not come is computed
-//! there, too: a helper that dies costs no step.
+//! A helper receives parameters and the examples of its share, and answers with their sum. Between
+//! orders it keeps only what an engine's tasks have in common ([`Setup`]). A lot has the same
+//! pieces as in the thread pool, added in the same order if there is no grid, so a run is the same,
+//! bit for bit, with any number of helpers. Noise, denoiser and update stay with the engine. It
+//! computes any share whose answer does not come: a dead helper costs no step.
 //!
 //! | file | subject |
 //! | --- | --- |
-//! | `messages` | what is ordered and answered |
-//! | `transport` | how that travels: a trait, so that tests need no browser |
-//! | `helper` | the other thread |
-//! | `roster` | which helpers there are, what each knows, and who is late |
-//! | `shares` | who computes which places of a lot |
+//! | `messages` | orders and answers |
+//! | `transport` | how they travel: a trait, so that tests need no browser |
+//! | `helper` | the helper thread |
+//! | `roster` | which helpers exist, what each knows, and which are late |
+//! | `shares` | which places of a lot each thread computes |
 //! | `assistance` | an engine's use of the roster |
-//! | `measure` | how many helpers pay |
+//! | `measure` | how many helpers pay off |
 
 mod assistance;
 mod helper;
@@ -26,10 +28,10 @@ mod transport;
 pub use self::{
     assistance::Helpers,
     helper::Helper,
-    messages::{Answer, Ask, Order, Setup, Told},
+    messages::{Answer, Ask, Order, Reply, Setup},
     transport::{Heard, Transport},
 };
 pub(super) use self::{
-    assistance::{Assistance, Sought},
+    assistance::{HelperPool, PendingSum},
     measure::Measured,
 };

@@ -1,4 +1,4 @@
-//! Which helpers there are, what each knows, and who is late.
+//! Which helpers exist, what each knows, and which are late.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,13 +13,13 @@ use crate::{
     model::Architecture,
 };
 
-/// Helpers may take this long to begin; until then nobody waits for them.
+/// Time allowed for helpers to start; later ones are not waited for.
 const BEGINNING: Duration = Duration::from_secs(5);
-/// One that has owed an answer for this long is ended.
+/// A helper that owes an answer for longer than this is ended.
 const OWING: Duration = Duration::from_secs(5);
-/// So is one that came late so often, one time after the other: waiting for it costs more than it computes.
+/// So is one that is late this many times in a row: waiting for it costs more than it computes.
 const LATE: u32 = 3;
-/// Shares are waited for this long at least, once the own share is done, and this many times as long as that took.
+/// Least time to wait for other shares once the own share is done; or `TIMES` its time, if longer.
 const PATIENCE: Duration = Duration::from_millis(100);
 const TIMES: u32 = 4;
 
@@ -30,72 +30,70 @@ pub fn patience(own: Duration) -> Duration {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
-    /// It has not said that it takes orders.
+    /// It is not ready for orders yet.
     Coming,
     Free,
-    /// It owes the answer to this order, since then.
+    /// It owes the answer to this order, since this time.
     Busy(u64, Instant),
     Gone,
 }
 
-struct Hand {
+struct HelperState {
     state: State,
     late: u32,
-    /// Engines that it knows, each with the version of what it knows.
+    /// Engines that it knows, each with the version of its setup.
     knows: Vec<(u32, u32)>,
 }
 
-/// What an engine has helpers know.
+/// What helpers must know of an engine.
 #[derive(Clone)]
-pub struct Subject {
+pub struct SharedContext {
     pub engine: u32,
-    /// Another setup has another version.
+    /// Increases when the setup changes.
     pub version: u32,
     pub setup: Setup,
     pub envelope: Option<Arc<Envelope>>,
 }
 
-/// The helpers.
 pub struct Roster {
     transport: Box<dyn Transport>,
-    /// Whether all are used, whether they pay or not.
+    /// True if all are used, whether or not they pay off.
     pub told: bool,
-    hands: Vec<Hand>,
+    hands: Vec<HelperState>,
     begun: Instant,
-    /// Orders so far.
     orders: u64,
     engines: u32,
-    /// Helpers that were ended, or ended by themselves.
+    /// Number of helpers that ended or were ended.
     lost: usize,
-    /// How many helpers paid, of how many, where that was measured.
+    /// Measurements: the kind of step, the number of helpers, and how many of them paid off.
     paid: Vec<(Kind, usize, usize)>,
 }
 
-/// What a step's time follows from.
+/// What the time of a step depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     pub model: Architecture,
-    /// Which encoder, with how many vectors.
+    /// The encoder, and the number of its envelope's vectors.
     pub encoder: (std::mem::Discriminant<EncoderSpec>, usize),
     pub copies: u32,
-    /// Examples of a lot, to the next power of two.
+    /// Lot size, rounded up to a power of two.
     pub lot: usize,
 }
 
 impl Roster {
     pub fn new(transport: Box<dyn Transport>, told: bool) -> Self {
-        let hand = || Hand { state: State::Coming, late: 0, knows: Vec::new() };
+        let hand = || HelperState { state: State::Coming, late: 0, knows: Vec::new() };
         let hands = (0..transport.count()).map(|_| hand()).collect();
         Self { transport, told, hands, begun: Instant::now(), orders: 0, engines: 0, lost: 0, paid: Vec::new() }
     }
 
-    /// A number for an engine.
+    /// Returns a new engine number.
     pub fn engine(&mut self) -> u32 {
         self.engines += 1;
         self.engines
     }
 
-    /// An engine is no more.
+    /// Makes all helpers forget this engine.
     pub fn forget(&mut self, engine: u32) {
         for (helper, hand) in self.hands.iter_mut().enumerate() {
             let known = hand.knows.len();
@@ -106,7 +104,7 @@ impl Roster {
         }
     }
 
-    /// Takes in what was heard meanwhile, and ends those that have owed an answer for too long.
+    /// Processes pending messages, and ends helpers that have owed an answer for too long.
     pub fn look(&mut self) {
         while let Some((helper, heard)) = self.transport.heard() {
             self.note(helper, &heard);
@@ -118,28 +116,27 @@ impl Roster {
         }
     }
 
-    /// Whether no more helpers are expected: those that are there will be all, but for some that come very late.
+    /// True if no more helpers are expected; a few may still start very late.
     pub fn is_whole(&self) -> bool {
         self.begun.elapsed() > BEGINNING || self.hands.iter().all(|hand| hand.state != State::Coming)
     }
 
-    /// Helpers that take orders, or will once they have answered.
+    /// Number of helpers that take orders, or will once they have answered.
     pub fn there(&self) -> usize {
         self.hands.iter().filter(|hand| matches!(hand.state, State::Free | State::Busy(..))).count()
     }
 
-    /// Helpers that owe nothing, at most so many.
+    /// At most `most` helpers that owe nothing.
     pub fn free(&self, most: usize) -> Vec<usize> {
         let free = self.hands.iter().enumerate().filter(|(_, hand)| hand.state == State::Free);
         free.map(|(helper, _)| helper).take(most).collect()
     }
 
-    /// How many were lost so far.
     pub const fn lost(&self) -> usize {
         self.lost
     }
 
-    /// How many of so many helpers paid for steps of this kind, where that is known.
+    /// How many of `there` helpers paid off for steps of this kind, if known.
     pub fn paid(&self, kind: Kind, there: usize) -> Option<usize> {
         self.paid.iter().find(|(other, of, _)| (*other, *of) == (kind, there)).map(|(_, _, paid)| *paid)
     }
@@ -148,15 +145,15 @@ impl Roster {
         self.paid.push((kind, there, paid));
     }
 
-    /// A number for an order.
+    /// Returns a new order number.
     pub fn number(&mut self) -> u64 {
         self.orders += 1;
         self.orders
     }
 
-    /// Sends a helper an order of this engine and number, after what it must know for it. It owes an answer from then on.
-    pub fn send(&mut self, (helper, number): (usize, u64), subject: &Subject, order: Order) {
-        let Subject { engine, version, setup, envelope } = subject;
+    /// Sends a helper an order, preceded by the setup if needed. It then owes an answer.
+    pub fn send(&mut self, (helper, number): (usize, u64), subject: &SharedContext, order: Order) {
+        let SharedContext { engine, version, setup, envelope } = subject;
         let hand = &mut self.hands[helper];
         if !hand.knows.contains(&(*engine, *version)) {
             hand.knows.retain(|(other, _)| other != engine);
@@ -169,13 +166,13 @@ impl Roster {
         self.transport.send(helper, order);
     }
 
-    /// The answers to these orders, each of the helper that it was sent to, as far as they come within `patience`.
+    /// Waits up to `patience` for the answers to these orders, each from the helper it was sent to.
     pub async fn answers(&mut self, orders: &[(usize, u64)], patience: Duration) -> Vec<Option<Answer>> {
         let start = Instant::now();
         let mut answers: Vec<Option<Answer>> = orders.iter().map(|_| None).collect();
         loop {
             let mut missing = orders.iter().zip(&answers).filter(|(_, answer)| answer.is_none());
-            // Of one that is gone nothing is to come any more.
+            // A helper that is gone owes nothing.
             if !missing.any(|(&order, _)| self.owes(order)) {
                 return answers;
             }
@@ -183,7 +180,7 @@ impl Roster {
             let Some((helper, heard)) = self.transport.hear(left).await else { break };
             self.note(helper, &heard);
             let Heard::Answer(answer) = heard else { continue };
-            // An answer to an order of before, or a second one, is nobody's.
+            // Answers to earlier orders, and duplicates, are dropped.
             let place = orders.iter().position(|&order| order == (helper, answer.told.number()));
             if let Some(place) = place {
                 self.hands[helper].late = 0;
@@ -206,7 +203,7 @@ impl Roster {
         match heard {
             Heard::Failed => self.end(helper),
             Heard::Ready if hand.state == State::Coming => hand.state = State::Free,
-            // An answer that came before, or to an order of before, settles nothing.
+            // Answers to earlier orders, and duplicates, change nothing.
             Heard::Answer(answer) if matches!(hand.state, State::Busy(owed, _) if owed == answer.told.number()) => {
                 hand.state = State::Free;
             }

@@ -1,31 +1,32 @@
-//! Who computes which places of a lot.
+//! Which places of a lot each thread computes.
 
 use std::ops::Range;
 
-/// A share of a lot: its places, and where its pieces begin and end, counted from its first place.
+/// A share of a lot: its places, and the edges of its pieces, relative to its first place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Share {
     pub places: Range<usize>,
     pub edges: Vec<usize>,
-    /// The number of its first piece among the lot's; of no use on a grid.
+    /// Index of its first piece in the lot; unused on a grid.
     pub piece: usize,
 }
 
 impl Share {
-    /// The number of the piece after its last.
+    /// Index of the piece after its last.
     pub fn end(&self) -> usize {
         self.piece + self.edges.len().saturating_sub(1)
     }
 
-    /// Where its pieces' sums stand among those of the lot, each so long.
+    /// Where the sums of its pieces lie among those of the lot, each of `length` numbers.
     pub fn slots(&self, length: usize) -> Range<usize> {
         self.piece * length..self.end() * length
     }
 }
 
-/// A lot's shares for so many threads, the first for the thread that has most to do besides. `edges` gives a lot's pieces
-/// ([`Kernels::edges`](crate::cpu::threads::Kernels::edges)). On a grid (`exact`) sums are the same however a lot is cut, and it is cut evenly, at multiples of `lanes`; else
-/// each share is of whole pieces of the lot. There are fewer shares than threads where the lot has fewer pieces.
+/// Cuts a lot into shares for `threads` threads; the first is for the thread with most other work.
+/// `edges` returns the pieces of a lot ([`Kernels::edges`](crate::cpu::threads::Kernels::edges)).
+/// On a grid (`exact`) sums do not depend on the cut, which is even, at multiples of `lanes`; else
+/// shares are whole pieces. A lot with fewer pieces than `threads` has fewer shares.
 pub fn shares(
     lot: usize,
     threads: usize,
@@ -33,7 +34,7 @@ pub fn shares(
     exact: bool,
     edges: impl Fn(usize, bool) -> Vec<usize>,
 ) -> Vec<Share> {
-    // Of nothing there is nothing to share.
+    // An empty lot is one share.
     let threads = if lot == 0 { 1 } else { threads.max(1) };
     let all: Vec<usize> = if exact {
         let blocks = lot.div_ceil(lanes.max(1));
@@ -53,7 +54,7 @@ pub fn shares(
         };
         Share { places, edges, piece: from }
     };
-    // The first of equal parts is never larger than another.
+    // Rounding down makes the first share no larger than any other.
     (0..threads).filter(|&thread| thread == 0 || cut(thread) < cut(thread + 1)).map(own).collect()
 }
 
@@ -61,7 +62,7 @@ pub fn shares(
 mod tests {
     use super::*;
 
-    /// As a pool of four lanes cuts a lot.
+    /// Cuts a lot as a pool of four lanes does.
     fn pieces(lot: usize, exact: bool) -> Vec<usize> {
         let blocks = lot.div_ceil(4);
         let pieces = (blocks / 2).clamp(1, 16);

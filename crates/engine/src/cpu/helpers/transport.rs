@@ -6,28 +6,28 @@ use futures::future::LocalBoxFuture;
 
 use super::messages::{Answer, Order};
 
-/// What is heard of a helper.
+/// A message from or about a helper.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Heard {
-    /// It takes orders from now on.
+    /// It is ready for orders.
     Ready,
     Answer(Answer),
-    /// It has ended, or never began.
+    /// It ended, or never started.
     Failed,
 }
 
-/// Threads that were started as helpers, each with a number below [`Transport::count`]. Orders to one helper arrive in order. Nothing else is relied on: what is
-/// heard may be late, twice, in any order, or not at all.
+/// Started helper threads, with numbers below [`Transport::count`]. Orders to one helper must
+/// arrive in order. Messages from helpers may be late, duplicated, reordered or lost.
 pub trait Transport: Send {
     fn count(&self) -> usize;
 
-    /// Sends an order; one to a helper that is no more is lost.
+    /// Sends an order; one to a helper that is gone is lost.
     fn send(&mut self, helper: usize, order: Order);
 
-    /// What has been heard by now, piece by piece.
+    /// Returns the next message that has arrived, if any.
     fn heard(&mut self) -> Option<(usize, Heard)>;
 
-    /// The next that is heard, within this time.
+    /// Waits at most `within` for the next message.
     fn hear(&mut self, within: Duration) -> LocalBoxFuture<'_, Option<(usize, Heard)>>;
 
     /// Ends a helper.

@@ -1,15 +1,15 @@
 //! The CNN's two convolutions, over [`Simd::LANES`] examples at a time.
 //!
-//! Activations are `[channel][row][column]` of vectors whose lanes are examples; weights are plain floats, broadcast.
-//! So a weight gradient is kept apart for every example at no extra cost, and no size is ever odd. Each kernel keeps
-//! a tile of accumulators in registers (`C` channels × positions or taps) and skips rows that lie in the padding.
+//! Activations are `[channel][row][column]` of vectors, one example per lane; weights are floats,
+//! broadcast. So each example has its weight gradient at no extra cost, and no size leaves a rest.
+//! A kernel keeps a tile of sums in registers (`C` channels × positions or taps) and skips padding.
 
 use crate::{
     cpu::simd::{Kernel, Simd},
     model::cnn::{CHANNELS1, CHANNELS2, CONV1, CONV2, POOLED1},
 };
 
-/// Side of an image, and of a row with its padding on either side.
+/// Side of an image, and of a row padded on both sides.
 pub const IMAGE: usize = CONV1.side;
 pub const PADDED: usize = CONV1.padded_side();
 /// First convolution: channels, sides of kernel and output.
@@ -17,13 +17,13 @@ pub const C1: usize = CHANNELS1;
 pub const K1: usize = CONV1.kernel;
 const P1: usize = CONV1.padding;
 pub const S1: usize = CONV1.output_side();
-/// What max-pooling leaves of it.
+/// Side of its max-pooled output.
 pub const Q1: usize = POOLED1;
 /// Second convolution.
 pub const C2: usize = CHANNELS2;
 pub const K2: usize = CONV2.kernel;
 pub const S2: usize = CONV2.output_side();
-/// Columns (and rows) of its input that the second convolution reads: stride 2 never reaches the last.
+/// Columns (and rows) of its input that the second convolution reads: stride 2 skips the last.
 const READ: usize = 2 * (S2 - 1) + K2;
 
 /// The `N` elements from `start`.
@@ -38,7 +38,7 @@ fn rows_inside(ky: usize) -> std::ops::Range<usize> {
     P1.saturating_sub(ky).div_ceil(2)..S1.min((IMAGE + P1 - ky).div_ceil(2))
 }
 
-/// out = w ∗ image + b, before the activation, `X` columns at a time. `image`: 28×34; `out`: 16×14×14.
+/// out = w ∗ image + b, before activation, `X` columns at a time. `image`: 28×34; `out`: 16×14×14.
 pub struct Conv1Forward<'a, S: Simd, const C: usize, const X: usize> {
     pub image: &'a [S::F],
     pub weights: &'a [f32],
@@ -52,10 +52,10 @@ impl<S: Simd, const C: usize, const X: usize> Kernel<S> for Conv1Forward<'_, S, 
     fn run(self, s: S) {
         let Self { image, weights, out } = self;
         let (weights, biases) = weights.split_at(C1 * K1 * K1);
-        let columns = s.rolled(K1);
+        let columns = s.opaque_len(K1);
         for y in 0..S1 {
             let taps = P1.saturating_sub(2 * y)..K1.min(IMAGE + P1 - 2 * y);
-            // The last columns overlap those before where X does not divide the row.
+            // If X does not divide the row, the last tile overlaps the one before.
             for x0 in (0..S1).step_by(X).map(|x0| x0.min(S1 - X)) {
                 for o in (0..C1).step_by(C) {
                     let mut sums: [[S::F; X]; C] = std::array::from_fn(|c| [s.splat(biases[o + c]); X]);
@@ -81,7 +81,7 @@ impl<S: Simd, const C: usize, const X: usize> Kernel<S> for Conv1Forward<'_, S, 
     }
 }
 
-/// ∂ℓ/∂w = Σ δ·image, one gradient a lane, and its squared norm. `delta`: 16×14×14; `gradient`: 1,040 vectors.
+/// ∂ℓ/∂w = Σ δ·image per lane, and its squared norm. `delta`: 16×14×14; `gradient`: 1,040 vectors.
 pub struct Conv1Gradient<'a, S: Simd, const C: usize> {
     pub image: &'a [S::F],
     pub delta: &'a [S::F],
@@ -161,7 +161,7 @@ impl<S: Simd, const C: usize> Kernel<S> for Conv2Forward<'_, S, C> {
     }
 }
 
-/// ∂ℓ/∂w = Σ δ·input, one gradient a lane, and its squared norm. `delta`: 32×5×5; `gradient`: 8,224 vectors.
+/// ∂ℓ/∂w = Σ δ·input per lane, and its squared norm. `delta`: 32×5×5; `gradient`: 8,224 vectors.
 pub struct Conv2Gradient<'a, S: Simd, const C: usize> {
     pub input: &'a [S::F],
     pub delta: &'a [S::F],
@@ -175,11 +175,11 @@ impl<S: Simd, const C: usize> Kernel<S> for Conv2Gradient<'_, S, C> {
     fn run(self, s: S) -> S::F {
         let Self { input, delta, gradient } = self;
         let (weights, biases) = gradient.split_at_mut(C2 * C1 * K2 * K2);
-        let columns = s.rolled(S2).min(S2);
+        let columns = s.opaque_len(S2).min(S2);
         let mut norm = s.splat(0.0);
         for o in (0..C2).step_by(C) {
             let d: [&[S::F; S2 * S2]; C] = std::array::from_fn(|c| window(delta, (o + c) * S2 * S2));
-            // By itself: 2,048 roundings in a row could be more than the clip's margin.
+            // Summed separately: 2,048 roundings in a row could exceed the clip's margin.
             let mut square = s.splat(0.0);
             for i in 0..C1 {
                 for ky in 0..K2 {
@@ -208,7 +208,7 @@ impl<S: Simd, const C: usize> Kernel<S> for Conv2Gradient<'_, S, C> {
     }
 }
 
-/// ∂ℓ/∂input, which only the first 12 of 13 rows and columns receive, from `U` output channels a turn. `delta`: 32×5×5; `out`: 16×13×13.
+/// ∂ℓ/∂input in steps of `U` channels; last row and column 0. `delta`: 32×5×5; `out`: 16×13×13.
 pub struct Conv2Backward<'a, S: Simd, const C: usize, const U: usize> {
     pub weights: &'a [f32],
     pub delta: &'a [S::F],
@@ -225,7 +225,7 @@ impl<S: Simd, const C: usize, const U: usize> Kernel<S> for Conv2Backward<'_, S,
         for i in (0..C1).step_by(C) {
             for row in 0..READ {
                 for parity in 0..2 {
-                    // Column 2m + parity meets tap `parity` of position m and tap `parity + 2` of position m − 1.
+                    // Column 2m + parity: tap `parity` of position m, tap `parity + 2` of m − 1.
                     let mut sums = [[s.splat(0.0); PAIRS]; C];
                     for ky in [row % 2, row % 2 + 2] {
                         if row < ky || (row - ky) / 2 >= S2 {
@@ -269,7 +269,7 @@ fn sum_of_squares<S: Simd>(s: S, values: &[S::F]) -> S::F {
     values.iter().fold(s.splat(0.0), |sum, &v| s.mul_add(v, v, sum))
 }
 
-/// Gradients of the biases: the sum of each channel's deltas; returns their squared norm.
+/// Gradients of the biases, which are sums of each channel's deltas. Returns their squared norm.
 #[inline(always)]
 fn channel_sums<S: Simd>(s: S, delta: &[S::F], positions: usize, biases: &mut [S::F]) -> S::F {
     for (bias, delta) in biases.iter_mut().zip(delta.chunks_exact(positions)) {

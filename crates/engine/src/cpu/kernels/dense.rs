@@ -37,7 +37,7 @@ impl<S: Simd, const C: usize> Kernel<S> for DenseForward<'_, S, C> {
     }
 }
 
-/// ∂ℓ/∂input = Wᵀδ. Eight inputs at a time, and the last few by themselves.
+/// ∂ℓ/∂input = Wᵀδ, eight inputs at a time; the last few one by one.
 pub struct DenseBackward<'a, S: Simd> {
     pub weights: &'a [f32],
     pub delta: &'a [S::F],
@@ -69,8 +69,8 @@ impl<S: Simd> Kernel<S> for DenseBackward<'_, S> {
     }
 }
 
-/// ⟨δ ⊗ (x, 1), δ′ ⊗ (x′, 1)⟩ = (⟨x, x′⟩ + 1)·⟨δ, δ′⟩: the inner product of two gradients of a dense layer, without the
-/// gradients; with itself, the squared norm (Goodfellow 2015).
+/// ⟨δ ⊗ (x, 1), δ′ ⊗ (x′, 1)⟩ = (⟨x, x′⟩ + 1)·⟨δ, δ′⟩: the inner product of two gradients of a
+/// dense layer, without forming them; of one with itself, its squared norm (Goodfellow 2015).
 pub struct DenseDot<'a, S: Simd> {
     pub inputs: [&'a [S::F]; 2],
     pub deltas: [&'a [S::F]; 2],
@@ -87,8 +87,9 @@ impl<S: Simd> Kernel<S> for DenseDot<'_, S> {
     }
 }
 
-/// Σab, in runs of 32 terms, of 32 runs, and of 32 of those. Of [`MOST_PARAMETERS`](crate::model::layers::MOST_PARAMETERS) terms each passes through 128
-/// roundings at most: a relative error of 2^−17 of a squared norm, 2^−18 of the norm, a sixteenth of the clip's margin.
+/// Σab, in runs of 32 terms, of 32 runs, and of 32 of those. With `MOST_PARAMETERS` terms each
+/// passes through at most 128 roundings: a relative error of 2^−17 of a squared norm, 2^−18 of the
+/// norm, a sixteenth of the clip's margin.
 #[inline(always)]
 fn dot<S: Simd>(s: S, [a, b]: [&[S::F]; 2]) -> S::F {
     let zero = s.splat(0.0);
@@ -120,7 +121,7 @@ impl<S: Simd> Kernel<S> for Softmax<'_, S> {
         let mut total = s.splat(0.0);
         for v in logits.iter_mut() {
             let away = s.sub(*v, largest);
-            // exp takes NaN for its bound: put it back.
+            // Logits that are not finite become NaN.
             *v = s.add(math::exp(s, away), s.sub(away, away));
             total = s.add(total, *v);
         }
@@ -130,10 +131,10 @@ impl<S: Simd> Kernel<S> for Softmax<'_, S> {
     }
 }
 
-/// ∂ℓ/∂logits of the cross-entropy, times `share`: softmax − one-hot. `labels`: one a lane, as f32.
+/// ∂ℓ/∂logits of the cross-entropy, softmax − one-hot, times `share`. `labels`: f32, one per lane.
 pub struct LossDelta<'a, S: Simd> {
     pub labels: S::F,
-    /// What of each lane counts: one over the copies of its example.
+    /// Weight of each lane's gradient.
     pub share: S::F,
     pub logits: &'a mut [S::F],
 }
@@ -153,7 +154,7 @@ impl<S: Simd> Kernel<S> for LossDelta<'_, S> {
     }
 }
 
-/// `rows[lane][k] = lanes[k]` of that lane. The length of `lanes` is a multiple of [`Simd::LANES`].
+/// Transposes `lanes` to `rows`, `[lane][k]`, for `k` up to the last multiple of [`Simd::LANES`].
 pub struct ToRows<'a, S: Simd> {
     pub lanes: &'a [S::F],
     pub rows: &'a mut [f32],
@@ -177,7 +178,7 @@ impl<S: Simd> Kernel<S> for ToRows<'_, S> {
     }
 }
 
-/// One example's gradient of a dense layer, times `factor`: δ ⊗ input, then δ; with `add`, on top of what is in `out`.
+/// One example's dense gradient, times `factor`: δ ⊗ input, then δ. With `add`, adds to `out`.
 pub struct DenseRow<'a, S: Simd> {
     pub lane: usize,
     pub factor: f32,
@@ -213,7 +214,7 @@ impl<S: Simd> Kernel<S> for DenseRow<'_, S> {
     }
 }
 
-/// sum += values; answers the squared norm of the new sum.
+/// sum += values. Returns the squared norm of the new sum.
 pub struct AddGradient<'a, S: Simd> {
     pub values: &'a [S::F],
     pub sum: &'a mut [S::F],
@@ -234,24 +235,24 @@ impl<S: Simd> Kernel<S> for AddGradient<'_, S> {
 
 /// The squared norm of a sum of gradients, from its parts.
 pub struct NormOfSum<'a, S: Simd> {
-    /// Squared norms of what was summed before it was squared.
+    /// Squared norms of parts that were summed before they were squared.
     pub squares: &'a [S::F],
     /// Squared norms of each copy's gradient, layer by layer.
     pub own: &'a [S::F],
-    /// Their inner products, each pair once.
+    /// Inner products of these gradients, each pair once.
     pub pairs: &'a [S::F],
-    /// How many copies there are, at least one, of which a lane may have fewer (`terms`) and others whose gradients are zero.
+    /// Number of copies, at least one. A lane may have only `terms` of them; its others are zero.
     pub copies: usize,
     pub terms: S::F,
 }
 
-/// Copies that point different ways cancel, and what rounding left of each does not: at most this share of
-/// (Σ‖gₖ‖)² ≤ K·Σ‖gₖ‖², for sums of runs of 32. A quarter of it is left for what the sum of the copies' coordinates loses, which is below
-/// 2^−18·Σ‖gₖ‖ for up to 81 copies: (‖g‖ + that)² ≤ (1 + 2^−15)·‖g‖² + 2^−20·(Σ‖gₖ‖)².
+/// Copies in different directions cancel, but their rounding errors do not: at most this share of
+/// (Σ‖gₖ‖)² ≤ K·Σ‖gₖ‖², for sums of runs of 32. A quarter is left for summing coordinates over
+/// copies, below 2^−18·Σ‖gₖ‖ for up to 81: (‖g‖ + that)² ≤ (1 + 2^−15)·‖g‖² + 2^−20·(Σ‖gₖ‖)².
 const CANCELLED: f32 = 1.0 / 65_536.0;
 
-/// What of it the clip's margin covers, as a share of ‖g‖²: all of it, unless three quarters are cancelled. With the 2^−15 above, and
-/// the roundings of sums that do not cancel, that is less than twice the margin, which is of ‖g‖.
+/// What the clip's margin covers of that error, as a share of ‖g‖²: all, unless three quarters
+/// cancel. With the 2^−15 above, and other sums' roundings, less than twice the margin (of ‖g‖).
 const COVERED: f32 = 1.0 / 16_384.0;
 
 impl<S: Simd> Kernel<S> for NormOfSum<'_, S> {
@@ -269,7 +270,7 @@ impl<S: Simd> Kernel<S> for NormOfSum<'_, S> {
         let crossed = pairs.iter().fold(zero, |sum, &v| s.add(sum, v));
         let dense = s.mul_add(crossed, s.splat(2.0), each);
         let doubt = s.sub(s.mul(each, s.mul(s.splat(CANCELLED), terms)), s.mul(dense, s.splat(COVERED)));
-        // The second argument is returned for NaN.
+        // `max` returns its second argument for NaN.
         s.add(stored, s.add(dense, s.max(s.splat(0.0), doubt)))
     }
 }
@@ -303,9 +304,9 @@ mod tests {
         }
     }
 
-    /// Equal terms round in one direction for as long as the sum keeps its exponent: the worst case of a sum.
+    /// Equal terms round in one direction while the sum keeps its exponent: the worst case.
     #[test]
-    fn a_norm_is_within_its_bound_of_as_many_equal_terms_as_there_may_be() {
+    fn norm_of_equal_terms_is_within_its_error_bound() {
         for_each(EqualTerms);
     }
 }

@@ -1,20 +1,18 @@
-//! The Kolmogorov–Smirnov distance, exactly, without sorting.
+//! The exact Kolmogorov–Smirnov distance, without a full sort.
 //!
-//! Values are taken to u = F(value) and counted in equal buckets of [0, 1]. At the buckets' edges both distribution
-//! functions are known, which bounds the distance from below; a bucket's counts bound it from above inside. Only
-//! buckets that could still hold the supremum are sorted: a few dozen values.
+//! Values are mapped to u = F(value) and counted in equal buckets of [0, 1]. Both distribution
+//! functions are known at the edges, which bounds the distance from below; counts bound it from
+//! above inside a bucket. Only buckets that may hold the supremum are sorted: a few dozen values.
 
 use super::math::interpolate;
 use crate::cpu::simd::{Kernel, Simd};
 
 const BUCKETS: usize = 4096;
-/// Cells of the table of F.
+/// Cells of the table.
 const CELLS: usize = 1 << 14;
 
-/// The noise's distribution function, tabulated.
-///
-/// Over s = |x|/(|x| + c), c the upper quartile, so that [0, 1] holds the whole line; the tail 1 − F(|x|) between
-/// nodes by linear interpolation: absolute error below 1e-7.
+/// The noise's CDF over s = |x|/(|x| + c), c the upper quartile, which maps the line to [0, 1]. The
+/// tail 1 − F(|x|) is linear between nodes, with an absolute error tested below 1.5e-7.
 pub struct Cdf {
     tail: Vec<f32>,
     quartile: f32,
@@ -37,7 +35,7 @@ impl Cdf {
                     return 0.0;
                 }
                 let s = k as f64 / CELLS as f64;
-                // The lower tail, which keeps its digits.
+                // The lower tail, which loses no digits.
                 cdf(-high * s / (1.0 - s)) as f32
             })
             .collect();
@@ -57,7 +55,7 @@ impl Distance {
         Self { counts: vec![0; BUCKETS], suspect: vec![false; BUCKETS], candidates: Vec::with_capacity(p) }
     }
 
-    /// sup |F̂ − F| for values whose F(value) is `uniforms`, in [0, 1].
+    /// sup |F̂ − F| for values whose F(value) are `uniforms`, in [0, 1].
     pub fn of(&mut self, uniforms: &[f32]) -> f64 {
         let n = uniforms.len() as f64;
         self.counts.fill(0);
@@ -183,11 +181,11 @@ mod tests {
     }
 
     #[test]
-    fn the_table_is_as_accurate_as_it_says() {
+    fn table_keeps_its_stated_error() {
         for_each(Table);
     }
 
-    /// Against the sorting reference: exact, whatever the values.
+    /// Equals the sorting reference, whatever the values.
     #[test]
     fn the_distance_is_exact() {
         let uniform = |x: f64| x.clamp(0.0, 1.0);

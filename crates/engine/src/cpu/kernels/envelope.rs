@@ -1,6 +1,6 @@
-//! Algorithm 2 on one gradient at a time: a histogram of magnitudes, a running count from the top, a clamp.
+//! Algorithm 2 for one gradient at a time: magnitude histogram, running count from the top, clamp.
 //!
-//! Equals [`crate::mechanism::encode`] exactly; no sort, and nothing of the gradient's length is kept but the gradient.
+//! Equals [`crate::mechanism::encode`] exactly, without a sort or another array of that length.
 
 use crate::cpu::simd::{Kernel, MOST_LANES, Simd};
 use crate::mechanism::{
@@ -11,15 +11,15 @@ use crate::mechanism::{
 
 /// Counts, bounds and scores of one gradient at a time.
 pub struct Ranker {
-    /// Two counts a bucket, for neighbouring coordinates, which often share one and must not wait for each other. Short
-    /// ones: the counts are read and written at random, and should lie near.
+    /// Two counts per bucket, for alternating coordinates: neighbours often share a bucket and must
+    /// not wait for each other. Small integers keep these randomly accessed counts near.
     counts: Box<[[u16; 2]; BUCKETS]>,
     bounds: Box<[f32; BUCKETS]>,
     scores: Vec<f32>,
 }
 
 impl Ranker {
-    /// Longest gradient that it counts.
+    /// Length of the longest gradient that it can count.
     pub const MOST: usize = 2 * (u16::MAX as usize - MOST_LANES);
 
     pub fn new(envelope: &Envelope) -> Self {
@@ -30,8 +30,8 @@ impl Ranker {
         }
     }
 
-    /// sum += the encoded gradient, on `grid` where there is one. `gradient` is scaled already; both are padded to a multiple of the
-    /// lanes beyond the envelope's dimension, `gradient` with zeros.
+    /// sum += the encoded gradient, on `grid` if there is one. `gradient` is scaled already. Both
+    /// are padded to a multiple of the lanes, `gradient` with zeros.
     pub fn add_encoded<S: Simd>(
         &mut self,
         simd: S,
@@ -53,7 +53,7 @@ impl Ranker {
     }
 }
 
-/// Ψ as the choice among its vectors reads it.
+/// Ψ, laid out for choosing among its vectors.
 pub struct Psi {
     pub envelope: std::sync::Arc<Envelope>,
     /// Block sums, `[block][vector]`.
@@ -78,7 +78,7 @@ fn bucket<S: Simd>(s: S, x: S::F, first: u32) -> S::U {
     s.max_i(s.splat_u(0), s.min_i(s.splat_u(BUCKETS as u32 - 1), index))
 }
 
-/// Coordinates in a bucket.
+/// Number of coordinates in a bucket.
 #[inline(always)]
 fn total(count: [u16; 2]) -> usize {
     usize::from(count[0]) + usize::from(count[1])
@@ -96,7 +96,7 @@ impl<S: Simd> Kernel<S> for Count<'_> {
     #[inline(always)]
     fn run(self, s: S) {
         let Self { gradient, counts, first } = self;
-        // By way of memory: to take lanes out of a vector one by one is slower.
+        // Through memory: extracting lanes one by one is slower.
         let mut buckets = [0; 32 * MOST_LANES];
         for stretch in gradient.chunks(buckets.len()) {
             for (x, buckets) in stretch.chunks_exact(S::LANES).zip(buckets.chunks_exact_mut(S::LANES)) {
@@ -110,7 +110,7 @@ impl<S: Simd> Kernel<S> for Count<'_> {
     }
 }
 
-/// The vector with the largest score (see [`crate::mechanism::encode::choose`]), in the same order of operations.
+/// Chooses the vector of largest score, with operations as in [`crate::mechanism::encode::choose`].
 struct Choose<'a> {
     psi: &'a Psi,
     counts: &'a [[u16; 2]; BUCKETS],
@@ -155,10 +155,10 @@ impl<S: Simd> Kernel<S> for Choose<'_> {
     }
 }
 
-/// Buckets that are passed over together where they hold nothing.
+/// Buckets that are skipped together if all are empty.
 const GROUP: usize = 8;
 
-/// The bound of every bucket that holds something, and of some that do not; clears the counts.
+/// Computes the bound of every non-empty bucket, and of some empty ones; clears the counts.
 struct Bound<'a> {
     psi: &'a [f32],
     counts: &'a mut [[u16; 2]; BUCKETS],
@@ -186,7 +186,7 @@ impl<S: Simd> Kernel<S> for Bound<'_> {
     }
 }
 
-/// sum += clamp(gradient), by [`SumGrid::clamp`]; base and step of no grid are 0, and round nothing.
+/// sum += clamp(gradient), as [`SumGrid::clamp`]. Without a grid base and step are 0: no rounding.
 struct Clamp<'a> {
     gradient: &'a [f32],
     bounds: &'a [f32; BUCKETS],
@@ -241,7 +241,7 @@ mod tests {
                 let reference = Encoder::with_envelope(&spec, Arc::clone(&envelope), p).unwrap();
                 let psi = Psi::new(envelope, 1.0);
                 let mut ranker = Ranker::new(&psi.envelope);
-                // Heavy tails, many zeros, repeated values, tiny and huge ones; the second time counts must be clean.
+                // Heavy tails, zeros, repeats, tiny and huge values; reuse must clear the counts.
                 for round in 0..4_u32 {
                     let mut gradient = vec![0.0; padded(p)];
                     for (k, g) in gradient[..p].iter_mut().enumerate() {
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn encodes_as_the_reference_does() {
+    fn encoding_matches_the_reference() {
         for_each(Ranks);
     }
 }

@@ -1,11 +1,11 @@
-//! Scores of an audit's canaries, by the machine's widest vectors.
+//! Scores of an audit's canaries, computed with the machine's widest vectors.
 
 use crate::{
     accounting::audit::scores::{Score, Scorer},
     cpu::simd::{Dispatch, Kernel, Simd, dispatch},
 };
 
-/// [`Scorer::take_gaussian`], which is a plain loop that a compiler makes vectors of.
+/// [`Scorer::take_gaussian`], a plain loop that the compiler vectorises.
 struct TakeGaussian<'a> {
     scorer: Scorer,
     kept: (&'a mut [Score], &'a mut [f64]),
@@ -32,7 +32,7 @@ impl Dispatch for TakeGaussian<'_> {
     }
 }
 
-/// As [`Scorer::take_gaussian`].
+/// [`Scorer::take_gaussian`], compiled for the machine's widest vectors.
 pub fn take_gaussian(
     scorer: Scorer,
     kept: (&mut [Score], &mut [f64]),

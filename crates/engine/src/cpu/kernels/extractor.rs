@@ -1,6 +1,6 @@
-//! The features of [`crate::model::extractor`], all output channels of a place side by side.
+//! The features of [`crate::model::extractor`], all output channels of a place at once.
 //!
-//! Sums are of whole numbers below 2²⁴ in f32, which are exact in any order, and twice as fast as those of 32-bit integers.
+//! Sums are of integers below 2²⁴ in f32: exact in any order, and twice as fast as 32-bit integers.
 
 use crate::{
     cpu::simd::{Kernel, Simd},
@@ -18,12 +18,12 @@ pub struct Extractor<S: Simd> {
     /// Weights of each convolution, `[tap][output]`.
     taps: [Vec<f32>; 2],
     biases: [Vec<f32>; 2],
-    /// What each made: `[output][row][column]`.
+    /// Output of each convolution: `[output][row][column]`.
     made: [Vec<u8>; 2],
 }
 
 impl<S: Simd> Extractor<S> {
-    /// `None` while the network's file was not fetched.
+    /// Returns `None` until the network's file is fetched.
     pub fn new(simd: S, picture: Picture) -> Option<Self> {
         let network = extractor::Extractor::fetched()?;
         let taps = [0, 1].map(|k| {
@@ -36,7 +36,7 @@ impl<S: Simd> Extractor<S> {
         Some(Self { simd, picture, network, taps, biases, made })
     }
 
-    /// Writes the bytes of each image's features: `out` is `[image][feature]`; `rows` are the images' pixels in [0, 1], `[image][pixel]`.
+    /// Writes features, `[image][feature]`, of images with pixels in [0, 1], `[image][pixel]`.
     pub fn features(&mut self, rows: &[f32], out: &mut [u8]) {
         for (image, out) in rows.chunks_exact(self.picture.pixels()).zip(out.chunks_exact_mut(FEATURES)) {
             let square = extractor::square(self.picture, image);
@@ -84,7 +84,7 @@ impl<S: Simd, const OUTPUTS: usize> Kernel<S> for Convolve<'_, OUTPUTS> {
         let (side, places, kernel) = (shape.side, shape.output_side(), shape.kernel);
         let mut first = [0.0; OUTPUTS];
         first.copy_from_slice(biases);
-        // Rows and columns of a window that are not among the zeros around the image.
+        // Rows and columns of a window that lie inside the image, not in its padding.
         let within = |place: usize| {
             let start = place * shape.stride;
             shape.padding.saturating_sub(start)..kernel.min(side + shape.padding - start)
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn every_instruction_set_computes_what_the_definition_says() {
+    fn every_instruction_set_matches_the_definition() {
         for_each(AsDefined);
     }
 }

@@ -1,4 +1,4 @@
-//! Fixed features of images, of whatever kind: [`crate::model::features`] says which.
+//! Fixed features of images; [`crate::model::features`] lists the kinds.
 
 use super::{extractor::Extractor, scattering::Scatterer};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     model::{features::FeatureMap, scattering::ZERO},
 };
 
-/// Computes features of as many images as there are lanes. Every instruction set computes the same bytes.
+/// Computes features of up to [`Simd::LANES`] images. All instruction sets compute the same bytes.
 pub struct FeatureMaker<S: Simd> {
     map: FeatureMap,
     by: By<S>,
@@ -15,7 +15,7 @@ pub struct FeatureMaker<S: Simd> {
 
 enum By<S: Simd> {
     Scattering(Box<Scatterer<S>>),
-    /// Nothing while its file was not fetched: engines are not made then.
+    /// `None` until the network's file is fetched; no engine is created before.
     Network(Option<Box<Extractor<S>>>),
 }
 
@@ -28,13 +28,12 @@ impl<S: Simd> FeatureMaker<S> {
         Self { map, by }
     }
 
-    /// Of an image.
+    /// Number of features of an image.
     pub const fn length(&self) -> usize {
         self.map.len()
     }
 
-    /// Writes the bytes of each image's features: `out` is `[image][feature]`, at most as many as there are lanes; `rows` are the
-    /// images' pixels in [0, 1], `[image][pixel]`.
+    /// Writes features, `[image][feature]`, of images with pixels in [0, 1], `[image][pixel]`.
     pub fn features(&mut self, rows: &[f32], out: &mut [u8]) {
         match &mut self.by {
             By::Scattering(scatterer) => scatterer.features(rows, out),
@@ -44,7 +43,7 @@ impl<S: Simd> FeatureMaker<S> {
     }
 }
 
-/// The bytes of several images' features, image by image; pixels in [0, 1]. As many are computed at a time as the machine has lanes.
+/// Features of several images as bytes, image by image; pixels are in [0, 1].
 #[must_use]
 pub fn features(map: FeatureMap, images: &[f32]) -> Vec<u8> {
     struct All<'a>(FeatureMap, &'a [f32]);

@@ -1,5 +1,5 @@
-//! Elementary functions on lanes. Minimax polynomials and one rational function, fitted for this file by interpolation
-//! in Chebyshev points; each states the relative error it is tested to (against f64).
+//! Elementary functions on lanes: minimax polynomials and one rational function, fitted for this
+//! file by interpolation in Chebyshev points. Each states its tested relative error, against f64.
 
 use std::f32::consts::{FRAC_PI_2, LN_2, LOG2_E};
 
@@ -29,11 +29,11 @@ pub fn tanh<S: Simd>(s: S, x: S::F) -> S::F {
     s.max(s.splat(-1.0), s.min(s.splat(1.0), y))
 }
 
-/// 2^k·m → (k, m) for positive normal x, with m in [√½, √2).
+/// Splits a positive normal x = 2^k·m into (k, m), with m in [√½, √2).
 #[inline(always)]
 fn split<S: Simd>(s: S, x: S::F) -> (S::F, S::F) {
     let bits = s.bits(x);
-    // Adding the distance from √½ to 1 carries into the exponent exactly where m would be √2 or more.
+    // Adding the distance from √½ to 1 carries into the exponent exactly if m would be √2 or more.
     let offset = s.splat_u(0x3f80_0000 - 0x3f35_04f3);
     let shifted = s.add_u(bits, offset);
     let k = s.to_f32(s.sub_u(s.shr(shifted, 23), s.splat_u(127)));
@@ -62,7 +62,7 @@ pub fn ln<S: Simd>(s: S, x: S::F) -> S::F {
         ],
     );
     let ff = s.mul(f, f);
-    // f − f²/2 + f³p + k ln 2, the small terms first. ln 2 in two parts, so that the product with k keeps all digits.
+    // f − f²/2 + f³p + k ln 2, small terms first. ln 2 is split so that k·ln 2 keeps all digits.
     let small = s.mul_add(s.mul(ff, f), p, s.mul(k, s.splat(LN_2 - 0.693_359_4)));
     let small = s.mul_add(ff, s.splat(-0.5), small);
     s.add(s.add(f, small), s.mul(k, s.splat(0.693_359_4)))
@@ -73,7 +73,7 @@ pub fn ln<S: Simd>(s: S, x: S::F) -> S::F {
 pub fn ln_1p<S: Simd>(s: S, x: S::F) -> S::F {
     let one = s.splat(1.0);
     let y = s.add(one, x);
-    // What rounding lost of x, put back in first order.
+    // First-order correction for the part of x that rounding lost.
     let lost = s.sub(x, s.sub(y, one));
     s.add(ln(s, y), s.div(lost, y))
 }
@@ -115,7 +115,7 @@ pub fn sin_cos<S: Simd>(s: S, x: S::F) -> (S::F, S::F) {
 /// cos(2π(w + ½)/2^32): a uniform angle of 32 bits. Absolute error below 2e-7.
 #[inline(always)]
 pub fn cos_turn<S: Simd>(s: S, w: S::U) -> S::F {
-    // Nearest quarter turn q and what is left, both exact in integers.
+    // The nearest quarter turn q and the remainder, both exact in integers.
     let q = s.shr(s.add_u(w, s.splat_u(1 << 29)), 30);
     let rest = s.to_f32(s.sub_u(w, s.shl(q, 30)));
     let angle = s.mul(s.add(rest, s.splat(0.5)), s.splat(FRAC_PI_2 / (1u32 << 30) as f32));
@@ -127,7 +127,7 @@ pub fn cos_turn<S: Simd>(s: S, w: S::U) -> S::F {
     s.float(s.xor(s.bits(value), negative))
 }
 
-/// A word as f32 (unsigned), rounded.
+/// An unsigned word, rounded to f32.
 #[inline(always)]
 pub fn from_u32<S: Simd>(s: S, w: S::U) -> S::F {
     let high = s.to_f32(s.shr(w, 16));
@@ -135,10 +135,10 @@ pub fn from_u32<S: Simd>(s: S, w: S::U) -> S::F {
     s.mul_add(high, s.splat(65_536.0), low)
 }
 
-/// `table` between its nodes by straight lines; 0 ≤ position < 2^31; beyond the last node it is constant.
+/// Interpolates `table` linearly at 0 ≤ position < 2^31; constant beyond the last node.
 #[inline(always)]
 pub fn interpolate<S: Simd>(s: S, table: &[f32], position: S::F) -> S::F {
-    // Down to the node: the nearest integer, less one where that is beyond.
+    // The floor: the nearest integer, minus one if that is above the position.
     let nearest = s.to_f32(s.to_i32(position));
     let beyond = s.greater(nearest, position);
     let floor = s.sub(nearest, s.select(beyond, s.splat(1.0), s.splat(0.0)));
@@ -153,11 +153,11 @@ mod tests {
     use super::*;
     use crate::cpu::simd::{Dispatch, for_each};
 
-    /// Largest error of each function against f64, over the range that its users need.
+    /// Checks the error of each function against f64, over the range that its users need.
     #[derive(Clone, Copy)]
     struct Errors;
 
-    /// `function` at `x` on every instruction set.
+    /// `function` at `x`, in the first lane.
     fn at<S: Simd>(s: S, x: f32, function: impl FnOnce(S, S::F) -> S::F) -> f32 {
         S::flat(&[function(s, s.splat(x))])[0]
     }
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_are_as_accurate_as_they_say() {
+    fn functions_keep_their_stated_error() {
         for_each(Errors);
     }
 }

@@ -1,4 +1,4 @@
-//! The arithmetic of a step, each kernel over vectors whose lanes are examples or coordinates.
+//! The arithmetic of a step: kernels on vectors whose lanes are examples or coordinates.
 
 pub mod conv;
 pub mod dense;

@@ -1,4 +1,4 @@
-//! Noise by ChaCha20, as many blocks at a time as there are lanes; see [`crate::mechanism::noise`] for the contract.
+//! Noise by ChaCha20, one block per lane; [`crate::mechanism::noise`] has the contract.
 
 use super::{
     math::{cos_turn, exp_m1, from_u32, ln, ln_1p, sin_cos},
@@ -11,11 +11,11 @@ use crate::{
 };
 use std::f32::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
-/// A family, checked.
+/// A validated noise family.
 pub struct Family {
     spec: NoiseSpec,
     pub noise: Box<dyn Noise>,
-    /// Where the family takes long to find a quantile.
+    /// A quantile table, for families whose quantiles are slow.
     quantile: Option<Quantile>,
 }
 
@@ -40,7 +40,8 @@ impl Family {
     }
 }
 
-/// noisy[i] ← sum[i] + z_{first + i}, rounded once: what is released is a function of an exact sum and its noise. `first` is a multiple of 4.
+/// noisy[i] ← sum[i] + z_{first + i}, rounded once, so that the release is a function of the exact
+/// sum and its noise. `first` is a multiple of 4.
 pub struct AddNoise<'a> {
     pub family: &'a Family,
     pub key: &'a [u32; 8],
@@ -77,7 +78,7 @@ impl<S: Simd> Kernel<S> for AddNoise<'_> {
     }
 }
 
-/// The ChaCha20 block function (RFC 8439) at one counter a lane.
+/// The ChaCha20 block function (RFC 8439) at one counter per lane.
 #[inline(always)]
 fn chacha20<S: Simd>(s: S, key: &[u32; 8], counters: S::U) -> [S::U; 16] {
     let start: [S::U; 16] = std::array::from_fn(|k| match k {
@@ -118,7 +119,7 @@ fn quarter_round<S: Simd>(s: S, x: &mut [S::U; 16], a: usize, b: usize, c: usize
     x[b] = s.rotl(s.xor(x[b], x[c]), 7);
 }
 
-/// A uniform of 64 bits as two tails: u where it is below ½ (else ½), 1 − u where it is not (else ½), and which.
+/// A 64-bit uniform u: `below` is u if u < ½, else ½; `above` is 1 − u if u ≥ ½, else ½.
 struct Uniform<S: Simd> {
     below: S::F,
     above: S::F,
@@ -134,7 +135,7 @@ fn unit<S: Simd>(s: S, high: S::U, low: S::U) -> S::F {
 
 #[inline(always)]
 fn uniform<S: Simd>(s: S, high: S::U, low: S::U) -> Uniform<S> {
-    // 1 − u has the complement of u's bits: the smaller of the two keeps all digits that an f32 has.
+    // The bits of 1 − u are the complement of u's; the smaller of the two keeps all f32 digits.
     let ones = s.splat_u(u32::MAX);
     let sign = s.float(s.or(s.and(high, s.splat_u(1 << 31)), s.bits(s.splat(1.0))));
     let is_below = s.greater(sign, s.splat(0.0));
@@ -158,7 +159,7 @@ fn tan<S: Simd>(s: S, x: S::F) -> S::F {
     s.div(sin, cos)
 }
 
-/// `magnitude`, negative where the top bit of `bits` is set.
+/// `magnitude`, negated if the top bit of `bits` is set.
 #[inline(always)]
 fn with_sign<S: Simd>(s: S, magnitude: S::F, bits: S::U) -> S::F {
     s.float(s.xor(s.bits(magnitude), s.and(bits, s.splat_u(1 << 31))))
@@ -179,7 +180,7 @@ fn transform<S: Simd>(s: S, family: &Family, [w0, w1, w2, w3]: [S::U; 4]) -> S::
         }
         NoiseSpec::Laplace { scale } => with_sign(s, s.mul(s.splat(scale as f32), exponential(s, w0, w1)), w2),
         NoiseSpec::Cauchy { scale } => {
-            // cot(πu/2): by u's tail below ½, by that of 1 − u above.
+            // cot(πu/2): from u below ½, from 1 − u above.
             let u = uniform(s, w0, w1);
             let below = s.div(s.splat(1.0), tan(s, s.mul(u.below, s.splat(FRAC_PI_2))));
             let above = tan(s, s.mul(u.above, s.splat(FRAC_PI_2)));
@@ -200,12 +201,12 @@ fn transform<S: Simd>(s: S, family: &Family, [w0, w1, w2, w3]: [S::U; 4]) -> S::
             let second = with_sign(s, exponential(s, w2, s.splat_u(1 << 31)), s.shl(w3, 1));
             s.mul(s.splat(scale as f32), s.add(first, second))
         }
-        // In f64 and rounded: what is drawn has the family's density, which no cheaper table in f32 keeps.
+        // In f64, then rounded: no cheaper f32 table keeps the family's density.
         NoiseSpec::GeneralizedGaussian { .. } | NoiseSpec::Custom { .. } => by_lane(s, family, [w0, w1, w2, w3]),
     }
 }
 
-/// Families whose quantile has no closed form in f32, lane by lane.
+/// Draws lane by lane, for families whose quantile has no closed form in f32.
 #[inline(always)]
 fn by_lane<S: Simd>(s: S, family: &Family, words: [S::U; 4]) -> S::F {
     let words = words.map(|w| {
@@ -268,7 +269,7 @@ mod tests {
                 simd.run(AddNoise { family: &family, key: &key, first: 0, sum: &sum[..500], noisy: start });
                 simd.run(AddNoise { family: &family, key: &key, first: 500, sum: &sum[500..], noisy: end });
                 for (i, (&found, &expected)) in found.iter().zip(&expected).enumerate() {
-                    // Relative, but where a cosine nearly vanishes: there as many parts of the radius.
+                    // Relative, but where a cosine nearly vanishes: there relative to the scale.
                     let allowed = 3e-6 * expected.abs() + 2e-6 * family.noise.scale() as f32;
                     assert!((found - expected).abs() <= allowed, "{} {spec:?} {i}: {found}, not {expected}", S::NAME);
                 }
@@ -277,11 +278,11 @@ mod tests {
     }
 
     #[test]
-    fn draws_equal_the_references() {
+    fn draws_match_the_reference() {
         for_each(Draws);
     }
 
-    /// Words at the ends of the uniform's range, where f32 arithmetic would first go wrong.
+    /// Words at the ends of the uniform's range, where f32 arithmetic would fail first.
     #[derive(Clone, Copy)]
     struct Extremes;
 
@@ -297,7 +298,7 @@ mod tests {
                         let found = S::flat(&[found])[0];
                         let expected = family.noise.draw([w0, w1, w2, w3]);
                         let difference = (f64::from(found) - expected).abs();
-                        // The reference reads 32 bits more of an angle; and some of it is rounded next to u = 1.
+                        // The reference reads 32 more bits of an angle, and rounds near u = 1.
                         let allowed = 3e-6 * expected.abs() + 2e-8;
                         assert!(
                             difference <= allowed,
@@ -311,12 +312,12 @@ mod tests {
     }
 
     #[test]
-    fn extremes_are_right() {
+    fn draws_at_extreme_words_match_the_reference() {
         for_each(Extremes);
     }
 
     #[test]
-    fn words_are_chachas() {
+    fn words_match_chacha20() {
         #[derive(Clone, Copy)]
         struct Words;
         impl Dispatch for Words {

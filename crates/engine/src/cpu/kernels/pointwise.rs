@@ -1,4 +1,4 @@
-//! Activations by themselves, and the normalisation of groups of channels.
+//! Activations without pooling, and group normalisation.
 
 use super::{math, pooling::drop_negligible};
 use crate::{
@@ -28,11 +28,11 @@ impl<S: Simd> Kernel<S> for Activate<'_, S> {
         let both = input.iter().zip(out);
         match activation {
             Activation::Tanh => both.for_each(|(&x, out)| *out = math::tanh(s, x)),
-            // The second argument is returned for NaN.
+            // `max` returns its second argument for NaN.
             Activation::Relu => both.for_each(|(&x, out)| *out = s.max(zero, x)),
             Activation::Elu => both.for_each(|(&x, out)| {
                 let below = s.sub(math::exp(s, s.min(zero, x)), one);
-                // exp takes NaN for its bound: x is what is left then.
+                // NaN selects x, whatever exp makes of it.
                 *out = s.select(s.greater(zero, x), below, x);
             }),
             Activation::Sigmoid | Activation::Tempered { .. } => {
@@ -40,7 +40,7 @@ impl<S: Simd> Kernel<S> for Activate<'_, S> {
                 both.for_each(|(&x, out)| {
                     let e = math::exp(s, s.neg(s.mul(inverse_temperature, x)));
                     let y = s.sub(s.div(scale, s.add(one, e)), offset);
-                    // NaN stays NaN; an infinite x, which is none, becomes one.
+                    // NaN stays NaN; an infinite x becomes NaN.
                     *out = s.add(y, s.sub(x, x));
                 });
             }
@@ -48,7 +48,7 @@ impl<S: Simd> Kernel<S> for Activate<'_, S> {
     }
 }
 
-/// delta ← δ·f′, by the activation's values f(x).
+/// delta ← δ·f′, from the activation's values f(x).
 pub struct ThroughValues<'a, S: Simd> {
     pub activation: Activation,
     pub values: &'a [S::F],
@@ -88,13 +88,13 @@ impl<S: Simd> Kernel<S> for ThroughValues<'_, S> {
     }
 }
 
-/// Each group of channels to mean 0 and variance 1, then a factor and a summand for each channel.
+/// Normalises channel groups to mean 0 and variance 1, then applies factors and summands.
 pub struct GroupNorm<'a, S: Simd> {
     pub groups: usize,
     /// Factors, then summands.
     pub affine: &'a [f32],
     pub input: &'a [S::F],
-    /// Before factors and summands.
+    /// The normalised values, before factors and summands.
     pub unit: &'a mut [S::F],
     /// 1/√(variance + floor) of each group.
     pub inverse: &'a mut [S::F],
@@ -111,10 +111,10 @@ impl<S: Simd> Kernel<S> for GroupNorm<'_, S> {
         let share = s.splat(1.0 / size as f32);
         let parts = input.chunks_exact(size).zip(unit.chunks_exact_mut(size)).zip(inverse);
         for ((input, unit), inverse) in parts {
-            // Of equal values nothing is left, to the last digit: a ReLU behind the norm would make a step of what rounding leaves.
+            // Equal values become exactly 0, so that a ReLU after the norm sees no rounding errors.
             let first = input[0];
             let mean = s.mul(input.iter().fold(s.splat(0.0), |sum, &x| s.add(sum, s.sub(x, first))), share);
-            // What rounding has left of the mean goes with the second.
+            // A second pass removes the rounding error of the mean.
             let mut rest = s.splat(0.0);
             for (&x, unit) in input.iter().zip(&mut *unit) {
                 *unit = s.sub(s.sub(x, first), mean);
@@ -140,7 +140,7 @@ impl<S: Simd> Kernel<S> for GroupNorm<'_, S> {
     }
 }
 
-/// delta ← ∂ℓ/∂input of [`GroupNorm`], and the gradient of factors and summands, one a lane.
+/// delta ← ∂ℓ/∂input of [`GroupNorm`]; gradient ← that of factors and summands, one per lane.
 pub struct GroupNormBackward<'a, S: Simd> {
     pub groups: usize,
     pub affine: &'a [f32],

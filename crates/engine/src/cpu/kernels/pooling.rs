@@ -1,33 +1,33 @@
 //! Activation and max-pooling (2×2, stride 1) together.
 //!
-//! Both activations grow with their argument, so the largest activation is the activation of the largest: it is
-//! computed once for each window that is kept, and the gradient needs only its value.
+//! Both activations are increasing, so the largest activation is that of the largest value: it is
+//! computed once per window, and the gradient needs only its value.
 
 use super::math;
 use crate::cpu::simd::{Kernel, Simd};
 use crate::model::Activation;
 
-/// Deltas below 2^-40 are taken as zero: far below what f32 parameters can see, and no product of two of them, nor a
-/// square of their gradients, is a denormal (30 times slower on many processors, and not to be flushed in wasm).
+/// Deltas below 2^-40 become zero, far below what f32 parameters see: no product of two, nor square
+/// of their gradients, is denormal (30 times slower on many processors; wasm cannot flush them).
 const NEGLIGIBLE: f32 = 1.0 / (1u64 << 40) as f32;
 
-/// `delta` where it is large enough to matter (or NaN), else 0.
+/// `delta`, or 0 if it is negligible. NaN stays.
 #[inline(always)]
 pub fn drop_negligible<S: Simd>(s: S, delta: S::F) -> S::F {
     s.select(s.greater(s.splat(NEGLIGIBLE), s.abs(delta)), s.splat(0.0), delta)
 }
 
-/// The activations of the models that have names; others are `pointwise`'s.
+/// Activations of the named models; the others are in `pointwise`.
 #[inline(always)]
 pub fn activate<S: Simd>(s: S, activation: Activation, x: S::F) -> S::F {
     match activation {
-        // The second argument is returned for NaN.
+        // `max` returns its second argument for NaN.
         Activation::Relu => s.max(s.splat(0.0), x),
         _ => math::tanh(s, x),
     }
 }
 
-/// δ·f′, by the activation's value `a` = f(x).
+/// δ·f′, from the activation's value `a` = f(x).
 #[inline(always)]
 fn through_activation<S: Simd>(s: S, activation: Activation, a: S::F, delta: S::F) -> S::F {
     let delta = match activation {
@@ -37,8 +37,8 @@ fn through_activation<S: Simd>(s: S, activation: Activation, a: S::F, delta: S::
     drop_negligible(s, delta)
 }
 
-/// Pools `side`×`side` maps of `x` to (side − 1)², applies the activation, and keeps which of the four cells (0 to 3,
-/// row-major, the first of equals) won.
+/// Pools `side`×`side` maps of `x` to (side − 1)², applies the activation, and records which of
+/// four cells won (0 to 3, row-major, the first of equals).
 pub struct PoolForward<'a, S: Simd> {
     pub side: usize,
     pub activation: Activation,
@@ -74,7 +74,7 @@ impl<S: Simd> Kernel<S> for PoolForward<'_, S> {
     }
 }
 
-/// Sends each pooled gradient through the activation to the cell that won. `delta` is overwritten.
+/// Passes each pooled gradient through the activation to the cell that won. Overwrites `delta`.
 pub struct PoolBackward<'a, S: Simd> {
     pub side: usize,
     pub activation: Activation,
@@ -110,7 +110,7 @@ impl<S: Simd> Kernel<S> for PoolBackward<'_, S> {
     }
 }
 
-/// delta ← delta·f′, by the activation's values.
+/// delta ← delta·f′, from the activation's values.
 pub struct ThroughActivation<'a, S: Simd> {
     pub activation: Activation,
     pub values: &'a [S::F],

@@ -1,12 +1,12 @@
-//! Scaled gradients on their way into a sum over examples: each coordinate of each example is rounded to a grid before it is added, so
-//! that the sum is exact ([`crate::mechanism::exact_sum`], which the names here are from).
+//! Adds scaled gradients to a sum over examples. Each coordinate of each example is rounded to a
+//! grid first, so that the sum is exact ([`crate::mechanism::exact_sum`], which defines the terms).
 //!
-//! Every kernel takes the `base` M on which the sum stands. With 0 there is no grid, and nothing is rounded.
+//! Every kernel takes the `base` M at which the sum starts; 0 means no grid and no rounding.
 
 use crate::cpu::simd::{Kernel, MOST_LANES, Simd};
 
-/// sum[k] += Σ over lanes of scale·values[k], each rounded to the grid of `base` where that is not 0; lanes of scale 0 count as zero
-/// whatever they hold. The length is a multiple of [`Simd::LANES`].
+/// sum[k] += Σ over lanes of scale·values[k], each rounded to the grid of `base` unless that is 0.
+/// Lanes of scale 0 count as zero, whatever they hold. The length is a multiple of [`Simd::LANES`].
 pub struct AddScaled<'a, S: Simd> {
     pub scale: &'a [f32; MOST_LANES],
     pub values: &'a [S::F],
@@ -28,7 +28,7 @@ impl<S: Simd> Kernel<S> for AddScaled<'_, S> {
             for k in 0..S::LANES {
                 tile[k] = s.sub(s.mul_add(s.select(live, from[k], zero), scale, base), base);
             }
-            // A tree of interleaved additions: what remains holds the sum of vector k in lane k.
+            // A tree of interleaved additions leaves the sum of vector k in lane k.
             let mut left = S::LANES;
             while left > 1 {
                 left /= 2;
@@ -43,8 +43,8 @@ impl<S: Simd> Kernel<S> for AddScaled<'_, S> {
     }
 }
 
-/// delta ← scale·delta, the last bit of its significand set: then no product with it lies halfway between two multiples of a grid's
-/// step. Where the scale is 0, delta and the example's row become 0, so that no NaN gets past.
+/// delta ← scale·delta with its last significand bit set: no product with it lies halfway between
+/// multiples of a grid's step. At scale 0, delta and the example's row become 0: no NaN gets past.
 pub struct ScaleDelta<'a, S: Simd> {
     pub scale: &'a [f32; MOST_LANES],
     pub delta: &'a mut [S::F],
@@ -74,19 +74,20 @@ impl<S: Simd> Kernel<S> for ScaleDelta<'_, S> {
     }
 }
 
-/// A dense layer's part in the gradients of one copy of a block's examples, which are δ ⊗ (x, 1).
+/// Factors of a dense layer's gradients, δ ⊗ (x, 1), for one copy of a block's examples.
 pub struct Part<'a, S: Simd> {
-    /// One vector an output, lanes are examples.
+    /// One vector per output, one example per lane.
     pub delta: &'a [S::F],
     /// x, `[example][input]`.
     pub rows: &'a [f32],
 }
 
-/// sum += δᵀ·rows over the block's examples: the weight gradient of a dense layer, summed, without one for each example.
-/// An example's gradient is the sum over `parts`, at least one. `sum`: `[output][input]`, then biases. `C` divides the outputs.
+/// sum += δᵀ·rows: a dense layer's gradients, summed over the block's examples without forming
+/// each. An example's gradient is the sum over `parts`, at least one. `sum`: `[output][input]`,
+/// then biases. `C` divides the outputs.
 ///
-/// With a `base` that is not 0, `sum` stands on it, and each example's gradient is rounded to the base's grid before it is added: see
-/// [`crate::mechanism::exact_sum`]. Deltas are odd then ([`ScaleDelta`] makes them so).
+/// If `base` is not 0, `sum` starts at it, and each example's gradient is first rounded to its grid
+/// ([`crate::mechanism::exact_sum`]). Deltas must then be odd, as [`ScaleDelta`] makes them.
 pub struct DenseProduct<'a, S: Simd, const C: usize, const I: usize> {
     pub parts: &'a [Part<'a, S>],
     pub base: f32,
@@ -115,7 +116,7 @@ impl<S: Simd, const C: usize, const I: usize> Kernel<S> for DenseProduct<'_, S, 
             AddRoundedSums::<S, C, I> { parts, base, weights }.run(s);
         }
 
-        // In whole tiles all inputs but the last few.
+        // Whole tiles cover all inputs but the last few.
         let whole = inputs - inputs % (I * S::LANES);
         let base = s.splat(base);
         for o in 0..outputs {
@@ -135,7 +136,7 @@ impl<S: Simd, const C: usize, const I: usize> Kernel<S> for DenseProduct<'_, S, 
     }
 }
 
-/// weights += δᵀ·rows in whole tiles. On a base and fused, with odd deltas, that is to add rounded products.
+/// weights += δᵀ·rows in whole tiles. With a base, FMA and odd deltas, this adds rounded products.
 struct AddProducts<'a, S: Simd, const C: usize, const I: usize> {
     part: &'a Part<'a, S>,
     weights: &'a mut [f32],
@@ -150,7 +151,7 @@ impl<S: Simd, const C: usize, const I: usize> Kernel<S> for AddProducts<'_, S, C
         let inputs = rows.len() / S::LANES;
         let outputs = delta.len();
         let delta = S::flat(delta);
-        // The rows' part of a tile is kept near while all outputs pass by.
+        // The tile's part of the rows stays in cache while all outputs use it.
         for i in (0..inputs - inputs % (I * S::LANES)).step_by(I * S::LANES) {
             for o in (0..outputs).step_by(C) {
                 let mut sums = load_tile::<S, C, I>(s, &weights[o * inputs + i..], inputs);
@@ -170,7 +171,7 @@ impl<S: Simd, const C: usize, const I: usize> Kernel<S> for AddProducts<'_, S, C
     }
 }
 
-/// weights += δᵀ·rows in whole tiles, each product rounded by an addition to the base, and counted in steps by its bits.
+/// weights += δᵀ·rows in whole tiles. Adding the base rounds each product; its bits count steps.
 struct AddRounded<'a, S: Simd, const C: usize, const I: usize> {
     part: &'a Part<'a, S>,
     base: f32,
@@ -208,7 +209,7 @@ impl<S: Simd, const C: usize, const I: usize> Kernel<S> for AddRounded<'_, S, C,
     }
 }
 
-/// As [`AddRounded`], where an example's gradient is a sum of several products.
+/// As [`AddRounded`], for an example's gradient that is a sum of several products.
 struct AddRoundedSums<'a, S: Simd, const C: usize, const I: usize> {
     parts: &'a [Part<'a, S>],
     base: f32,
@@ -254,7 +255,7 @@ impl<S: Simd, const C: usize, const I: usize> Kernel<S> for AddRoundedSums<'_, S
     }
 }
 
-/// What a sum of bits is too large by, after one number on the base for each lane: on the base, bits count steps.
+/// Excess of a sum of bits after adding one number on the base per lane; there, bits count steps.
 #[inline(always)]
 fn excess<S: Simd>(s: S, base: f32) -> S::U {
     s.splat_u(base.to_bits().wrapping_mul(S::LANES as u32))

@@ -1,30 +1,30 @@
-//! Noise by a table of its quantile function, for families that have it neither in closed form nor cheaply.
+//! Noise from a table of its quantile function, for families that lack a closed or cheap form.
 //!
-//! What is drawn has the density 1/Q̃′, Q̃ being what the table makes of the quantile function: values that are right to a millionth say
-//! little about it. So a cell is a cubic that has Q's values *and slopes* at its ends. The drawn density is continuous, and is compared
-//! with the family's inside every cell; where they differ, the cell is left to the family itself. All is done in f64, in which what is
-//! left of the difference is far below what f32 rounds.
+//! The draws have density 1/Q̃′, Q̃ the tabulated quantile function; values right to a millionth
+//! say little about it. So each cell is a cubic with Q's values *and slopes* at its ends. The drawn
+//! density is continuous, and compared with the family's inside every cell; where they differ, the
+//! cell is left to the family. All is in f64: the remaining difference is far below f32 rounding.
 
-use crate::accounting::{noise::Noise, numeric::negative_log_of_unit};
+use crate::accounting::noise::{Noise, negative_log_of_unit};
 
-/// |z| by E = −ln P(|Z| > |z|): the ratio |z|/E, which is finite at 0 and smooth in ln(1 + E), is tabulated there.
+/// |z| from E = −ln P(|Z| > |z|). Tabulates |z|/E, which is finite at 0 and smooth in ln(1 + E).
 pub struct Quantile {
-    /// Coefficients of each cell, by the position inside it; NaN where the family itself must be asked.
+    /// Coefficients of each cell, in the position inside it; NaN where the family itself is used.
     cells: Vec<[f64; 4]>,
 }
 
-/// Largest relative difference of the drawn density in a cell.
+/// Largest relative error allowed for the drawn density in a cell.
 const DENSITY_ERROR: f64 = 1e-8;
 
 impl Quantile {
     const CELLS: usize = 4096;
 
-    /// Position of E among the nodes is ln(1 + E) times this; the last node is beyond the smallest tail that words make, 2⁻⁶⁵.
+    /// Node position per unit of ln(1 + E); the last is past the smallest tail of words, 2⁻⁶⁵.
     const SCALE: f64 = Self::CELLS as f64 / 3.83;
 
     #[must_use]
     pub fn new(noise: &dyn Noise) -> Self {
-        // Value and slope of the ratio. With dz/dE = P(|Z| > z)/2z(z) its slope is (dz/dE − z/E)/E.
+        // Value and slope of the ratio: (dz/dE − z/E)/E, with dz/dE = P(|Z| > z)/2z(z).
         let node = |position: usize| {
             let e = (position as f64 / Self::SCALE).exp_m1();
             let magnitude = noise.survival_quantile(0.5 * (-e).exp());
@@ -32,7 +32,7 @@ impl Quantile {
             (ratio, (slope(noise, e, magnitude) - ratio) / e * (1.0 + e) / Self::SCALE)
         };
         let mut table = Self { cells: vec![[f64::NAN; 4]; Self::CELLS] };
-        // Next to 0 slopes have no digits, and many a density has a kink.
+        // Cell 0 is left to the family: slopes have no digits there, and many densities a kink.
         let mut left = node(1);
         for cell in 1..Self::CELLS {
             let right = node(cell + 1);
@@ -47,7 +47,7 @@ impl Quantile {
         table
     }
 
-    /// |z| and its slope by E; NaN where the table has neither.
+    /// |z| and its slope in E; NaN where the family itself is used.
     fn at(&self, e: f64) -> (f64, f64) {
         let position = e.ln_1p() * Self::SCALE;
         let cell = (position as usize).min(Self::CELLS - 1);
@@ -57,7 +57,7 @@ impl Quantile {
         (e * ratio, ratio + e * ratio_slope)
     }
 
-    /// Whether the density that a cell draws is the family's.
+    /// True if the density that a cell draws is the family's.
     fn follows(&self, noise: &dyn Noise, cell: usize) -> bool {
         [0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95].into_iter().all(|t| {
             let e = ((cell as f64 + t) / Self::SCALE).exp_m1();
@@ -66,7 +66,7 @@ impl Quantile {
         })
     }
 
-    /// As [`Noise::draw`] of `noise`, whose table this is.
+    /// As [`Noise::draw`] of `noise`, from which this table was made.
     #[must_use]
     pub fn draw(&self, noise: &dyn Noise, words: [u32; 4]) -> f64 {
         let (magnitude, _) = self.at(negative_log_of_unit(words[0], words[1]));
@@ -77,7 +77,7 @@ impl Quantile {
     }
 }
 
-/// dz/dE of the family where P(|Z| > `magnitude`) is e^−E.
+/// dz/dE of the family, where P(|Z| > `magnitude`) = e^−E.
 fn slope(noise: &dyn Noise, e: f64, magnitude: f64) -> f64 {
     0.5 * (-e - noise.log_density(magnitude)).exp()
 }
@@ -92,14 +92,14 @@ mod tests {
         [1.0, 1.1, 1.5, 2.0, 2.5, 3.0, 6.0, 20.0, 100.0].map(build).into()
     }
 
-    /// Words that make u = 2^−64·(high·2^32 + low + ½).
+    /// Draws with the words of u = 2^−64·(high·2^32 + low + ½).
     fn draw(table: &Quantile, noise: &dyn Noise, u: u64) -> f64 {
         table.draw(noise, [(u >> 32) as u32, u as u32, 0, 0])
     }
 
-    /// Density by density, not value by value: differences of the drawn quantile function against z.
+    /// Compares densities, not values, by differences of the drawn quantile function.
     #[test]
-    fn the_drawn_density_is_the_familys() {
+    fn drawn_density_matches_the_family() {
         for (exponent, noise) in exponents() {
             let table = Quantile::new(&*noise);
             let exact = table.cells.iter().filter(|cell| cell[0].is_nan()).count();
@@ -114,13 +114,13 @@ mod tests {
             assert!(share < 0.05, "{exponent}: {share}");
             let mut worst = 0.0_f64;
             for k in 1..200_000_u64 {
-                // Everywhere, and far into the tail.
+                // Over the whole range, and far into the tail.
                 let u = if k % 2 == 0 { k * (u64::MAX / 200_000) } else { (64.0 - k as f64 / 4000.0).exp2() as u64 };
                 let step = (u.min(!u) / 1000).max(1 << 12).min(u / 64);
                 let (near, far) = (draw(&table, &*noise, u + step), draw(&table, &*noise, u - step));
-                // P(|Z| between both) over the distance of both, times 1/2, is the density between them.
+                // The density between both is P(|Z| between them) over their distance, times 1/2.
                 let density = (step as f64 / 2f64.powi(64)) / (far - near);
-                // By Simpson's mean of z between them: what remains is the rounding of differences.
+                // Simpson's mean of the density between them; the rest is rounding of differences.
                 let mean =
                     (noise.density(near) + 4.0 * noise.density(f64::midpoint(near, far)) + noise.density(far)) / 6.0;
                 worst = worst.max((density / mean - 1.0).abs());
@@ -130,7 +130,6 @@ mod tests {
         }
     }
 
-    /// Density of what is drawn, at `z`.
     fn drawn_density(table: &Quantile, noise: &dyn Noise, z: f64) -> f64 {
         let e = -(2.0 * noise.survival(z.abs())).ln();
         let (magnitude, slope) = table.at(e);
@@ -141,7 +140,7 @@ mod tests {
         0.5 * (-e).exp() / table.at(e).1
     }
 
-    /// I_2 − 1 of the drawn law, which steps in its density would multiply where the shift is small.
+    /// I_2 − 1 of the drawn law. Steps in its density would inflate it for small shifts.
     #[test]
     fn a_small_shift_shows_what_is_priced() {
         for (exponent, noise) in exponents().into_iter().filter(|(p, _)| [1.5, 3.0, 6.0].contains(p)) {

@@ -1,7 +1,7 @@
-//! Scattering features by Fourier transforms, one example a lane; [`crate::model::scattering`] is the definition.
+//! Scattering features ([`crate::model::scattering`]) by Fourier transforms, one example per lane.
 //!
-//! No multiplication is fused with an addition here: every instruction set computes the same bytes, and the features of an
-//! image are the same whichever engine trains on them.
+//! No multiplication is fused with an addition, so all instruction sets compute the same bytes, and
+//! an image has the same features on every engine.
 
 use std::sync::OnceLock;
 
@@ -15,18 +15,18 @@ use crate::{
 };
 
 const AREA: usize = SIDE * SIDE;
-/// The side of maps that are kept at every second place.
+/// Side of maps that are sampled at every second place.
 const HALF: usize = SIDE / 2;
 const CELLS: usize = GRID * GRID;
-/// Window taps on either side, in places of a full and of a half map: what lies beyond is below 1e-5 of the middle.
+/// Window taps on either side of a full and a half map; those beyond are below 1e-5 of the middle.
 const REACH: usize = 8;
 const HALF_REACH: usize = REACH / 2;
 
-/// What does not depend on the image.
+/// Tables that do not depend on the image.
 pub(crate) struct Bank {
     /// e^(−2πik/32) for k < 16.
     pub turns: [[f32; 2]; SIDE / 2],
-    /// Fourier transforms of the wavelets, which are real, over 32²: `[scale·8 + angle][row][column]`.
+    /// Fourier transforms of the wavelets (real) over 32²: `[scale·8 + angle][row][column]`.
     pub waves: Vec<f32>,
     pub taps: [f32; 2 * REACH + 1],
     pub half_taps: [f32; 2 * HALF_REACH + 1],
@@ -51,7 +51,7 @@ fn turn(k: usize) -> [f64; 2] {
     [cos, -sin]
 }
 
-/// The real part of a map's Fourier transform, over its area: rows, then columns.
+/// Real part of a map's Fourier transform, over its area: rows, then columns.
 fn spectrum(map: &[[f64; 2]]) -> Vec<f32> {
     let turns: [_; SIDE] = std::array::from_fn(turn);
     let along = |map: &[[f64; 2]], stride: usize| -> Vec<[f64; 2]> {
@@ -70,18 +70,18 @@ fn spectrum(map: &[[f64; 2]]) -> Vec<f32> {
     along(&along(map, 1), SIDE).iter().map(|v| (v[0] / AREA as f64) as f32).collect()
 }
 
-/// Computes features of as many images as there are lanes.
+/// Computes features of up to [`Simd::LANES`] images at a time.
 pub struct Scatterer<S: Simd> {
     simd: S,
     picture: Picture,
-    /// A channel of the images, in the middle of its square.
+    /// One channel of the images, in the middle of its square.
     square: Vec<S::F>,
     image: Spectrum<S>,
     pair: [Spectrum<S>; 2],
     packed: Spectrum<S>,
     half: Spectrum<S>,
     moduli: Vec<S::F>,
-    /// Of that channel: `[map][average]`.
+    /// Averages of that channel: `[map][average]`.
     maps: Vec<S::F>,
     /// `[map][colour][cell]`.
     out: Vec<S::F>,
@@ -118,8 +118,7 @@ impl<S: Simd> Scatterer<S> {
         }
     }
 
-    /// Writes the bytes of each image's features: `out` is `[image][feature]`, at most as many as there are lanes; `rows` are the
-    /// images' pixels in [0, 1], `[image][pixel]`.
+    /// Writes features, `[image][feature]`, of images with pixels in [0, 1], `[image][pixel]`.
     pub fn features(&mut self, rows: &[f32], out: &mut [u8]) {
         let (s, picture) = (self.simd, self.picture);
         let (pixels, each, colours) = (picture.pixels(), scattering::features(picture), usize::from(picture.channels));
@@ -151,7 +150,7 @@ impl<S: Simd> Scatterer<S> {
         }
     }
 
-    /// maps ← the averages of what stands in the square.
+    /// maps ← the averages for the channel in `square`.
     fn transform(&mut self) {
         let (s, bank) = (self.simd, bank());
         let wave = |scale: usize, angle: usize| &bank.waves[(scale * ANGLES + angle) * AREA..][..AREA];
@@ -164,7 +163,7 @@ impl<S: Simd> Scatterer<S> {
             for (k, values) in [&mut self.packed.re, &mut self.packed.im].into_iter().enumerate() {
                 let (first, map) = (2 * pair + k, &mut self.pair[k]);
                 s.run(Filter { from: &self.image, wave: wave(0, first), to: map });
-                // With its parts exchanged, a transform is the inverse one.
+                // With its real and imaginary parts exchanged, a transform is its inverse.
                 s.run(Fourier::<S, SIDE> { re: &mut map.im, im: &mut map.re, turns: &bank.turns });
                 s.run(Moduli { re: &map.re, im: &map.im, out: values });
                 s.run(Averages { values, taps: &bank.taps, out: channels[1 + first] });
@@ -187,7 +186,7 @@ impl<S: Simd> Scatterer<S> {
     }
 }
 
-/// Averages of |map ∗ wave| of the second scale, whose moduli are taken at every second place.
+/// Averages of |map ∗ wave| at the second scale, whose moduli are sampled at every second place.
 fn second_scale<S: Simd>(
     s: S,
     map: &Spectrum<S>,
@@ -204,7 +203,7 @@ fn second_scale<S: Simd>(
     s.run(Averages { values: moduli, taps: &bank.half_taps, out });
 }
 
-/// A transform of `N`×`N` numbers in place.
+/// Transforms `N`×`N` numbers in place.
 struct Fourier<'a, S: Simd, const N: usize> {
     re: &'a mut [S::F],
     im: &'a mut [S::F],
@@ -268,7 +267,7 @@ impl<S: Simd> Kernel<S> for Filter<'_, S> {
     }
 }
 
-/// from·wave, of whose inverse transform every second place of both axes is kept: four frequencies fall on one.
+/// to ← from·wave at half the sampling rate of both axes: four frequencies alias into one.
 struct FilterToHalf<'a, S: Simd> {
     from: &'a Spectrum<S>,
     wave: &'a [f32],
@@ -311,7 +310,7 @@ impl<S: Simd> Kernel<S> for Moduli<'_, S> {
     }
 }
 
-/// The transforms of two real maps from that of the first + i·the second: (Z(k) ± Z̄(−k))/2.
+/// Transforms of two real maps, from that of first + i·second: (Z(k) ± Z̄(−k))/2.
 struct Unpack<'a, S: Simd> {
     from: &'a Spectrum<S>,
     to: &'a mut [Spectrum<S>; 2],
@@ -334,7 +333,7 @@ impl<S: Simd> Kernel<S> for Unpack<'_, S> {
     }
 }
 
-/// Averages at the 7×7 places of a square map, whose edges meet; `taps` are one more than an even number.
+/// Averages at 7×7 places of a square map with periodic edges. The number of `taps` is odd.
 struct Averages<'a, S: Simd> {
     values: &'a [S::F],
     taps: &'a [f32],
@@ -372,7 +371,7 @@ impl<S: Simd> Kernel<S> for Averages<'_, S> {
     }
 }
 
-/// What an image with colours keeps of a map's 7×7 averages: rows, then columns.
+/// Pools the 7×7 averages of a map to those kept for colour images: rows, then columns.
 struct Pool<'a, S: Simd> {
     averages: &'a [S::F],
     out: &'a mut [S::F],
@@ -384,7 +383,7 @@ impl<S: Simd> Kernel<S> for Pool<'_, S> {
     #[inline(always)]
     fn run(self, s: S) {
         let Self { averages, out } = self;
-        // Averages that weigh nothing are not added.
+        // Zero weights are skipped.
         let weighed = |weights: &[f32; GRID], at: &dyn Fn(usize) -> S::F| {
             let weights = weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0);
             weights.fold(s.splat(0.0), |sum, (k, &weight)| s.add(sum, s.mul(at(k), s.splat(weight))))
@@ -398,7 +397,7 @@ impl<S: Simd> Kernel<S> for Pool<'_, S> {
     }
 }
 
-/// Groups to mean 0 and variance 1, in the steps of a byte, not yet rounded down.
+/// Normalises groups to mean 0 and variance 1, in steps of a byte, not yet rounded down.
 struct Normalise<'a, S: Simd> {
     picture: Picture,
     values: &'a mut [S::F],
@@ -442,7 +441,7 @@ mod tests {
         },
     };
 
-    /// Sizes that stand in the square in every way: with a margin, as they are, with colours, averaged, and of an odd side.
+    /// Every placement in the square: with a margin, full, coloured, averaged, of odd side.
     const PICTURES: [Picture; 5] = [
         Picture::DIGIT,
         Picture { channels: 1, side: 32 },
@@ -451,7 +450,7 @@ mod tests {
         Picture { channels: 1, side: 35 },
     ];
 
-    /// Digits or colour shapes, or their bytes in another order.
+    /// Digits or colour shapes, or their bytes cut to another size.
     fn images(picture: Picture, count: usize) -> Vec<f32> {
         let of = |bytes: &[u8]| bytes.iter().cycle().take(count * picture.pixels()).copied().map(pixel).collect();
         if picture.channels == 1 {
@@ -473,9 +472,9 @@ mod tests {
             .collect()
     }
 
-    /// Images, a blank one, one that is all ink, noise: within a step of what the definition says, and nearly always the same step.
+    /// Images, blank, full and noise: within one step of the definition, nearly always the same.
     #[test]
-    fn fourier_transforms_compute_what_the_definition_says() {
+    fn fourier_transforms_match_the_definition() {
         for picture in PICTURES {
             let pixels = picture.pixels();
             let mut images = images(picture, 2);

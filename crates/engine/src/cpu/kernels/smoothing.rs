@@ -1,27 +1,27 @@
-//! Laplacian smoothing in f32, as [`crate::mechanism::denoise::smooth`] has it in f64. A real Fourier basis of cosines and sines takes half of the
-//! products of a Hartley transform: even and odd parts of a plane are transformed by themselves. Rows of a plane are added up as vectors.
+//! Laplacian smoothing in f32; [`crate::mechanism::denoise::smooth`] is the f64 reference. A basis
+//! of cosines and sines needs half the products of a Hartley transform: even and odd parts of a
+//! plane are transformed separately. Rows of a plane are added as vectors.
 
 use std::f64::consts::TAU;
 
 use crate::mechanism::denoise::{Hartley, Planes};
 
-/// A⁻¹ of every plane.
+/// Applies A⁻¹ to every plane.
 pub struct Smoothing {
     planes: Planes,
-    /// Cosines among the basis' vectors; the others are sines.
+    /// Number of cosines in the basis; the other vectors are sines.
     evens: usize,
-    /// Cosines by frequency and place up to the middle, and sines: symmetric, so that they are also what a plane is put together with.
+    /// Cosines by frequency and place up to the middle, and sines; symmetric, for the inverse.
     cosines: Vec<f32>,
     sines: Vec<f32>,
-    /// What a coefficient is multiplied by, over the squared norms of its vectors; the same for (k, l) and (l, k).
+    /// Gain of each coefficient over its vectors' squared norms; the same for (k, l) and (l, k).
     gains: Vec<f32>,
-    /// Two planes' room.
+    /// Scratch planes.
     folded: Vec<f32>,
     turned: Vec<f32>,
 }
 
 impl Smoothing {
-    /// Of this strength.
     #[must_use]
     pub fn new(planes: Planes, strength: f64) -> Self {
         let n = planes.side;
@@ -32,7 +32,7 @@ impl Smoothing {
             let row = |k: usize| (from..from + count).map(move |j| of(k, j) as f32);
             (from..from + count).flat_map(row).collect()
         };
-        // The frequency of each vector of the basis.
+        // The frequency of each basis vector.
         let frequencies: Vec<usize> = (0..evens).chain(1..=odds).collect();
         let hartley = Hartley::new(n);
         let gain = |k: usize, l: usize| (share(k) * share(l) * hartley.gain(strength, k, l)) as f32;
@@ -71,7 +71,7 @@ impl Smoothing {
     }
 }
 
-/// Rows become columns.
+/// to ← the transpose of `from`.
 fn turn(side: usize, from: &[f32], to: &mut [f32]) {
     for (row, values) in from.chunks_exact(side).enumerate() {
         for (column, &value) in values.iter().enumerate() {
@@ -88,7 +88,7 @@ struct Basis<'a> {
 }
 
 impl Basis<'_> {
-    /// Coefficients of each column of `plane`, those of cosines first, over `plane`.
+    /// Replaces each column of `plane` by its coefficients, those of cosines first.
     fn forward(&self, plane: &mut [f32], folded: &mut [f32]) {
         let n = self.side;
         let row = |j: usize| j * n..(j + 1) * n;
@@ -109,7 +109,7 @@ impl Basis<'_> {
         combine(n, self.sines, odd, to_odd);
     }
 
-    /// The columns of such coefficients, over `plane`.
+    /// Replaces each column of coefficients by its sum of basis vectors.
     fn backward(&self, plane: &mut [f32], folded: &mut [f32]) {
         let n = self.side;
         let row = |j: usize| j * n..(j + 1) * n;
@@ -131,7 +131,7 @@ impl Basis<'_> {
     }
 }
 
-/// to ← table · from, of rows of `width` numbers.
+/// to ← table · from, for rows of `width` numbers.
 fn combine(width: usize, table: &[f32], from: &[f32], to: &mut [f32]) {
     // A side of one or two has no sines.
     let count = (from.len() / width).max(1);
@@ -149,7 +149,7 @@ mod tests {
     use crate::mechanism::denoise::smooth;
 
     #[test]
-    fn planes_are_smoothed_as_by_the_plain_function_and_nothing_else_is() {
+    fn planes_match_the_reference_and_the_rest_is_unchanged() {
         for (side, count) in [(1, 1), (2, 3), (3, 2), (7, 2), (8, 16), (28, 10)] {
             for strength in [0.01, 1.0, 10.0, 1000.0] {
                 let planes = Planes { offset: 5, count, side };

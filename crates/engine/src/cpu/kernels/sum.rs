@@ -1,30 +1,30 @@
-//! Sums of encoded gradients: in f32 for a slot, in f64 beyond. On a grid both are exact ([`crate::mechanism::exact_sum`]).
+//! Sums of gradients: f32 in a slot, f64 beyond. Exact on a grid ([`crate::mechanism::exact_sum`]).
 
 use crate::cpu::simd::{Kernel, Simd, padded};
 use crate::mechanism::exact_sum::SLOT;
 
 /// A sum that kernels add to.
 pub struct Sum {
-    /// Where `slot` starts; 0 without a grid.
+    /// Start value of `slot`; 0 without a grid.
     base: f32,
-    /// Examples in `slot`.
+    /// Number of examples in `slot`.
     held: usize,
-    /// The last examples, on top of the base.
+    /// The base plus the sum of the latest examples.
     slot: Vec<f32>,
-    /// Those before.
+    /// The sum of all earlier examples.
     total: Vec<f64>,
-    /// Whether `total` holds any.
+    /// True if `total` holds any.
     begun: bool,
 }
 
 impl Sum {
-    /// Zero, of so many coordinates and what pads them.
+    /// A zero sum of `parameters` coordinates and their padding.
     pub fn new(parameters: usize) -> Self {
         let n = padded(parameters);
         Self { base: 0.0, held: 0, slot: vec![0.0; n], total: vec![0.0; n], begun: false }
     }
 
-    /// Back to zero.
+    /// Resets to zero, with another base.
     pub fn clear(&mut self, base: f32) {
         self.base = base;
         self.held = 0;
@@ -32,7 +32,7 @@ impl Sum {
         self.slot.fill(base);
     }
 
-    /// What the next `examples` are to be added to, in f32: at most [`SLOT`] are exact.
+    /// Returns the f32 sum to which the next `examples` are added; at most [`SLOT`] are exact.
     pub fn room_for<S: Simd>(&mut self, simd: S, examples: usize) -> &mut [f32] {
         if self.held > 0 && self.held + examples > SLOT {
             let Self { base, slot, total, begun, .. } = self;
@@ -64,7 +64,7 @@ impl<S: Simd> Kernel<S> for Empty<'_> {
     #[inline(always)]
     fn run(self, _: S) {
         let Self { base, begun, slot, total } = self;
-        // One loop for each: the compiler makes vectors of both.
+        // Two loops, so that the compiler vectorises both.
         if begun {
             for (total, slot) in total.iter_mut().zip(slot) {
                 *total += f64::from(*slot) - f64::from(base);
@@ -128,8 +128,8 @@ mod tests {
 
     const MOVED: [Shift; 3] = [Shift::NONE, Shift { right: 1, down: -2 }, Shift { right: -3, down: 1 }];
 
-    /// What pulls at sums in f32: `count` images of which the first half is one bright image, whose gradients pile up; most of the others
-    /// are nearly the same dark one, each of which adds less than half a unit in the last place; a few are noise.
+    /// Images that stress f32 sums: half are one bright image (gradients pile up); most are nearly
+    /// one dark image, each adding less than half a unit in the last place; some are noise.
     fn adversarial(count: usize) -> Dataset {
         let mut images = vec![0; count * PIXELS];
         for (example, image) in images.chunks_exact_mut(PIXELS).enumerate() {
@@ -146,7 +146,6 @@ mod tests {
         Dataset::new("adversarial", images, labels.collect::<Vec<_>>())
     }
 
-    /// Sums of lots, by one pool.
     struct Summed<'a> {
         pool: Box<dyn Kernels>,
         encoding: &'a Encoding,
@@ -174,7 +173,7 @@ mod tests {
         a.iter().zip(b).map(|(a, b)| a - b).collect()
     }
 
-    /// Exactly: whole numbers of steps, whose squares have an integer for a sum. Answers that.
+    /// Checks the bound exactly, in whole steps. Returns the sum of their squares, an integer.
     fn assert_inside(values: &[f64], grid: SumGrid, bound: f64, name: &str) -> u128 {
         let step = f64::from(grid.step());
         let square = |v: &f64| {
@@ -187,7 +186,7 @@ mod tests {
         square
     }
 
-    /// Each with its grid, its bound, and the copies of an example that its gradient is the mean of.
+    /// Each with its grid, its bound, and the copies of an example that its gradient averages.
     fn encodings(p: usize) -> Vec<(Encoding, SumGrid, f64, &'static [Shift])> {
         let clip = |norm, shifts| (Encoding::clip(norm, p, Some(SumGrid::of(norm))), SumGrid::of(norm), norm, shifts);
         let envelope = |shape, vectors, shifts| {
@@ -203,7 +202,7 @@ mod tests {
         ]
     }
 
-    /// A model that gradients are summed of by one instruction set, and how they are encoded.
+    /// A model and an encoding, whose sums one instruction set computes.
     struct Case {
         model: Architecture,
         parameters: Vec<f32>,
@@ -223,7 +222,7 @@ mod tests {
         }
     }
 
-    /// This instruction set's: it, models and encodings, each two of them together.
+    /// Cases of this instruction set: all pairs of sets, models and encodings occur.
     fn cases<S: Simd>() -> impl Iterator<Item = Case> {
         let own = S::LANES.ilog2() as usize - 2;
         let rows = rows([sets(), Architecture::ALL.len(), 4]).into_iter().filter(move |&[set, ..]| set == own);
@@ -242,8 +241,9 @@ mod tests {
     impl Dispatch for NeighboursDiffer {
         type Output = ();
 
-        /// Every model, every encoder, one copy or several, each two of them together: the sum over a lot less that over the lot without one example is what this
-        /// example adds by itself, bit for bit, and no longer than the bound; in any order, and on any number of threads.
+        /// Models, encodings and copies, in all pairs: the sum over a lot minus the sum without one
+        /// example equals, bit for bit, what this example adds alone, and keeps to the bound; in
+        /// any order, on any number of threads.
         fn with<S: Simd>(self, simd: S) {
             const COUNT: u32 = 100;
             let data = adversarial(COUNT as usize);
@@ -274,8 +274,9 @@ mod tests {
     impl Dispatch for UnitsDiffer {
         type Output = ();
 
-        /// Units of one to seven examples, side by side: the sum less that without one unit is what this unit adds by itself, bit for bit, and no longer than the bound. So it is
-        /// where another unit has an example less: nothing that another adds follows from it.
+        /// Units of one to seven examples: the sum minus the sum without one unit equals, bit for
+        /// bit, what this unit adds alone, and keeps to the bound. If it loses an example, the
+        /// other units' vectors stay the same.
         fn with<S: Simd>(self, simd: S) {
             const UNITS: usize = 30;
             let data = adversarial(4 * UNITS);
@@ -293,7 +294,7 @@ mod tests {
                     assert_inside(&alone, case.grid, case.bound, name);
                     let rest = of(&[&all[..changed], &all[changed + 1..]].concat());
                     assert!(minus(&sum, &rest) == alone, "{name}, without {changed}");
-                    // The longest, which the others stand beside, and one of them.
+                    // Removes an example, from a longest unit (6, 13) or a shorter one (2).
                     let mut with = all.clone();
                     with[changed].pop();
                     let less = match with[changed].len() {
@@ -311,7 +312,7 @@ mod tests {
         for_each(UnitsDiffer);
     }
 
-    /// A sum of the linear model's clipped gradients, by this machine's widest vectors.
+    /// The linear model's kernels, on this machine's widest vectors.
     struct Linear<'a> {
         encoding: &'a Encoding,
     }
@@ -349,7 +350,7 @@ mod tests {
                 assert!(difference == alone, "{count}");
                 assert!(assert_inside(&difference, grid, norm, "linear") > 0);
             }
-            // The lots are hard: in plain f32 what an example moves is not its own gradient.
+            // The lots are hard: in plain f32 the difference is not the example's own gradient.
             assert!(differences(None).iter().all(|(difference, alone)| difference != alone), "{count}");
         }
     }
@@ -395,7 +396,7 @@ mod tests {
     proptest::proptest! {
         #![proptest_config(proptest::prelude::ProptestConfig { cases: 12, failure_persistence: None, ..Default::default() })]
 
-        /// Any images and parameters, tame or wild, on every instruction set.
+        /// Any images and parameters, of any size, on every instruction set.
         #[test]
         fn random_neighbours_differ_by_one_rounded_gradient(
             seed in 1..u64::MAX, model in 0_usize..3, size in 0.1_f32..8.0, norm in 0.01_f64..30.0, count in 1_u32..90,

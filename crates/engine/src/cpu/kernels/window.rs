@@ -1,18 +1,19 @@
-//! Convolutions and pools of any size, over [`Simd::LANES`] examples at a time: what the CNN's own kernels are for its sizes alone.
+//! Convolutions and pools of any size, on [`Simd::LANES`] examples at a time; the CNN has its own.
 //!
-//! Values are `[channel][row][column]` of vectors whose lanes are examples; weights are plain floats, broadcast. Convolutions read a copy of their input with its zeros around it, so that no place needs
-//! a test. Each keeps a tile of accumulators in registers: `C` filters by `X` places, or by `X` taps.
+//! Values are `[channel][row][column]` of vectors, one example per lane; weights are floats,
+//! broadcast. Convolutions read a zero-padded copy of their input, so that no place needs a test.
+//! Each keeps a tile of accumulators in registers: `C` filters by `X` places, or by `X` taps.
 
 use crate::{
     cpu::simd::{Kernel, Simd},
     model::{cnn::Geometry, layers::Pooling},
 };
 
-/// Filters, and places or taps, of a tile.
+/// Size of a tile: filters, and places or taps.
 const C: usize = 4;
 const X: usize = 4;
 
-/// to ← from, inside its zeros, which stay.
+/// to ← from, inside the zero padding, which stays.
 pub struct Pad<'a, S: Simd> {
     pub geometry: Geometry,
     pub from: &'a [S::F],
@@ -33,7 +34,7 @@ impl<S: Simd> Kernel<S> for Pad<'_, S> {
     }
 }
 
-/// to ← what of `from` is inside the zeros.
+/// to ← `from` without its padding.
 pub struct Unpad<'a, S: Simd> {
     pub geometry: Geometry,
     pub from: &'a [S::F],
@@ -54,7 +55,7 @@ impl<S: Simd> Kernel<S> for Unpad<'_, S> {
     }
 }
 
-/// out = w ∗ input + b. `weights`: `[filter][channel][row][column]`, then biases; `input` with its zeros.
+/// out = w ∗ padded `input` + b. `weights`: `[filter][channel][row][column]`, then biases.
 pub struct ConvolutionForward<'a, S: Simd> {
     pub geometry: Geometry,
     pub weights: &'a [f32],
@@ -92,7 +93,7 @@ struct Forward<'a, S: Simd> {
 }
 
 impl<S: Simd> Forward<'_, S> {
-    /// A row of places of `N` filters from `o` on.
+    /// Computes output row `y` of the `N` filters from `o` on.
     #[inline(always)]
     fn row<const N: usize>(&self, s: S, o: usize, y: usize, out: &mut [S::F]) {
         let places = self.geometry.output_side();
@@ -101,7 +102,7 @@ impl<S: Simd> Forward<'_, S> {
                 self.tile::<N, 1>(s, o, y, x, out);
             }
         } else {
-            // The last places overlap those before where X does not divide the row.
+            // If X does not divide the row, the last tile overlaps the one before.
             for x in (0..places).step_by(X).map(|x| x.min(places - X)) {
                 self.tile::<N, X>(s, o, y, x, out);
             }
@@ -139,7 +140,7 @@ impl<S: Simd> Forward<'_, S> {
     }
 }
 
-/// ∂ℓ/∂w = Σ δ·input and ∂ℓ/∂b = Σ δ, one gradient a lane. `gradient` as the weights, then the biases.
+/// ∂ℓ/∂w = Σ δ·input and ∂ℓ/∂b = Σ δ, one gradient per lane. `gradient`: weights, then biases.
 pub struct ConvolutionGradient<'a, S: Simd> {
     pub geometry: Geometry,
     pub input: &'a [S::F],
@@ -192,7 +193,7 @@ impl<S: Simd> Gradient<'_, S> {
         }
     }
 
-    /// Of `N` filters from `o` on `M` taps from `kx` on in the kernel's row `row`, channel by channel.
+    /// Gradients of filters `o..o + N`, for taps `kx..kx + M` of row `row` (channel by channel).
     #[inline(always)]
     fn tile<const N: usize, const M: usize>(&self, s: S, o: usize, row: usize, kx: usize, weights: &mut [S::F]) {
         let Geometry { kernel, stride, .. } = self.geometry;
@@ -220,12 +221,11 @@ impl<S: Simd> Gradient<'_, S> {
     }
 }
 
-/// Weights of a filter.
 const fn weights_of(values: usize, padded: usize, kernel: usize) -> usize {
     values / (padded * padded) * kernel * kernel
 }
 
-/// ∂ℓ/∂input, with the zeros around it: Σ of δ·w over all places that see a value.
+/// ∂ℓ/∂input, padded: Σ of δ·w over all places that see a value.
 pub struct ConvolutionBackward<'a, S: Simd> {
     pub geometry: Geometry,
     /// Without biases.
@@ -256,7 +256,7 @@ impl<S: Simd> Kernel<S> for ConvolutionBackward<'_, S> {
                     for x in (0..whole).step_by(X) {
                         of.tile::<X>(s, row, y, x, out);
                     }
-                    // Added once: these overlap nothing.
+                    // One by one: sums are added, so tiles must not overlap.
                     for x in whole..places {
                         of.tile::<1>(s, row, y, x, out);
                     }
@@ -302,13 +302,13 @@ impl<S: Simd> Backward<'_, S> {
     }
 }
 
-/// Windows of squares, channel by channel; of the largest value, which cell it was.
+/// Pools square windows, channel by channel. For a maximum, also records which cell won.
 pub struct PoolWindows<'a, S: Simd> {
     pub kind: Pooling,
     pub geometry: Geometry,
     pub input: &'a [S::F],
     pub out: &'a mut [S::F],
-    /// As long as `out`; of a mean it stays as it is.
+    /// As long as `out`; unchanged for an average.
     pub winner: &'a mut [S::F],
 }
 

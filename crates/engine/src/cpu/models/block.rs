@@ -1,4 +1,4 @@
-//! A block of examples, one example a lane.
+//! A block of examples, one per lane.
 
 use std::ops::Range;
 
@@ -11,37 +11,37 @@ use crate::{
     model::{self, Architecture, scattering},
 };
 
-/// A set of examples, and the features of as many of its first as are known: of the kind that the model takes.
+/// Examples, and features of as many of the first as are known, of the kind that the model takes.
 #[derive(Clone, Copy)]
 pub struct Examples<'a> {
     pub data: &'a Dataset,
     pub features: &'a [u8],
 }
 
-/// As many examples as a vector has lanes. Lanes beyond `live` hold blank images.
+/// Up to [`Simd::LANES`] examples. Lanes beyond `live` hold blank images.
 pub struct Block<S: Simd> {
     simd: S,
     pub live: usize,
-    /// Digits as f32, one a lane.
+    /// Labels as f32, one per lane.
     pub labels: S::F,
     /// Weight of each lane's gradient.
     pub share: S::F,
-    /// In the first of several blocks: how many of them each lane has a share in.
+    /// In how many blocks each lane has a gradient. Read from the first of several blocks.
     pub terms: S::F,
-    /// What it takes of an example.
+    /// Numbers that the model takes per example.
     inputs: usize,
-    /// A moved image.
+    /// A shifted image.
     moved: Vec<u8>,
     /// `[example][input]`.
     pub rows: Vec<f32>,
-    /// `[input]` of lanes; where they are pixels, each row of the image has `margin` blank columns on either side.
+    /// `[input]` of lanes. Each image row has `margin` blank columns on either side.
     pub lanes: Vec<S::F>,
     margin: usize,
-    /// Where the model takes features.
+    /// Set if the model takes features.
     fixed: Option<Fixed<S>>,
 }
 
-/// Features of a block, on the way from its images.
+/// Computes the features of a block from its images.
 struct Fixed<S: Simd> {
     maker: FeatureMaker<S>,
     /// `[example][pixel]`, in [0, 1].
@@ -77,7 +77,7 @@ impl<S: Simd> Block<S> {
         }
     }
 
-    /// Takes in the examples that `indices` names, at most as many as there are lanes, moved by `shift`.
+    /// Loads the examples in `indices`, at most as many as there are lanes, shifted by `shift`.
     pub fn load(&mut self, examples: Examples<'_>, indices: impl Iterator<Item = usize> + Clone, shift: Shift) {
         let mut labels = [0.0; MOST_LANES];
         self.live = 0;
@@ -107,7 +107,7 @@ impl<S: Simd> Block<S> {
         self.finish(&labels);
     }
 
-    /// Takes in one image of pixels in [0, 1].
+    /// Loads one image with pixels in [0, 1].
     pub fn load_image(&mut self, image: &[f32]) {
         self.live = 1;
         match &mut self.fixed {
@@ -121,7 +121,7 @@ impl<S: Simd> Block<S> {
         self.finish(&[0.0; MOST_LANES]);
     }
 
-    /// The features of the examples `range` of `data`, `[example][feature]`; nothing where the model takes pixels.
+    /// Writes features of examples `range`, `[example][feature]`; none if the model takes pixels.
     pub fn features(&mut self, data: &Dataset, range: Range<usize>, out: &mut [u8]) {
         let Some(Fixed { maker, pixels, .. }) = &mut self.fixed else { return };
         let length = maker.length();
@@ -195,7 +195,7 @@ impl<S: Simd> Kernel<S> for BytesToValues<'_> {
     }
 }
 
-/// Rows to lanes; a margin is one of images of 28×28 pixels.
+/// Transposes rows to lanes. A nonzero margin requires images of 28×28 pixels.
 struct ToLanes<'a, S: Simd> {
     rows: &'a [f32],
     margin: usize,

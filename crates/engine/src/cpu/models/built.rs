@@ -1,6 +1,7 @@
-//! Any list of layers, by kernels that are general in sizes.
+//! Any list of layers, with kernels for all sizes.
 //!
-//! Dense layers' gradients are products of what they take and their deltas, and are never written out; those of convolutions and of normalised channels' factors are kept for every example, one a lane.
+//! Gradients of dense layers are products of inputs and deltas, and are never formed. Those of
+//! convolutions and of normalisation factors are kept for every example, one per lane.
 
 use super::{
     block::Block,
@@ -28,44 +29,44 @@ use crate::{
     },
 };
 
-/// What a list does between pixels and logits, and what it takes to do it.
+/// The layers between pixels and logits, with their buffers.
 pub struct Built<S: Simd> {
     simd: S,
     stages: Vec<Placement>,
-    /// The first stage with parameters: nothing before it needs a delta.
+    /// The first stage with parameters: no stage before it needs a delta.
     first: usize,
     /// At least one.
     copies: Vec<Copy<S>>,
     /// Logits of the first copy of each example.
     scores: Vec<S::F>,
-    /// Of each stage that is a convolution with zeros around its input, that input.
+    /// The padded input of each convolution that has padding.
     padded: Vec<Vec<S::F>>,
-    /// Delta behind a stage and before it.
+    /// Deltas behind and before a stage.
     deltas: [Vec<S::F>; 2],
     padded_delta: Vec<S::F>,
-    /// Gradients that are kept for every example, summed over the copies; those of one copy, and as rows: both empty until they are needed.
+    /// Kept gradients, summed over copies; those of one copy, and as rows (empty until needed).
     gradient: Vec<S::F>,
     addend: Vec<S::F>,
     gradient_rows: Vec<f32>,
 }
 
-/// A stage, and where things of it are.
+/// A stage, with its sizes and parameters.
 #[derive(Clone, Copy)]
 struct Placement {
     stage: Stage,
     inputs: usize,
     outputs: usize,
-    /// Its parameters, which layer it is, and where its gradients are among those that are kept; dense layers have none there.
+    /// The layer, its number, and the offset of its kept gradients (dense layers keep none).
     parameters: Option<(Layer, usize, usize)>,
 }
 
-/// What one copy of each example leaves behind.
+/// Results of one copy of each example.
 struct Copy<S: Simd> {
-    /// What each stage made.
+    /// The output of each stage.
     values: Vec<Vec<S::F>>,
-    /// Which cell won, of pools; values before factors and summands, and each group's inverse deviation, of what is normalised.
+    /// Pools: which cell won. Norms: normalised values, and each group's inverse deviation.
     beside: Vec<[Vec<S::F>; 2]>,
-    /// Of dense stages: the delta behind it, and what it takes, one example a row.
+    /// Dense stages: the delta behind it, and its input, one example per row.
     dense: Vec<Option<Dense<S>>>,
     /// Logits, then their gradient.
     logits: Vec<S::F>,
@@ -87,7 +88,7 @@ impl<S: Simd> Copy<S> {
         let dense = |(at, place): (usize, &Placement)| {
             matches!(place.stage, Stage::Dense(_)).then(|| Dense {
                 delta: lanes(place.outputs),
-                // The block has the image in rows.
+                // The block already has the image in rows.
                 rows: if at == 0 { vec![] } else { vec![0.0; S::LANES * place.inputs] },
             })
         };
@@ -99,7 +100,6 @@ impl<S: Simd> Copy<S> {
         }
     }
 
-    /// What stage `at` takes.
     fn input<'a>(&'a self, block: &'a Block<S>, at: usize) -> &'a [S::F] {
         at.checked_sub(1).map_or(&block.lanes[..], |before| &self.values[before])
     }
@@ -113,7 +113,7 @@ impl<S: Simd> Copy<S> {
     }
 }
 
-/// As [`ToRows`], of any length.
+/// As [`ToRows`], for any length.
 fn to_rows<S: Simd>(s: S, lanes: &[S::F], rows: &mut [f32]) {
     let n = lanes.len();
     s.run(ToRows { lanes, rows });
@@ -124,7 +124,7 @@ fn to_rows<S: Simd>(s: S, lanes: &[S::F], rows: &mut [f32]) {
     }
 }
 
-/// As [`AddScaled`], of any length.
+/// As [`AddScaled`], for any length.
 fn add_scaled<S: Simd>(s: S, scale: &[f32; MOST_LANES], values: &[S::F], base: f32, sum: &mut [f32]) {
     let whole = values.len() - values.len() % S::LANES;
     s.run(AddScaled { scale, values: &values[..whole], base, sum: &mut sum[..whole] });
@@ -206,7 +206,7 @@ impl<S: Simd> Built<S> {
         copy.logits.copy_from_slice(&copy.values[last]);
     }
 
-    /// Deltas of the copy's dense layers, and what is kept for every example into `gradient` or, for a later copy, its `addend`.
+    /// Writes dense layers' deltas, and kept gradients to `gradient` (`addend` for later copies).
     fn backward(&mut self, parameters: &[f32], block: &Block<S>, number: usize) {
         let s = self.simd;
         let gradient = if number == 0 { &mut self.gradient } else { &mut self.addend };
@@ -228,7 +228,7 @@ impl<S: Simd> Built<S> {
                     }
                 }
                 (Stage::Convolution(layer, geometry), Some((_, _, kept))) => {
-                    // What is there is another copy's, where there are several.
+                    // With several copies, `padded` may hold another copy's input.
                     let input = with_zeros(s, geometry, copy.input(block, at), &mut self.padded[at]);
                     let own = &mut gradient[kept..][..layer.outputs * (layer.fan_in + 1)];
                     s.run(ConvolutionGradient { geometry, input, delta, gradient: own });
@@ -255,19 +255,19 @@ impl<S: Simd> Built<S> {
                     s.run(GroupNormBackward { groups, affine, unit, inverse, delta: &mut *delta, gradient: own });
                     out.copy_from_slice(delta);
                 }
-                // Every such stage has its parameters.
+                // These stages always have parameters.
                 (Stage::Convolution(..) | Stage::GroupNorm { .. }, None) => {}
             }
             std::mem::swap(&mut behind, &mut before);
         }
     }
 
-    /// Layers whose gradients are kept, with their places.
+    /// Layers whose gradients are kept, with number and offset.
     fn kept(&self) -> impl Iterator<Item = (Layer, usize, usize)> + '_ {
         self.stages.iter().filter(|place| !matches!(place.stage, Stage::Dense(_))).filter_map(|place| place.parameters)
     }
 
-    /// Dense stages, with their layers and which they are.
+    /// Dense stages: index, layer, and number of the layer.
     fn dense(&self) -> impl Iterator<Item = (usize, Layer, usize)> + '_ {
         let dense = |(at, place): (usize, &Placement)| match (place.stage, place.parameters) {
             (Stage::Dense(layer), Some((_, number, _))) => Some((at, layer, number)),
@@ -277,7 +277,7 @@ impl<S: Simd> Built<S> {
     }
 }
 
-/// What a convolution reads: `input` with its zeros around it, in `padded`, or itself where it has none.
+/// The input of a convolution: `input` copied into `padded`, or itself if it has no padding.
 fn with_zeros<'a, S: Simd>(s: S, geometry: Geometry, input: &'a [S::F], padded: &'a mut [S::F]) -> &'a [S::F] {
     if padded.is_empty() {
         return input;
@@ -324,7 +324,7 @@ impl<S: Simd> Network<S> for Built<S> {
         let (mut layers, mut squares) = ([zero; MOST_LAYERS], vec![]);
         let kept: Vec<(Layer, usize, usize)> = self.kept().collect();
         for (layer, number, start) in kept {
-            // Nothing is added: what is answered is the squared norm of what is there.
+            // Adds nothing; returns the squared norm of `sum`.
             let sum = &mut self.gradient[start..][..layer.outputs * (layer.fan_in + 1)];
             layers[number] = s.run(AddGradient { values: &[], sum });
             squares.push(layers[number]);
@@ -444,7 +444,7 @@ mod tests {
         vec![EncoderSpec::None, EncoderSpec::Clip { norm: 0.3 }, EncoderSpec::Layers(clip)]
     }
 
-    /// Sums of gradients, raw and bounded, with copies or without, and scores: as the reference has them.
+    /// Compares with the reference: sums of gradients, raw and encoded, and scores.
     fn agrees(list: LayerList, copies: u32, noise: bool) {
         let model = Architecture::Built(list);
         let (train, test) = images(model);
@@ -452,13 +452,13 @@ mod tests {
         for encoder in encoders(model.layers().len()) {
             let noise = noise.then_some(NoiseSpec::Gaussian { sigma: 1e-4 });
             let task = Task { encoder, noise, copies, ..Task::without_privacy(model) };
-            // Where sums stand on a grid, a coordinate that lies between two of its places may be rounded to either.
+            // On a grid, a coordinate between two of its points may be rounded to either.
             let steps = task.sum_grid().map_or(0.0, |grid| 3.0 * grid.step());
             let mut cpu = CpuEngine::new(task.clone(), train.clone(), &parameters, Performance::default()).unwrap();
             let mut plain = ReferenceEngine::new(&task, train.clone(), 5).unwrap();
             block_on(plain.set_state(&block_on(cpu.state()).unwrap())).unwrap();
             let shifts: Vec<_> = (0..copies as i8).map(|right| Shift { right, down: 0 }).collect();
-            // Where two values of a pooling window are as large but for rounding, either may be taken for its largest.
+            // If two values of a pooling window differ only by rounding, either may win.
             let tied = |example: u32| {
                 shifts.iter().any(|shift| {
                     let image = pixels(&shift.of(train.picture, train.image(example as usize)));
@@ -483,7 +483,7 @@ mod tests {
         }
     }
 
-    /// Found by a random list: two values of a pooling window differ in their last bits alone.
+    /// Found by proptest: two values of a pooling window differ only in their last bits.
     #[test]
     fn a_tie_of_a_pooling_window_is_left_out() {
         let list = "input 1x14x14, tempered 0.9 0.62 1.87, conv 11 7x7 same, maxpool 3/2, dense 2";

@@ -35,7 +35,7 @@ pub struct Cnn<S: Simd> {
     /// Output of a convolution, then its gradient.
     conv1: Vec<S::F>,
     conv2: Vec<S::F>,
-    /// After activation and pooling, which cell won, and the gradient there.
+    /// After activation and pooling: the values, which cell won, and the gradient.
     pool1: Vec<S::F>,
     winner1: Vec<S::F>,
     pool1_delta: Vec<S::F>,
@@ -45,22 +45,22 @@ pub struct Cnn<S: Simd> {
     copies: Vec<Copy<S>>,
     /// Logits of the first copy of each example.
     scores: [S::F; CLASSES],
-    /// Gradients of the convolutions' parameters, one a lane, summed over the copies.
+    /// Gradients of the convolutions' parameters, one per lane, summed over the copies.
     gradient: Vec<S::F>,
-    /// The same of one copy; empty until there is a second.
+    /// The same for one copy; empty until there is a second.
     addend: Vec<S::F>,
-    /// The gradients, one a row; empty until rows are asked for.
+    /// The gradients, one per row; empty until needed.
     gradient_rows: Vec<f32>,
 }
 
-/// What the dense layers' gradient of one copy of each example is made of.
+/// Factors of the dense layers' gradients, for one copy of each example.
 struct Copy<S: Simd> {
     pool2: Vec<S::F>,
     hidden: Vec<S::F>,
     hidden_delta: Vec<S::F>,
     /// Logits, then their gradient.
     logits: [S::F; CLASSES],
-    /// Inputs of the dense layers, one example a row.
+    /// Inputs of the dense layers, one example per row.
     pool2_rows: Vec<f32>,
     hidden_rows: Vec<f32>,
 }
@@ -129,8 +129,8 @@ impl<S: Simd> Cnn<S> {
         s.run(DenseForward::<S, 10> { activation: None, weights: w4, input: hidden, out: logits });
     }
 
-    /// Deltas of the copy's dense layers, and the gradient of the convolutions into `gradient` or, for a later copy, its
-    /// `addend`; answers the latter's squared norm in two parts.
+    /// Writes deltas of the dense layers, and gradients of the convolutions to `gradient` or, for
+    /// later copies, `addend`. Returns their squared norms.
     fn backward(&mut self, parameters: &[f32], block: &Block<S>, copy: usize) -> [S::F; 2] {
         let s = self.simd;
         let f = self.activation;

@@ -13,7 +13,6 @@ pub use self::{
 use self::{built::Built, cnn::Cnn, perceptron::Perceptron};
 use crate::{cpu::simd::Simd, model::Architecture};
 
-/// The network of an architecture.
 pub fn network<S: Simd>(simd: S, model: Architecture) -> Box<dyn Network<S>> {
     match model {
         Architecture::Linear | Architecture::Scattering | Architecture::Mlp => Box::new(Perceptron::new(simd, model)),

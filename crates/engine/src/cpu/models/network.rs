@@ -1,4 +1,4 @@
-//! What every model's kernels answer: logits, norms of per-example gradients, and sums of them.
+//! What every model's kernels compute: logits, norms of per-example gradients, and their sums.
 
 use super::block::Block;
 use crate::{
@@ -6,13 +6,13 @@ use crate::{
     mechanism::layers::MOST_LAYERS,
 };
 
-/// Squared norms of the gradients of a block's examples, and how they are read.
+/// Squared norms of the gradients of a block's examples, and their logits.
 pub struct Squares<'a, S: Simd> {
-    /// Logits of the first block's.
+    /// Logits of the first block's examples.
     pub scores: &'a [S::F],
-    /// Not finite where a gradient is not.
+    /// Of the whole gradient; not finite if the gradient is not.
     pub whole: S::F,
-    /// Layer by layer; 0 after the last.
+    /// Of each layer; 0 after the last.
     pub layers: [S::F; MOST_LAYERS],
 }
 
@@ -21,14 +21,15 @@ pub trait Network<S: Simd>: Send {
     /// Logits of the block's examples.
     fn logits(&mut self, parameters: &[f32], block: &Block<S>) -> &mut [S::F];
 
-    /// Computes what the gradients are made of, and answers their squared norms.
+    /// Computes what the gradients consist of, and returns their squared norms.
     ///
-    /// `blocks` are copies of the same examples, one example a lane: its gradient is the mean over them. Or each lane has examples of its own in them, weighted by
-    /// [`Block::share`].
+    /// `blocks` are copies of the same examples, one per lane, over which the gradient is averaged;
+    /// or each lane has its own examples in them, weighted by [`Block::share`].
     fn gradients(&mut self, parameters: &[f32], blocks: &[Block<S>]) -> Squares<'_, S>;
 
-    /// sum += Σ over lanes of scale·gradient, with a scale for each layer. A lane of scale 0 adds nothing, whatever it holds. Where `base` is not 0, `sum` stands on it,
-    /// and each lane's coordinates are rounded to its grid. Spoils the gradients.
+    /// sum += Σ over lanes of scale·gradient, with a scale per layer. A lane of scale 0 adds
+    /// nothing, whatever it holds. If `base` is not 0, `sum` starts at it, and each lane's
+    /// coordinates are rounded to its grid. Overwrites the gradients.
     fn add_scaled(
         &mut self,
         blocks: &[Block<S>],
@@ -37,9 +38,9 @@ pub trait Network<S: Simd>: Send {
         sum: &mut [f32],
     );
 
-    /// Makes [`Network::row`] possible.
+    /// Prepares for [`Network::row`].
     fn prepare_rows(&mut self);
 
-    /// One lane's gradient times `factor`, in flat order.
+    /// Writes one lane's gradient, times `factor`, to `out` in flat order.
     fn row(&self, blocks: &[Block<S>], lane: usize, factor: f32, out: &mut [f32]);
 }

@@ -1,7 +1,7 @@
-//! The models of dense layers alone: linear, and one hidden layer.
+//! Models of dense layers only: linear, and one hidden layer.
 //!
-//! Clipping needs only norms, and those are products of norms; the clipped sum is then one weighted product. No
-//! per-example gradient exists unless the envelope asks for it, one example at a time.
+//! Clipping needs only norms, which are products of norms; the clipped sum is then one weighted
+//! product. A per-example gradient is formed only for an envelope, one example at a time.
 
 use super::{
     block::Block,
@@ -34,7 +34,7 @@ pub struct Perceptron<S: Simd> {
     scores: [S::F; CLASSES],
 }
 
-/// What the gradient of one copy of each example is made of.
+/// Factors of the gradient of one copy of each example.
 struct Copy<S: Simd> {
     hidden: Vec<S::F>,
     hidden_delta: Vec<S::F>,

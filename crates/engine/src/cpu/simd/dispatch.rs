@@ -1,4 +1,4 @@
-//! The choice of an instruction set, once the processor was asked.
+//! Chooses an instruction set at run time.
 
 use super::lanes::Simd;
 #[cfg(any(test, not(all(target_arch = "wasm32", target_feature = "simd128"))))]
@@ -8,7 +8,7 @@ use super::wasm::Simd128;
 #[cfg(target_arch = "x86_64")]
 use super::x86::{Avx2, Avx512};
 
-/// Something to build for whichever instruction set the machine has.
+/// Something to build for any instruction set.
 pub trait Dispatch {
     type Output;
     fn with<S: Simd>(self, simd: S) -> Self::Output;
@@ -46,7 +46,7 @@ pub fn for_each<D: Dispatch<Output = ()> + Copy>(what: D) {
     }
 }
 
-/// How many these are.
+/// Number of instruction sets that this machine has.
 #[cfg(test)]
 pub fn sets() -> usize {
     #[cfg(target_arch = "x86_64")]
@@ -123,7 +123,7 @@ mod tests {
             assert_eq!(pick(s.neg(f(3.0))), -3.0);
             assert_eq!(pick(s.abs(f(-3.0))), 3.0);
             assert_eq!(pick(s.mul_add(f(2.0), f(3.0), f(4.0))), 10.0);
-            // (1 + 2^−12)² − 1 − 2^−11 is 2^−24, of which a rounded square leaves nothing.
+            // (1 + 2^−12)² − 1 − 2^−11 is 2^−24, which a rounded square loses.
             let (a, c) = (f(1.0 + 1.0 / 4096.0), f(-1.0 - 1.0 / 2048.0));
             assert_eq!(pick(s.mul_add(a, a, c)), if s.fuses() { 2f32.powi(-24) } else { 0.0 }, "{}", S::NAME);
             assert_eq!(lane(s.rotl(s.splat_u(0x8000_0001), 7)), 0xc0);

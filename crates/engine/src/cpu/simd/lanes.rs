@@ -1,9 +1,9 @@
-//! What a kernel needs of an instruction set.
+//! What a kernel needs from an instruction set.
 
 /// Widest vector of any instruction set, in lanes of f32.
 pub const MOST_LANES: usize = 16;
 
-/// Length of a buffer for `parameters` numbers that every instruction set's vectors fill evenly.
+/// Length of a buffer for `parameters` numbers, padded to whole vectors of any instruction set.
 pub const fn padded(parameters: usize) -> usize {
     parameters.next_multiple_of(MOST_LANES)
 }
@@ -14,32 +14,32 @@ pub trait Simd: Copy + Send + Sync + 'static {
     type F: Copy + Send + Sync + 'static;
     /// Lanes of u32.
     type U: Copy + Send + Sync + 'static;
-    /// One truth value a lane.
+    /// One truth value per lane.
     type M: Copy;
     const LANES: usize;
-    /// Vector registers: decides how large a kernel's tile of accumulators is.
+    /// Number of vector registers; determines the size of a kernel's tile of accumulators.
     const REGISTERS: usize;
     const NAME: &'static str;
 
     /// Runs `kernel`, compiled for this instruction set.
     fn run<K: Kernel<Self>>(self, kernel: K) -> K::Output;
 
-    /// `n`, which the compiler does not know where it had better not unroll a loop of so many turns.
+    /// Returns `n`, opaquely if the compiler should not unroll a loop of that length.
     #[inline(always)]
-    fn rolled(self, n: usize) -> usize {
+    fn opaque_len(self, n: usize) -> usize {
         n
     }
 
-    /// `numbers`, which the compiler does not know where it is cheaper to read a constant than to name it.
+    /// Returns `numbers`, opaquely if loading constants is cheaper than immediates.
     #[inline(always)]
     fn constants<const N: usize>(self, numbers: &'static [f32; N]) -> &'static [f32; N] {
         numbers
     }
 
     fn splat(self, x: f32) -> Self::F;
-    /// The first lanes of `from`.
+    /// Loads the first lanes of `from`.
     fn load(self, from: &[f32]) -> Self::F;
-    /// Into the first lanes of `to`.
+    /// Stores to the first lanes of `to`.
     fn store(self, v: Self::F, to: &mut [f32]);
     /// The same memory as plain floats.
     fn flat(v: &[Self::F]) -> &[f32];
@@ -48,7 +48,7 @@ pub trait Simd: Copy + Send + Sync + 'static {
     fn sub(self, a: Self::F, b: Self::F) -> Self::F;
     fn mul(self, a: Self::F, b: Self::F) -> Self::F;
     fn div(self, a: Self::F, b: Self::F) -> Self::F;
-    /// a·b + c, rounded once where [`Simd::fuses`], else twice.
+    /// a·b + c, rounded once if [`Simd::fuses`], else twice.
     fn mul_add(self, a: Self::F, b: Self::F, c: Self::F) -> Self::F;
     fn fuses(self) -> bool;
     /// The smaller; `b` where either is NaN.
@@ -74,26 +74,24 @@ pub trait Simd: Copy + Send + Sync + 'static {
     fn or(self, a: Self::U, b: Self::U) -> Self::U;
     fn shl(self, a: Self::U, bits: u32) -> Self::U;
     fn shr(self, a: Self::U, bits: u32) -> Self::U;
-    /// The smaller, as i32.
+    /// The smaller, compared as i32.
     fn min_i(self, a: Self::U, b: Self::U) -> Self::U;
-    /// The larger, as i32.
+    /// The larger, compared as i32.
     fn max_i(self, a: Self::U, b: Self::U) -> Self::U;
     fn bits(self, a: Self::F) -> Self::U;
     fn float(self, a: Self::U) -> Self::F;
-    /// The lanes as i32, rounded to f32.
+    /// Converts lanes, read as i32, to f32.
     fn to_f32(self, a: Self::U) -> Self::F;
-    /// To the nearest i32 (ties to even); |a| < 2^31.
+    /// Rounds to the nearest i32 (ties to even); |a| < 2^31.
     fn to_i32(self, a: Self::F) -> Self::U;
     /// `table[index]`; an index beyond the table reads its last entry.
     fn gather(self, table: &[f32], index: Self::U) -> Self::F;
 
-    /// −a.
     #[inline(always)]
     fn neg(self, a: Self::F) -> Self::F {
         self.float(self.xor(self.bits(a), self.splat_u(1 << 31)))
     }
 
-    /// |a|.
     #[inline(always)]
     fn abs(self, a: Self::F) -> Self::F {
         self.float(self.and(self.bits(a), self.splat_u(!(1 << 31))))
@@ -121,9 +119,9 @@ pub trait Simd: Copy + Send + Sync + 'static {
 
 /// A computation and its arguments.
 ///
-/// Everything that reaches a method of [`Simd`] must be inlined into [`Simd::run`], or each such method is a call: `run`
-/// is `#[inline(always)]`, and so are the functions that it calls. A closure cannot promise that, a `FnOnce` neither:
-/// closures here are small and called from one place, and a kernel is a type.
+/// Everything that calls a method of [`Simd`] must be inlined into [`Simd::run`], or each such
+/// method is a function call: `run` is `#[inline(always)]`, and so is all that it calls. Closures
+/// cannot promise that, so a kernel is a type; closures here are small and have one caller.
 pub trait Kernel<S: Simd> {
     type Output;
     fn run(self, s: S) -> Self::Output;

@@ -1,8 +1,8 @@
-//! Vectors whose lanes are *examples*: what a kernel needs of the machine, once for every instruction set.
+//! Vectors whose lanes are *examples*: what a kernel needs from the machine.
 //!
-//! A [`Kernel`] is written once, generic over [`Simd`], and entered through [`Simd::run`], the only place where
-//! instructions are used that the build's target does not promise. A value of a [`Simd`] type is the proof that they
-//! exist: [`dispatch`] hands it out after asking the processor.
+//! A [`Kernel`] is written once, generic over [`Simd`], and entered through [`Simd::run`], the only
+//! place that uses instructions beyond the build's target. A value of a [`Simd`] type proves that
+//! they exist: [`dispatch`] creates it after asking the processor.
 
 mod dispatch;
 mod lanes;

@@ -1,8 +1,7 @@
-//! Plain arrays, for machines whose instruction set has no file of its own. The compiler vectorises what it can.
+//! Plain arrays, for other instruction sets. The compiler vectorises what it can.
 
 use super::lanes::{Kernel, Simd};
 
-/// `N` lanes in an array.
 #[derive(Clone, Copy, Debug)]
 pub struct Portable<const N: usize>;
 
@@ -16,7 +15,7 @@ impl<const N: usize> Simd for Portable<N> {
     type U = [u32; N];
     type M = [bool; N];
     const LANES: usize = N;
-    /// As in browsers, whose tiles are tested by it.
+    /// As in browsers, so that tests cover their tiles.
     const REGISTERS: usize = 15;
     const NAME: &'static str = "portable";
 

@@ -1,5 +1,5 @@
-//! WebAssembly's 128-bit vectors. No gather; denormals cannot be flushed. A fused multiply-add only with the feature `relaxed-simd`, and there where
-//! the processor has one: a program that names it is refused whole by a browser that does not know it.
+//! WebAssembly's 128-bit vectors, without gather or flushing of denormals. Multiply-adds fuse only
+//! with `relaxed-simd`, on some processors; browsers that do not know it reject the whole program.
 #![cfg(target_feature = "simd128")]
 #![expect(unsafe_code, reason = "loads and stores of vectors; each call says why it may be made")]
 
@@ -7,10 +7,10 @@ use std::arch::wasm32::*;
 
 use super::lanes::{Kernel, Simd};
 
-/// Four lanes of simd128, which the build's target promises.
+/// Four lanes of simd128, which the build's target guarantees.
 #[derive(Clone, Copy, Debug)]
 pub struct Simd128 {
-    /// Whether `relaxed_madd` rounds once: each browser does one or the other on each machine, always the same.
+    /// True if `relaxed_madd` rounds once. A browser on a given machine always does the same.
     fused: bool,
 }
 
@@ -21,7 +21,7 @@ impl Simd128 {
     }
 }
 
-/// Whether 2^−24 is left of (1 + 2^−12)² − 1 − 2^−11, in a machine that the compiler does not calculate for.
+/// Checks at run time whether (1 + 2^−12)² − 1 − 2^−11 leaves 2^−24.
 struct RoundsOnce;
 
 impl Kernel<Simd128> for RoundsOnce {
@@ -39,7 +39,7 @@ impl Simd for Simd128 {
     type U = v128;
     type M = v128;
     const LANES: usize = 4;
-    /// Of a processor's 16 a browser keeps one for itself.
+    /// Browsers reserve one of a processor's 16.
     const REGISTERS: usize = 15;
     const NAME: &'static str = if cfg!(feature = "relaxed-simd") { "wasm relaxed simd" } else { "wasm simd128" };
 
@@ -56,12 +56,12 @@ impl Simd for Simd128 {
     fn fuses(self) -> bool {
         self.fused
     }
-    /// Unrolled, a loop shares its loads between turns; browsers cannot keep so many values in registers, and spill the accumulators.
+    /// An unrolled loop shares its loads between iterations; browsers then spill the accumulators.
     #[inline(always)]
-    fn rolled(self, n: usize) -> usize {
+    fn opaque_len(self, n: usize) -> usize {
         std::hint::black_box(n)
     }
-    /// A vector that is named takes browsers three instructions; read, one.
+    /// Building a constant vector takes browsers three instructions, loading it one.
     #[inline(always)]
     fn constants<const N: usize>(self, numbers: &'static [f32; N]) -> &'static [f32; N] {
         std::hint::black_box(numbers)
@@ -73,18 +73,18 @@ impl Simd for Simd128 {
     #[inline(always)]
     fn load(self, from: &[f32]) -> v128 {
         let from = &from[..4];
-        // SAFETY: four floats are there, and v128_load asks for no alignment.
+        // SAFETY: `from` has four floats, and v128_load needs no alignment.
         unsafe { v128_load(from.as_ptr().cast()) }
     }
     #[inline(always)]
     fn store(self, v: v128, to: &mut [f32]) {
         let to = &mut to[..4];
-        // SAFETY: four floats are there, and v128_store asks for no alignment.
+        // SAFETY: `to` has four floats, and v128_store needs no alignment.
         unsafe { v128_store(to.as_mut_ptr().cast(), v) }
     }
     #[inline(always)]
     fn flat(v: &[v128]) -> &[f32] {
-        // SAFETY: a v128 is 16 bytes, any of which may be read as four f32.
+        // SAFETY: the 16 bytes of a v128 are valid as four f32.
         unsafe { std::slice::from_raw_parts(v.as_ptr().cast(), v.len() * 4) }
     }
     #[inline(always)]
@@ -133,7 +133,8 @@ impl Simd for Simd128 {
     }
     #[inline(always)]
     fn select(self, mask: v128, a: v128, b: v128) -> v128 {
-        // Masks are all ones or all zeros in each lane: then every browser takes the lane of `a` or of `b`, most by one instruction instead of three.
+        // Mask lanes are all ones or all zeros, so every browser picks whole lanes of `a` or `b`,
+        // most in one instruction instead of three.
         #[cfg(feature = "relaxed-simd")]
         return i32x4_relaxed_laneselect(a, b, mask);
         #[cfg(not(feature = "relaxed-simd"))]
@@ -150,13 +151,13 @@ impl Simd for Simd128 {
     #[inline(always)]
     fn load_u(self, from: &[u32]) -> v128 {
         let from = &from[..4];
-        // SAFETY: four words are there, and v128_load asks for no alignment.
+        // SAFETY: `from` has four words, and v128_load needs no alignment.
         unsafe { v128_load(from.as_ptr().cast()) }
     }
     #[inline(always)]
     fn store_u(self, v: v128, to: &mut [u32]) {
         let to = &mut to[..4];
-        // SAFETY: four words are there, and v128_store asks for no alignment.
+        // SAFETY: `to` has four words, and v128_store needs no alignment.
         unsafe { v128_store(to.as_mut_ptr().cast(), v) }
     }
     #[inline(always)]

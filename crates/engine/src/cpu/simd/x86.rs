@@ -1,15 +1,15 @@
-//! AVX-512 and AVX2 with FMA, found at run time.
+//! AVX-512 and AVX2 with FMA, detected at run time.
 #![expect(unsafe_code, reason = "intrinsics and functions of a target feature; each call says why it may be made")]
 
 use std::arch::x86_64::*;
 
 use super::lanes::{Kernel, Simd};
 
-/// Sixteen lanes. A value exists only where the processor has AVX-512 F, BW, DQ and VL.
+/// Sixteen lanes. A value exists only if the processor has AVX-512 F, BW, DQ and VL.
 #[derive(Clone, Copy, Debug)]
 pub struct Avx512(());
 
-/// Eight lanes. A value exists only where the processor has AVX2 and FMA.
+/// Eight lanes. A value exists only if the processor has AVX2 and FMA.
 #[derive(Clone, Copy, Debug)]
 pub struct Avx2(());
 
@@ -32,12 +32,12 @@ impl Avx2 {
     }
 }
 
-/// One method a line: an intrinsic of the instruction set that `self` proves to be there.
+/// One method per line: an intrinsic whose instructions `self` proves to exist.
 macro_rules! intrinsics {
     ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty = $body:expr;)*) => {$(
         #[inline(always)]
         fn $name(self, $($argument: $type),*) -> $result {
-            // SAFETY: a value of `Self` exists only where `detect` found the instructions; slices are checked for their length.
+            // SAFETY: `Self` proves that `detect` found the instructions; lengths are checked.
             unsafe { $body }
         }
     )*};
@@ -54,7 +54,7 @@ macro_rules! boundary {
             fn boundary<S: Simd, K: Kernel<S>>(simd: S, kernel: K) -> K::Output {
                 kernel.run(simd)
             }
-            // SAFETY: a value of `Self` exists only where `detect` found these features.
+            // SAFETY: a value of `Self` exists only if `detect` found these features.
             unsafe { boundary(self, kernel) }
         }
         #[inline(always)]

@@ -1,4 +1,4 @@
-//! What becomes of each example's gradient before it is added to the lot's sum.
+//! How each example's gradient is encoded before it is added to the lot's sum.
 
 use crate::{
     cpu::kernels::envelope::Psi,
@@ -8,12 +8,12 @@ use crate::{
     },
 };
 
-/// What becomes of each gradient; with a grid, its coordinates are rounded to that.
+/// How gradients are encoded; with a grid, their coordinates are rounded to it.
 pub enum Encoding {
     None,
-    /// Scaled to at most `target`, which leaves room for what is rounded.
+    /// Scaled to a norm of at most `target`, which leaves room for rounding.
     Clip {
-        /// What counts as within the clip.
+        /// Largest norm that counts as within the clip.
         norm: f64,
         target: f64,
         grid: Option<SumGrid>,
@@ -23,7 +23,7 @@ pub enum Encoding {
         pre_scale: f32,
         grid: Option<SumGrid>,
     },
-    /// Layer by layer.
+    /// Clipped layer by layer.
     Layers {
         factors: LayerFactors,
         grid: Option<SumGrid>,
@@ -31,7 +31,7 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    /// Gradients of `parameters` coordinates no longer than `norm`.
+    /// Clips gradients of `parameters` coordinates to `norm`.
     pub fn clip(norm: f64, parameters: usize, grid: Option<SumGrid>) -> Self {
         Self::Clip {
             norm,
@@ -40,7 +40,7 @@ impl Encoding {
         }
     }
 
-    /// What coordinates are rounded to.
+    /// The grid to which coordinates are rounded.
     pub const fn grid(&self) -> Option<SumGrid> {
         match self {
             Self::None => None,
@@ -48,22 +48,22 @@ impl Encoding {
         }
     }
 
-    /// Whether sums are exact, in any order and in any parts.
+    /// True if sums are exact, in any order and in any parts.
     pub fn is_exact(&self) -> bool {
         self.grid().is_some()
     }
 
-    /// Where sums in f32 stand; 0 without a grid.
+    /// Start value of sums in f32; 0 without a grid.
     pub fn base(&self) -> f32 {
         self.grid().map_or(0.0, SumGrid::base)
     }
 
-    /// Whether a gradient of squared norm `square` is within the clip.
+    /// True if a gradient of squared norm `square` is within the clip.
     pub fn is_within(&self, square: f32) -> bool {
         matches!(self, Self::Clip { norm, .. } if f64::from(square).sqrt() <= *norm)
     }
 
-    /// Factors by which the layers of a gradient of squared norm `square`, and of those layer by layer, are added; 0 where that is not finite.
+    /// Factors for layers of squared norms `layers`, in total `square`; 0 if that is not finite.
     pub fn scales(&self, square: f32, layers: [f32; MOST_LAYERS]) -> [f32; MOST_LAYERS] {
         match self {
             _ if !square.is_finite() => [0.0; MOST_LAYERS],

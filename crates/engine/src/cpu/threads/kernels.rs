@@ -1,4 +1,4 @@
-//! What the engine asks of its kernels, whatever instruction set and threads they run on.
+//! The engine's interface to its kernels, whatever instruction set and threads they run on.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,12 +13,12 @@ use crate::{
     data::{Dataset, Shift},
 };
 
-/// What a lot had beside its sum.
+/// What is counted over a lot beside its sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
-    /// Vectors that were not finite.
+    /// Number of vectors that were not finite.
     pub non_finite: u64,
-    /// Of the others; answers and digits where examples are alone.
+    /// Counts over the others; answers and digits only for [`Lot::Alone`].
     pub counts: Counts,
 }
 
@@ -31,10 +31,10 @@ impl Seen {
 
 /// The passes of a step and of an evaluation, compiled for one instruction set.
 pub trait Kernels: Send {
-    /// Name of the instruction set and number of threads, with so many helpers.
+    /// Describes the instruction set and the number of threads, `helpers` included.
     fn describe(&self, helpers: usize) -> String;
 
-    /// sum ← the encoded gradients of `lot`, added, exactly where they stand on a grid.
+    /// sum ← the sum of the encoded gradients of `lot`, exact on a grid.
     fn sum_encoded(
         &mut self,
         encoding: &Encoding,
@@ -45,14 +45,14 @@ pub trait Kernels: Send {
         sum: &mut [f64],
     ) -> Seen;
 
-    /// Where the pieces of a lot of so many begin, and its end: they follow from its length alone. On a grid (`exact`) a piece's examples have an exact sum in f32.
+    /// Edges of a lot's pieces, from its length. On a grid (`exact`) a piece's f32 sum is exact.
     fn edges(&self, lot: usize, exact: bool) -> Vec<usize>;
 
-    /// Examples that are computed side by side.
+    /// Number of examples computed side by side.
     fn lanes(&self) -> usize;
 
-    /// sums ← those of pieces of `lot`, which begin and end at `edges`: on a grid their sum; else each one's, one after the other. A sum is as long as
-    /// [`padded`](crate::cpu::simd::padded) says.
+    /// sums ← the sums of pieces of `lot`, which begin and end at `edges`: one total on a grid,
+    /// else one sum after the other. A sum has [`padded`](crate::cpu::simd::padded) length.
     fn sum_pieces(
         &mut self,
         encoding: &Encoding,
@@ -63,7 +63,7 @@ pub trait Kernels: Send {
         sums: &mut [f64],
     ) -> Seen;
 
-    /// sum += `vector` (P numbers, then zeros), encoded.
+    /// sum += the encoded `vector` (P numbers, then zeros).
     fn add_vector(&mut self, encoding: &Encoding, vector: &[f32], sum: &mut [f64]);
 
     /// noisy ← sum + noise, added in f64 and rounded once.
@@ -72,10 +72,10 @@ pub trait Kernels: Send {
     /// out ← F(values).
     fn to_uniform(&self, cdf: &Cdf, values: &[f32], out: &mut [f32]);
 
-    /// Writes the features of the examples of `data` from number `first` on; `out` is `[example][feature]`.
+    /// Writes features of the examples of `data` from `first` on to `out`, `[example][feature]`.
     fn features(&mut self, data: &Dataset, first: usize, out: &mut [u8]);
 
-    /// Logits of all examples, a number for each class, example by example.
+    /// Logits of all examples, one per class, example by example.
     fn scores(&mut self, parameters: &[f32], examples: Examples<'_>) -> Vec<f32>;
 
     fn predict(&mut self, parameters: &[f32], image: &[f32]) -> Probabilities;

@@ -14,14 +14,14 @@ use crate::{
     scores::best,
 };
 
-/// Computes what one thread is given, a block of lanes at a time.
+/// Does the work of one thread, a block at a time.
 pub struct LaneWorker<S: Simd> {
     simd: S,
     model: Architecture,
-    /// As many as there are copies of each example, or more where some share a vector; the first is for everything else, too.
+    /// One per copy of each example, more for shared vectors. The first also does everything else.
     blocks: Vec<Block<S>>,
     network: Box<dyn Network<S>>,
-    /// Where an envelope asks for gradients one by one.
+    /// Set if an envelope needs gradients one by one.
     ranker: Option<(Ranker, Vec<f32>)>,
 }
 
@@ -35,8 +35,8 @@ impl<S: Simd> LaneWorker<S> {
         Self { simd, model, blocks, network: network(simd, model), ranker }
     }
 
-    /// sum += the encoded gradients of `lot`. `sum` is as long as [`padded`] says, and stands on
-    /// [`Encoding::base`]; on a grid it takes in a slot's examples at most.
+    /// sum += the encoded gradients of `lot`. `sum` has [`padded`] length and starts at
+    /// [`Encoding::base`]; on a grid it takes at most a slot's examples.
     pub fn add_encoded(
         &mut self,
         encoding: &Encoding,
@@ -92,7 +92,7 @@ impl<S: Simd> LaneWorker<S> {
         seen
     }
 
-    /// sum += a vector that is there already, encoded as gradients are: by the same factors, or by the same ranks.
+    /// sum += a given vector, encoded as gradients are: by the same factors, or by the same ranks.
     pub fn add_vector(&mut self, encoding: &Encoding, vector: &[f32], sum: &mut [f64]) {
         if let (Encoding::Envelope { psi, pre_scale, grid }, Some((ranker, row))) = (encoding, &mut self.ranker) {
             let base = encoding.base();
@@ -102,7 +102,7 @@ impl<S: Simd> LaneWorker<S> {
             sum.iter_mut().zip(encoded).for_each(|(sum, v)| *sum += f64::from(v) - f64::from(base));
             return;
         }
-        // In f64: in f32 a million roundings in a row are more than the clip's margin.
+        // In f64: a million roundings in a row in f32 would exceed the clip's margin.
         let square = |part: &[f32]| part.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>() as f32;
         let (mut squares, mut rest) = ([0.0; MOST_LAYERS], vector);
         let lengths = self.model.lengths();
@@ -121,7 +121,7 @@ impl<S: Simd> LaneWorker<S> {
         }
     }
 
-    /// Takes in a lot of no more than there are lanes, and answers how many blocks it takes.
+    /// Loads a lot of at most [`Simd::LANES`] vectors. Returns the number of blocks used.
     fn load(&mut self, examples: Examples<'_>, lot: Lot<'_>, shifts: &[Shift]) -> usize {
         let (simd, model) = (self.simd, self.model);
         let (units, rate) = match lot {
@@ -135,13 +135,13 @@ impl<S: Simd> LaneWorker<S> {
             }
             Lot::Shared { units, rate } => (units, rate),
         };
-        // Two at least: what a lane's vector is must not depend on how many examples another has, to the last bit.
+        // At least two: a lane's vector must not depend, in any bit, on the size of another's unit.
         let most = units.iter().fold(1, |most, unit| most.max(unit.len()));
         let used = (most * shifts.len()).max(2);
         self.blocks.resize_with(self.blocks.len().max(used), || Block::new(simd, model));
         for (k, block) in self.blocks[..used].iter_mut().enumerate() {
             let (place, shift) = (k / shifts.len(), shifts[k % shifts.len()]);
-            // Beyond a unit's last example there stands another, which has no share.
+            // Beyond a unit's last example its first is loaded again, with no share.
             let at = |unit: &&[u32]| unit.get(place).or(unit.first()).map_or(0, |&i| i as usize);
             block.load(examples, units.iter().map(at), shift);
             let [mut share, mut terms] = [[0.0; MOST_LANES]; 2];
@@ -155,7 +155,7 @@ impl<S: Simd> LaneWorker<S> {
         used
     }
 
-    /// Logits of the examples from number `first` on, as many as `out` takes.
+    /// Logits of the examples from `first` on, as many as `out` holds.
     pub fn scores(&mut self, parameters: &[f32], examples: Examples<'_>, first: usize, out: &mut [f32]) {
         let classes = self.model.classes();
         for (start, out) in (first..).step_by(S::LANES).zip(out.chunks_mut(S::LANES * classes)) {
@@ -167,12 +167,11 @@ impl<S: Simd> LaneWorker<S> {
         }
     }
 
-    /// Features of the examples `range` of `data`, where the model takes some.
+    /// Features of the examples `range` of `data`, if the model takes features.
     pub fn features(&mut self, data: &Dataset, range: std::ops::Range<usize>, out: &mut [u8]) {
         self.blocks[0].features(data, range, out);
     }
 
-    /// Class probabilities of one image.
     pub fn predict(&mut self, parameters: &[f32], image: &[f32]) -> Probabilities {
         self.blocks[0].load_image(image);
         let logits = self.network.logits(parameters, &self.blocks[0]);

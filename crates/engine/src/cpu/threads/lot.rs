@@ -1,18 +1,18 @@
-//! What a lot is of.
+//! The contents of a lot: examples or units.
 
 use std::ops::Range;
 
 /// A lot, or a part of one.
 #[derive(Clone, Copy)]
 pub enum Lot<'a> {
-    /// Examples, each by itself.
+    /// Examples, each with its own vector.
     Alone(&'a [u32]),
-    /// Units of examples: of each the mean gradient, times `rate`. Those of most examples may have [`Lot::MOST`] of them, copies counted.
+    /// Units of at most [`Lot::MOST`] examples × copies; each adds its mean gradient times `rate`.
     Shared { units: &'a [&'a [u32]], rate: f32 },
 }
 
 impl<'a> Lot<'a> {
-    /// Most blocks that are in memory at a time, and gradients of a mean whose norm is made of theirs
+    /// Most blocks in memory at a time, and most gradients of a mean whose norm follows from theirs
     /// ([`NormOfSum`](crate::cpu::kernels::dense::NormOfSum)).
     pub const MOST: usize = 64;
 
@@ -23,7 +23,6 @@ impl<'a> Lot<'a> {
         }
     }
 
-    /// What stands at these places.
     pub fn part(self, range: Range<usize>) -> Lot<'a> {
         match self {
             Self::Alone(examples) => Self::Alone(&examples[range]),

@@ -1,4 +1,4 @@
-//! Who computes a lot: lane workers that share it out, and what they do with each gradient.
+//! Lane workers that share a lot, and what they do with each gradient.
 
 mod encoding;
 mod kernels;

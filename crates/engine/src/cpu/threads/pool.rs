@@ -1,8 +1,9 @@
-//! The pool of lane workers and the sums that they fill. The result does not depend on how many workers there are.
+//! The pool of lane workers and their sums. The result does not depend on the number of workers.
 //!
-//! A lot is cut into pieces, a number that follows from the lot alone. On a grid sums are exact: every worker adds the pieces that it
-//! gets to one sum. Without one a piece has its own sum, filled in order by one worker, and these are added in order. Natively workers
-//! are threads; in the browser there is one, and other threads take pieces by messages ([`helpers`](crate::cpu::helpers)).
+//! A lot is cut into pieces, whose number depends on the lot alone. On a grid sums are exact, and
+//! every worker adds its pieces to one sum. Without one, each piece has its own sum, filled in
+//! order by one worker, and these are added in order. Natively workers are threads; in the browser
+//! there is one, and other threads receive pieces by message ([`helpers`](crate::cpu::helpers)).
 
 use std::sync::{
     Mutex, PoisonError,
@@ -33,11 +34,11 @@ use crate::{
     model::Architecture,
 };
 
-/// Pieces of a lot, where there are enough examples: no fewer on a grid, no more without one.
+/// Pieces of a lot with enough examples: at least this many on a grid, at most without one.
 const PIECES: usize = 16;
-/// Least blocks of a piece: it may cost a pass over the parameters.
+/// Fewest blocks of a piece, which may cost a pass over the parameters.
 const BLOCKS_PER_PIECE: usize = 2;
-/// Coordinates that a thread takes at a time in passes over the parameters.
+/// Coordinates that a thread processes at a time in passes over the parameters.
 const SEGMENT: usize = 4096;
 
 /// Lane workers, natively each on a thread of its own.
@@ -47,7 +48,7 @@ pub struct WorkerPool<S: Simd> {
     sums: Vec<Mutex<Sum>>,
     parameters: usize,
     classes: usize,
-    /// What it takes of an example.
+    /// Numbers that the model takes per example.
     inputs: usize,
     #[cfg(not(target_arch = "wasm32"))]
     threads: Option<rayon::ThreadPool>,
@@ -68,7 +69,7 @@ impl<S: Simd> WorkerPool<S> {
         };
         #[cfg(target_arch = "wasm32")]
         let threads = 1;
-        // A chunk bounds the examples whose gradients are in memory: one block a worker.
+        // A chunk limits the examples whose gradients are in memory: one block per worker.
         let chunk = performance.chunk.map_or(usize::MAX, |n| n as usize);
         let workers = threads.min((chunk / S::LANES).max(1));
         Ok(Self {
@@ -83,7 +84,7 @@ impl<S: Simd> WorkerPool<S> {
         })
     }
 
-    /// Runs `task` on every worker, with its place among them; the workers share out numbers below `count` among themselves.
+    /// Runs `task` once for each number below `count`, on whichever worker is free, with its index.
     fn share(&mut self, count: usize, task: impl Fn((usize, &mut LaneWorker<S>), usize) + Sync) {
         let next = AtomicUsize::new(0);
         let work = |(place, worker): (usize, &mut LaneWorker<S>)| {
@@ -104,7 +105,7 @@ impl<S: Simd> WorkerPool<S> {
         self.workers.iter_mut().enumerate().take(1).for_each(work);
     }
 
-    /// Adds up the pieces of a lot, each in the sum that is its own or, on a grid, its worker's; answers how many sums there are.
+    /// Adds up each piece in its own sum or, on a grid, its worker's. Returns the number of sums.
     fn fill(
         &mut self,
         encoding: &Encoding,
@@ -314,7 +315,8 @@ mod tests {
                     let square = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v.powi(2)).sum::<f64>();
                     let difference = square(&mut sum.iter().zip(&expected).map(|(a, b)| a - b));
                     let total = square(&mut expected.iter().copied());
-                    // What falls between two points of the grid may go to either by its last digits: three coordinates in a thousand, by a step.
+                    // Values between two grid points may go to either by their last digits: three
+                    // coordinates in a thousand, by one step.
                     let stepped = grid.map_or(0.0, |grid| 0.003 * p as f64 * f64::from(grid.step()).powi(2));
                     assert!(
                         total > 0.0 && difference < 1e-9 * total + stepped,

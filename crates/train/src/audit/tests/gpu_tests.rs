@@ -5,7 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::*;
 use crate::engine::gpu::{Gpu, GpuEngine};
 
-/// This process's device, for one test at a time: those that share a software adapter wait for one another far longer. Its absence must be known (`HUSHGRAD_NO_GPU=1`), and is announced.
+/// Returns the process's device, for one test at a time: tests that share a software adapter are
+/// far slower together. A missing device must be declared by `HUSHGRAD_NO_GPU=1`, and is announced.
 fn device() -> Option<(MutexGuard<'static, ()>, Gpu)> {
     static TURN: Mutex<()> = Mutex::new(());
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -26,8 +27,8 @@ fn session(gpu: &Gpu, config: &RunConfig, train: &Dataset, seed: u64) -> Session
     Session::drawing_from(Box::new(NotPrivateReplay::new(seed)), plan, engine).unwrap()
 }
 
-/// The same coins, lots and noise give the same scores as on the CPU, to the rounding of sums: of honest runs by each sampler and encoder, of users and with
-/// phases, and of runs with a broken promise. What is found of the CPU's scores is found of these.
+/// The same coins, lots and noise give the CPU's scores, to the rounding of sums: for honest runs
+/// by each sampler and encoder, of users and with phases, and for broken promises.
 #[test]
 fn scores_are_those_of_the_cpu() {
     let Some((_turn, gpu)) = device() else { return };
@@ -35,7 +36,7 @@ fn scores_are_those_of_the_cpu() {
     let envelope = EncoderSpec::Envelope { shape: EnvelopeShape::HeavyTailed, vectors: 4, pre_scale: 1.0, seed: 0 };
     let with_noise = |sampling| RunConfig { noise: gaussian(1.0), steps: Some(8), ..small(sampling) };
     let poisson = with_noise(SamplingPolicy::Poisson);
-    let mut all: Vec<(RunConfig, Option<Mutation>)> = SAMPLINGS.map(|sampling| (with_noise(sampling), None)).into();
+    let mut all: Vec<(RunConfig, Option<InjectedBug>)> = SAMPLINGS.map(|sampling| (with_noise(sampling), None)).into();
     for honest in [
         RunConfig { encoder: EncoderSpec::Layers(LayerClip::even(1.0)), ..poisson.clone() },
         RunConfig { phases: "4; 4 noise 1.5 clip 0.5".parse().unwrap(), ..poisson.clone() },
@@ -50,15 +51,15 @@ fn scores_are_those_of_the_cpu() {
     ] {
         all.push((honest, None));
     }
-    for mutation in [Mutation::HalfNoise, Mutation::DoubleClip, Mutation::DrawnLot] {
+    for mutation in [InjectedBug::HalfNoise, InjectedBug::DoubleClip, InjectedBug::DrawnLot] {
         all.push((poisson.clone(), Some(mutation)));
     }
-    all.push((following(poisson), Some(Mutation::CountUnpaid)));
+    all.push((following(poisson), Some(InjectedBug::CountUnpaid)));
     for (config, mutation) in all {
         let (mut ours, mut theirs) = (session(&gpu, &config, &train, 8), super::session(&config, &train, 8));
         if let Some(mutation) = mutation {
-            ours.break_promise(mutation).unwrap();
-            theirs.break_promise(mutation).unwrap();
+            ours.inject_bug(mutation).unwrap();
+            theirs.inject_bug(mutation).unwrap();
         }
         let (ours, theirs) = (to_its_end(&mut ours), to_its_end(&mut theirs));
         assert_eq!(ours.scores.len(), config.canaries as usize);

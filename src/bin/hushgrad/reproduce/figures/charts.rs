@@ -1,4 +1,4 @@
-//! A panel of a figure as comma-separated values, as SVG, and as a table in Markdown: the same numbers.
+//! A figure's panel as CSV, as SVG and as a Markdown table, with the same numbers.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use hushgrad::plot::{
 
 use crate::measured::moments;
 
-/// Curves and their error bars have these classes, by [`Series::colour`].
+/// Classes of curves and their error bars, by [`Series::colour`].
 const CLASSES: [(&str, &str); 8] = [
     ("line-0", "line-0 bar"),
     ("line-1", "line-1 bar"),
@@ -22,25 +22,25 @@ const CLASSES: [(&str, &str); 8] = [
     ("line-6", "line-6 bar"),
     ("line-7", "line-7 bar"),
 ];
-/// What the picture's classes look like. Pairs with and without denoising share a colour; the second is dashed.
+/// Styles of the classes. Pairs with and without denoising share a colour; the second is dashed.
 const STYLE: &str = "svg{font-family:system-ui,sans-serif}rect{fill:#fff}.grid{stroke:#ddd}.axis{stroke:#888}\
 .tick,.axis-label{fill:#555;font-size:11px}.title{fill:#222;font-size:14px;font-weight:600}\
 path{fill:none;stroke:var(--c);stroke-width:2}circle{fill:var(--c)}path.bar{stroke-width:1}\
 .line-0{--c:#222}.line-1,.line-2{--c:#b0417a}.line-3,.line-4{--c:#00795a}.line-5,.line-6{--c:#3a62c9}.line-7{--c:#999}\
 path.line-2,path.line-4,path.line-6{stroke-dasharray:5 4}path.bar{stroke-dasharray:none}";
 
-/// A place on a curve: what several runs came to.
+/// A point of a curve: the results of several runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mark {
     pub x: f64,
     pub mean: f64,
-    /// Of single runs; 0 where there is but one.
+    /// Standard deviation of single runs; 0 for one run.
     pub deviation: f64,
     pub runs: usize,
 }
 
 impl Mark {
-    /// Mean and standard deviation (n − 1) of `values`; `None` for none.
+    /// Mean and standard deviation (n − 1) of `values`; `None` if empty.
     pub fn of(x: f64, values: &[f64]) -> Option<Self> {
         let (mean, deviation) = moments(values);
         (!values.is_empty()).then_some(Self { x, mean, deviation, runs: values.len() })
@@ -58,33 +58,33 @@ pub struct Series {
     pub marks: Vec<Mark>,
 }
 
-/// How values are meant.
+/// How values are drawn and written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
     /// From 0 to 1, written in percent.
     Shares,
-    /// The same, of models that begin untrained: how they start is left out of the picture, so that it shows how they differ.
+    /// The same, for models that start untrained: the picture omits the start, to show differences.
     Accuracies,
     Numbers,
     /// Positive, drawn on a logarithmic axis.
     Logarithmic,
 }
 
-/// What a table has a row for.
+/// The rows of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
-    /// Each mark.
+    /// Every mark.
     All,
-    /// The end of each curve.
+    /// The last mark of each curve.
     Ends,
-    /// Nothing: the picture says it better.
+    /// No rows: the picture says it better.
     None,
 }
 
 /// One chart of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
-    /// What its files are called.
+    /// File name without extension.
     pub key: String,
     pub title: String,
     pub x: &'static str,
@@ -95,11 +95,11 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// Comma-separated values, a row a mark.
+    /// Comma-separated values, one row per mark.
     pub fn csv(&self) -> String {
         let mut out = format!("series,learning rate,{},{},standard deviation,runs\n", self.x, self.y);
         for series in &self.series {
-            // No name holds a quotation mark.
+            // No name contains a quotation mark.
             let rate = series.rate.map_or_else(String::new, |rate| rate.to_string());
             for mark in &series.marks {
                 let Mark { x, mean, deviation, runs } = mark;
@@ -109,7 +109,7 @@ impl Panel {
         out
     }
 
-    /// The chart, with a bar of one standard deviation up and down where there are several runs.
+    /// The chart, with error bars of one standard deviation for several runs.
     pub fn svg(&self) -> String {
         let mut lines = vec![];
         let shown = self.shown();
@@ -127,14 +127,14 @@ impl Panel {
         let (x, y) = (shown.x_range(), shown.y_range());
         let summary = format!("{}: {} by {}", self.title, self.y, self.x);
         let drawing = Drawing { lines, x, y, shape: Shape::Lines, summary };
-        // A picture has room for a line: which figure, what is drawn, and which of its panels.
+        // The title has room for figure, y axis and panel.
         let figure = self.title.split(':').next().unwrap_or_default();
         let panel = self.title.split_once(';').map_or("", |(_, panel)| panel);
         let comma = if panel.is_empty() { "" } else { "," };
         picture::file(&format!("{figure} · {}{comma}{panel}", self.y), &drawing, STYLE)
     }
 
-    /// Whether there is anything to see.
+    /// True if there is nothing to draw.
     pub fn is_empty(&self) -> bool {
         self.marks().next().is_none()
     }
@@ -143,7 +143,7 @@ impl Panel {
         self.series.iter().flat_map(|series| &series.marks)
     }
 
-    /// What is in the picture: of [`Values::Accuracies`], the marks that are not below all that any curve comes to after a quarter of its own.
+    /// As drawn: for [`Values::Accuracies`] without marks below every curve's last three quarters.
     fn shown(&self) -> Self {
         let mut shown = self.clone();
         if self.values == Values::Accuracies {
@@ -173,7 +173,7 @@ impl Panel {
         Range { low, high, logarithmic, label: self.y, write }
     }
 
-    /// A table in Markdown, below its title.
+    /// A Markdown table under its title.
     pub fn table(&self) -> String {
         let mut out = format!("**{}**\n\n", self.title);
         if self.is_empty() {
@@ -219,12 +219,12 @@ impl Panel {
     }
 }
 
-/// A table's cell: a bar would end it.
+/// Escapes bars in a table cell.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
 
-/// Four digits.
+/// Up to four decimals; integers from 1000.
 fn short(x: f64) -> String {
     if x.abs() >= 1000.0 || x == x.round() { number(x.round()) } else { number((x * 1e4).round() / 1e4) }
 }
@@ -235,7 +235,7 @@ fn at_most(epsilon: f64) -> String {
     if text.contains('e') { text } else { text.trim_end_matches('0').trim_end_matches('.').to_owned() }
 }
 
-/// Round ends of an axis around all of these.
+/// Round axis limits around all of these.
 fn around(ranges: impl Iterator<Item = (f64, f64)>) -> (f64, f64) {
     let (low, high) = ranges.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (a, b)| (low.min(a), high.max(b)));
     if low > high {
@@ -274,12 +274,12 @@ mod tests {
         assert!(!ends.contains("95.00 %") && ends.contains("97.00 ± 1.41 %"), "{ends}");
         let none = Panel { rows: Rows::None, ..panel.clone() }.table();
         assert_eq!(none, "**Figure 2**\n\n");
-        // A bar within a cell would end it.
+        // An unescaped bar would end the cell.
         let bars = Panel { y: "|difference|", ..panel.clone() }.table();
         assert!(bars.contains("| ε | \\|difference\\| | runs |"), "{bars}");
 
         let svg = panel.svg();
-        // One curve, its key and that of the other, one bar: the place with a single run has none.
+        // One curve, two legend keys, and one error bar, because the other mark has a single run.
         assert_eq!(
             (svg.matches(r#"<path class="line-1""#).count(), svg.matches("line-1 bar").count()),
             (2, 1),
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn how_training_starts_is_left_out_of_the_picture_alone() {
+    fn only_the_picture_omits_the_start_of_training() {
         let curve = |accuracies: &[f64]| {
             let marks = accuracies.iter().zip(0u32..).map(|(a, x)| Mark::of(f64::from(x), &[*a]).unwrap()).collect();
             Series { name: "a".to_owned(), rate: None, colour: 0, marks }
@@ -315,7 +315,7 @@ mod tests {
         let (x, y) = (all.shown().x_range(), all.shown().y_range());
         assert!(x.low > 1.0 && y.low > 0.87 && y.high >= 0.96, "{x:?} {y:?}");
         assert_eq!(all.csv().lines().count(), 17);
-        // A curve that never gets anywhere is shown with all others.
+        // A curve that never improves is shown in full.
         let stuck = Panel { series: vec![curve(&early), curve(&[0.1; 8])], ..all };
         assert_eq!((stuck.shown().x_range().low, stuck.shown().y_range().low), (0.0, 0.0));
     }

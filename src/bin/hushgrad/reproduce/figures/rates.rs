@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-/// Exponents beyond this are not tried.
+/// Largest exponent tried, in absolute value.
 const FURTHEST: i32 = 12;
 
-/// A method's rates and what they came to on held-out images.
+/// A method's rates with their held-out accuracies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tuned {
     /// By exponent of 2.
@@ -18,10 +18,10 @@ pub fn rate(exponent: i32) -> f64 {
 }
 
 impl Tuned {
-    /// Goes up and down from `first` until the best rate has a worse one on either side.
+    /// Tries rates up and down from `first` until the best one has a worse one on either side.
     ///
     /// # Errors
-    /// Of a trial.
+    /// If a trial fails.
     pub fn climb<E>(first: i32, mut accuracy: impl FnMut(i32) -> Result<f64, E>) -> Result<Self, E> {
         let mut tuned = Self { tried: BTreeMap::from([(first, accuracy(first)?)]) };
         loop {
@@ -32,13 +32,12 @@ impl Tuned {
         }
     }
 
-    /// Exponent and accuracy of the best, the lowest rate of equals.
+    /// Exponent and accuracy of the best rate; the lowest of equals.
     pub fn best(&self) -> (i32, f64) {
         let better = |best: (i32, f64), (&k, &a): (&i32, &f64)| if a > best.1 { (k, a) } else { best };
         self.tried.iter().fold((0, f64::NEG_INFINITY), better)
     }
 
-    /// The best rate.
     pub fn rate(&self) -> f64 {
         rate(self.best().0)
     }
@@ -61,7 +60,7 @@ mod tests {
             assert!(tuned.tried.contains_key(&(top - 1)) && tuned.tried.contains_key(&(top + 1)), "{tuned:?}");
             assert_eq!(asked.len(), tuned.tried.len(), "none is tried twice");
         }
-        // Where all are equal the lowest of those tried is taken, and there is an end.
+        // If all are equal, the climb ends and the lowest rate tried is taken.
         assert_eq!(Tuned::climb(0, |_| Ok::<_, ()>(0.1)).unwrap().best(), (-FURTHEST, 0.1));
         assert_eq!(Tuned::climb(0, |k| if k < 0 { Err("broken") } else { Ok(0.5) }), Err("broken"));
     }

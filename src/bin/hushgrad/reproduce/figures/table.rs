@@ -1,4 +1,4 @@
-//! What the paper's figures compare, as plain data: methods, noise scales, learning rates, and which of them a figure shows.
+//! Data of the paper's figures: methods, noise scales, learning rates, and which a figure shows.
 
 use hushgrad::{
     accounting::noise::NoiseSpec,
@@ -7,7 +7,7 @@ use hushgrad::{
     train::config::Averaging,
 };
 
-/// A way to train: what bounds a gradient, the noise, and what becomes of the noisy sum.
+/// A training method: the bound on gradients, the noise, and the processing of the noisy sum.
 pub struct Method {
     /// Its name in files.
     pub key: &'static str,
@@ -16,10 +16,10 @@ pub struct Method {
     bound: Encoding,
     noise: fn(f64) -> Option<NoiseSpec>,
     pub denoised: bool,
-    /// Noise scales, in the paper's ranges. The ends of a family are the paper's where it names them; the second scale of
-    /// each family costs what Student's t(9) does at scale 1: there methods are compared at equal ε.
+    /// Noise scales in the paper's ranges, with its end points if it names them. The second of each
+    /// family costs as much as Student's t(9) at scale 1, to compare at equal ε.
     pub scales: [f64; 4],
-    /// The method that it is but for its reading: images are read with a mean of iterates, and again where that is unsure.
+    /// The method whose runs this one shares, read by averaging and test-time augmentation.
     pub read_anew: Option<&'static str>,
 }
 
@@ -31,10 +31,10 @@ enum Encoding {
     Envelope,
 }
 
-/// Index in [`Method::scales`] at which methods cost the same.
+/// Index in [`Method::scales`] at which all methods cost the same.
 pub const EQUAL: usize = 1;
-/// 1/√J of Student's t(9) of scale 1, J its Fisher information 10/12: spread over many coordinates, noise of any family costs
-/// what Gaussian noise of this standard deviation does.
+/// 1/√J of Student's t(9) at scale 1, with Fisher information J = 10/12: spread over many
+/// coordinates, noise of any family costs as much as Gaussian noise with this standard deviation.
 const GAUSSIAN: [f64; 4] = [0.8, 1.0954, 1.25, 1.4];
 const STUDENT: [f64; 4] = [0.9, 1.0, 1.2, 1.5];
 
@@ -58,7 +58,7 @@ const fn enveloped(
     Method { key, label, bound: Encoding::Envelope, noise, denoised, scales, read_anew: None }
 }
 
-/// Flat clip and Gaussian noise.
+/// Flat clipping and Gaussian noise.
 const DP_SGD: Method = Method {
     key: BASELINE,
     label: "DP-SGD (flat clip, Gaussian)",
@@ -103,7 +103,7 @@ pub const METHODS: [Method; 10] = [
     },
 ];
 
-/// Names of the seven that are private, DP-SGD and the published pipeline first.
+/// The seven private methods, DP-SGD and the published pipeline first.
 const PRIVATE: &[&str] = &["dp-sgd", "student-t-ks", "student-t", "gaussian-ks", "gaussian", "laplace-ks", "laplace"];
 const ENVELOPED: &[&str] = &["student-t-ks", "student-t", "gaussian-ks", "gaussian", "laplace-ks", "laplace"];
 const ALL: &[&str] =
@@ -112,7 +112,7 @@ const BASELINE: &str = "dp-sgd";
 const PUBLISHED: &str = "student-t-ks";
 
 impl Method {
-    /// The method of that name. Names are those of this table.
+    /// Returns the method of this name, which must be in the table.
     pub fn by_key(key: &str) -> &'static Self {
         METHODS.iter().find(|method| method.key == key).unwrap_or(&METHODS[0])
     }
@@ -131,7 +131,7 @@ impl Method {
         }
     }
 
-    /// What is made of the parameters: nothing of it changes the run, or its ε.
+    /// How parameters are averaged and read; this changes neither the run nor its ε.
     pub const fn reading(&self) -> (Averaging, Reading) {
         match self.read_anew {
             None => (Averaging::None, Reading::Once),
@@ -143,26 +143,26 @@ impl Method {
         if self.denoised { Denoiser::KolmogorovSmirnov } else { Denoiser::None }
     }
 
-    /// Exponent of 2 of the learning rate that tuning begins with. The denoiser multiplies by some hundredth.
+    /// Initial exponent of 2 of the learning rate. The denoiser multiplies by about a hundredth.
     pub const fn first_rate(&self) -> i32 {
         if self.denoised { 5 } else { -2 }
     }
 }
 
-/// Which learning rate a method trains with.
+/// The learning rate of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rate {
-    /// The best for itself.
+    /// The method's own best rate.
     Own,
-    /// The best for that method.
+    /// The best rate of this other method.
     Of(&'static str),
 }
 
 impl Rate {
-    /// The method whose best rate it is.
+    /// Returns the method whose best rate this is.
     pub fn owner(self, method: &'static Method) -> &'static Method {
         match self {
-            // Its run is that method's run.
+            // The method whose run it shares.
             Self::Own => method.read_anew.map_or(method, Method::by_key),
             Self::Of(key) => Method::by_key(key),
         }
@@ -185,28 +185,27 @@ impl Rate {
     }
 }
 
-/// What a figure draws.
+/// The content of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
-    /// Distribution of per-example gradients' coordinates, by epoch.
+    /// Distribution of the coordinates of per-example gradients, by epoch.
     Gradients,
-    /// Accuracy at the end by ε at the end, a point a noise scale.
+    /// Final accuracy by final ε, one point per noise scale.
     AccuracyByEpsilon,
-    /// For each ε the noise scale and length that are best on held-out images.
+    /// Accuracy by ε, with noise scale and length chosen on held-out images.
     BestByEpsilon,
-    /// Accuracy by step.
     AccuracyByStep,
-    /// L1 distance of the noisy sum from the true one, by D₂.
+    /// L1 distance of the noisy sum from the exact one, by D₂.
     Distances,
-    /// Loss on training images by epoch.
+    /// Training loss by epoch.
     LossByEpoch,
-    /// Accuracy by the ε that was spent until then.
+    /// Accuracy by ε spent so far.
     AccuracyBySpent,
 }
 
 /// A figure of the paper, or its headline.
 pub struct Figure {
-    /// What `--figure` calls it.
+    /// The value of `--figure`.
     pub key: &'static str,
     pub title: &'static str,
     pub view: View,
@@ -214,7 +213,7 @@ pub struct Figure {
     /// Indices in [`Method::scales`].
     pub scales: &'static [usize],
     pub rates: &'static [Rate],
-    /// Its length, where that is a part of the claim.
+    /// The length, if it is part of the claim.
     pub epochs: Option<f64>,
 }
 
@@ -295,7 +294,7 @@ pub const FIGURES: [Figure; 8] = [
     },
 ];
 
-/// A line of a figure at one noise scale: what is run once a seed.
+/// A line of a figure at one noise scale, run once per seed.
 #[derive(Clone, Copy)]
 pub struct Cell {
     pub method: &'static Method,
@@ -312,14 +311,14 @@ impl Figure {
         self.methods.iter().map(|key| Method::by_key(key))
     }
 
-    /// All that it shows; own rates first, and the noise scale that all share before the others.
+    /// All cells shown: own rates first, and the common noise scale before the others.
     pub fn cells(&self) -> Vec<Cell> {
         let mut scales = self.scales.to_vec();
         scales.sort_by_key(|&scale| scale != EQUAL);
         let mut cells = vec![];
         for &rate in self.rates {
             for &scale in &scales {
-                // A method's own rate is there already where it is everybody's.
+                // A method's own rate is listed already if it is the common rate.
                 let other = |method: &&'static Method| rate == Rate::Own || rate.owner(method).key != method.key;
                 cells.extend(self.methods().filter(other).map(|method| Cell {
                     method,
@@ -331,7 +330,7 @@ impl Figure {
         cells
     }
 
-    /// Methods whose best rates it needs.
+    /// Methods whose best rates the figure needs.
     pub fn tuned(&self) -> Vec<&'static Method> {
         let mut owners: Vec<&'static Method> = vec![];
         for method in self.methods().flat_map(|method| self.rates.iter().map(move |rate| rate.owner(method))) {
@@ -349,7 +348,7 @@ mod tests {
     use hushgrad::accounting::{
         envelope::EnvelopeProfile,
         ledger::{Release, Sensitivity},
-        rdp::{Accountant, RdpCurve},
+        rdp::{RdpAccountant, RdpCurve},
         sampling::Sampling,
     };
 
@@ -372,7 +371,7 @@ mod tests {
     #[test]
     fn a_figure_runs_each_line_once() {
         let figure = Figure::by_key("5").unwrap();
-        // Six at their own rates, six at that of DP-SGD, and all but the published pipeline at that pipeline's.
+        // Six at own rates, six at DP-SGD's, and five at the published pipeline's rate.
         assert_eq!(figure.cells().len(), 6 + 6 + 5);
         let tuned: Vec<_> = figure.tuned().iter().map(|method| method.key).collect();
         assert!(tuned.len() == 7 && tuned.contains(&"dp-sgd"), "{tuned:?}");
@@ -386,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn methods_at_the_scale_that_they_share_cost_the_same() {
+    fn methods_cost_the_same_at_the_common_scale() {
         let psi = vec![1.0 / 26_010f32.sqrt(); 26_010];
         let epsilon = |method: &Method| {
             let sensitivity = match method.encoder(1) {
@@ -395,13 +394,13 @@ mod tests {
             };
             let sampling = Sampling::Poisson { rate: 256.0 / 60_000.0 };
             let curve = RdpCurve::of(&Release::new(sampling, sensitivity, method.noise(method.scales[EQUAL]))).unwrap();
-            let mut accountant = Accountant::new();
+            let mut accountant = RdpAccountant::new();
             let id = accountant.add_curve(curve).unwrap();
             accountant.compose(id, 14_062);
             accountant.epsilon(1e-5).unwrap().classic.epsilon
         };
         let first = epsilon(&METHODS[0]);
-        // What the headline allows.
+        // The headline's limit.
         assert!(first < 3.2, "{first}");
         for method in METHODS.iter().filter(|method| PRIVATE.contains(&method.key)) {
             let other = epsilon(method);

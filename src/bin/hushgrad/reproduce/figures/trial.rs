@@ -1,4 +1,4 @@
-//! One training run of a figure: measured after each epoch, and kept on the way, so that it goes on after an interruption.
+//! A figure's training run: measured after each epoch, and saved so that it survives interruptions.
 
 use std::{
     path::{Path, PathBuf},
@@ -22,27 +22,27 @@ use sha2::{Digest, Sha256};
 
 use crate::measured::hex;
 
-/// Why a run failed, from any thread.
+/// Why a run failed, on any thread.
 pub type Fault = Box<dyn std::error::Error + Send + Sync>;
 
-/// Training images whose loss is followed.
+/// Number of training images on which the loss is computed.
 const LOSS_IMAGES: usize = 1000;
-/// Probabilities below this count as it.
+/// Lower limit of probabilities in the loss.
 const LEAST_PROBABILITY: f64 = 1e-12;
-/// Time of training that an interruption may cost.
+/// Training time between saves.
 const BETWEEN_SAVES: Duration = Duration::from_secs(30);
-/// One in so many training images is held out for tuning: 5,000 of MNIST's, whose order is public. What a run costs is told of the images that it trains on:
-/// its guarantee begins after the split.
+/// One training image of this many is held out for tuning, 5,000 of MNIST, by public position. The
+/// guarantee begins after the split: ε covers only images trained on.
 pub const HELD_OUT: usize = 12;
 
-/// What trials train on and are measured by.
+/// Training and evaluation data of trials.
 pub struct Data {
-    /// The whole training set, and the test set.
+    /// The complete training and test sets.
     pub whole: Digits,
-    /// The training set in two: what tuning trains on, and what it is measured by.
+    /// The training set's parts for tuning: to train on and to evaluate on.
     split: (Dataset, Dataset),
     digest: String,
-    /// Of the held-out images.
+    /// Digest of the held-out images.
     held_out: String,
 }
 
@@ -61,55 +61,54 @@ impl Data {
         Self { whole, split, digest, held_out }
     }
 
-    /// What the trial trains on, and what it is measured by.
+    /// Returns the sets to train on and to evaluate on.
     pub fn of(&self, held_out: bool) -> (&Dataset, &Dataset) {
         if held_out { (&self.split.0, &self.split.1) } else { (&self.whole.train, &self.whole.test) }
     }
 
-    /// A digest of all that decides a result.
+    /// Digest of the data and `what`.
     pub fn identity(&self, what: &str) -> String {
         hex(Sha256::digest(format!("{} {what}", self.digest)))
     }
 }
 
-/// A run.
 #[derive(Clone)]
 pub struct Trial {
-    /// What people call it.
+    /// A name for display.
     pub name: String,
-    /// With its steps, and replayed.
+    /// With a number of steps, and replayed.
     pub config: RunConfig,
-    /// Whether it trains without the held-out images and is measured by them, and not by the test set.
+    /// True if the held-out images replace the test set and are not trained on.
     pub held_out: bool,
 }
 
-/// What was measured after so many steps.
+/// Measurements after `step` steps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     pub step: u64,
-    /// Share of the test or held-out images.
+    /// On the test or held-out images.
     pub accuracy: f64,
     /// Mean cross-entropy on the first training images.
     pub loss: f64,
-    /// Kolmogorov–Smirnov factor of the last step.
+    /// The last step's Kolmogorov–Smirnov factor.
     pub factor: f64,
 }
 
-/// Steps after which a run is measured: none, each epoch, the last.
+/// Steps at which a run is measured: 0, after each epoch, and the last.
 pub fn stops(steps: u64, per_epoch: f64) -> Vec<u64> {
     let epochs = (0u32..).map(|epoch| (f64::from(epoch) * per_epoch).round() as u64);
     epochs.take_while(|&stop| stop < steps).chain([steps]).collect()
 }
 
 impl Trial {
-    /// Digest of what differs from a default run, and of the images: an option that is added and off makes no run another one.
+    /// Digest of the images and non-default settings; a new option that is off does not change it.
     pub fn identity(&self, data: &Data) -> String {
         let json = |config: &RunConfig| serde_json::to_value(config).unwrap_or_default();
         let (mut config, usual) = (json(&self.config), json(&RunConfig::default()));
         if let Some(fields) = config.as_object_mut() {
             fields.retain(|name, value| usual.get(name) != Some(value));
         }
-        // Which images are held out decides what such a run comes to.
+        // The choice of held-out images affects the result.
         let held_out = if self.held_out { &data.held_out } else { "false" };
         data.identity(&format!("{config} held out: {held_out}"))
     }
@@ -119,7 +118,7 @@ impl Trial {
     }
 }
 
-/// What a run leaves behind on its way.
+/// The state of an unfinished run.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     identity: String,
@@ -134,7 +133,7 @@ struct Saved {
 }
 
 impl Saved {
-    /// What was left at `path` by this run; what cannot be read is not there.
+    /// Reads this run's state at `path`; `None` if absent or invalid.
     fn read(path: &Path, identity: &str, parameters: usize) -> Option<Self> {
         let saved: Self = postcard::from_bytes(&std::fs::read(path).ok()?).ok()?;
         let average = saved.average.as_ref().map_or(parameters, Vec::len);
@@ -144,25 +143,25 @@ impl Saved {
     }
 }
 
-/// A run on its way.
+/// A run in progress.
 pub struct Training {
     session: Session<CpuEngine>,
     test: Dataset,
-    /// Those whose loss is followed.
+    /// Images on which the loss is computed.
     train: Dataset,
     stops: Vec<u64>,
     points: Vec<Point>,
     identity: String,
-    /// Where it is kept on the way.
+    /// Where the run's state is saved.
     path: Option<PathBuf>,
     saved: Instant,
 }
 
 impl Training {
-    /// From the beginning, or from where it was left in `folder`; without one nothing is kept on the way.
+    /// Starts a run, or continues the one saved in `folder`; without a folder nothing is saved.
     ///
     /// # Errors
-    /// A configuration that cannot run.
+    /// If the configuration cannot run.
     pub fn open(trial: &Trial, data: &Data, folder: Option<&Path>) -> Result<Self, Fault> {
         let (train, test) = data.of(trial.held_out);
         let identity = trial.identity(data);
@@ -192,10 +191,10 @@ impl Training {
         Ok(Self { session, test, train, stops, points, identity, path, saved: Instant::now() })
     }
 
-    /// To where it is measured next; `None` at the end.
+    /// Trains to the next measurement; `None` at the end.
     ///
     /// # Errors
-    /// Of the engine, or where what is kept on the way cannot be written.
+    /// If the engine fails or the state cannot be saved.
     pub fn advance(&mut self, bar: &ProgressBar) -> Result<Option<Point>, Fault> {
         let Some(&stop) = self.stops.get(self.points.len()) else { return Ok(None) };
         bar.set_position(self.session.step_count());
@@ -216,21 +215,20 @@ impl Training {
         Ok(Some(point))
     }
 
-    /// Mean cross-entropy on the first training images.
     async fn loss(&mut self) -> Result<f64, Fault> {
         let mut sum = 0.0;
         for (i, &label) in self.train.labels.iter().enumerate() {
             let probabilities = self.session.engine().predict(&pixels(self.train.image(i))).await?;
-            // Also where a broken model gives no number.
+            // `max` also replaces NaN, from a broken model.
             sum -= f64::from(probabilities[usize::from(label)]).max(LEAST_PROBABILITY).ln();
         }
         Ok(sum / self.train.len() as f64)
     }
 
-    /// Keeps the run where it stands.
+    /// Saves the run's state.
     ///
     /// # Errors
-    /// Where the file cannot be written.
+    /// If the file cannot be written.
     pub fn save(&mut self) -> Result<(), Fault> {
         let Some(path) = &self.path else { return Ok(()) };
         let State { parameters, momentum, average } = pollster::block_on(self.session.engine().state())?;
@@ -250,7 +248,7 @@ impl Training {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(unwritten)?;
         }
-        // Written beside it first: an interruption now leaves the older one whole.
+        // Replaced atomically, so that an interruption leaves the old file whole.
         let new = path.with_extension("new");
         std::fs::write(&new, postcard::to_stdvec(&saved)?).map_err(unwritten)?;
         std::fs::rename(&new, path).map_err(unwritten)?;
@@ -258,20 +256,20 @@ impl Training {
         Ok(())
     }
 
-    /// Steps after which it is measured.
+    /// Steps at which the run is measured.
     pub fn stops(&self) -> &[u64] {
         &self.stops
     }
 
-    /// Parameters as they stand.
+    /// Returns the current parameters.
     ///
     /// # Errors
-    /// Of the engine.
+    /// If the engine fails.
     pub fn parameters(&mut self) -> Result<Vec<f32>, Fault> {
         Ok(pollster::block_on(self.session.engine().state())?.parameters)
     }
 
-    /// All that was measured and the seconds of training; what was kept on the way goes.
+    /// Returns all measurements and the seconds of training; removes the saved state.
     pub fn finish(self) -> (Vec<Point>, f64) {
         if let Some(path) = &self.path {
             let _ = std::fs::remove_file(path);
@@ -301,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_run_ends_as_if_it_had_not_been() {
+    fn interrupted_run_gives_the_same_result() {
         let folder = std::env::temp_dir().join(format!("hushgrad-trial-{}", std::process::id()));
         let data = Data::new(synthetic::digits(1, 120, 50));
         let (trial, bar) = (trial(3, 9), ProgressBar::hidden());
@@ -326,14 +324,14 @@ mod tests {
         assert_eq!((second.parameters().unwrap(), second.finish().0), whole);
         assert!(!path.exists(), "nothing stays of a finished run");
 
-        // Of another run, or half of one, nothing is read.
+        // States of other runs and invalid files are ignored.
         std::fs::write(&path, [7; 20]).unwrap();
         assert!(Training::open(&trial, &data, Some(&folder)).unwrap().points.is_empty());
         std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
-    fn whatever_decides_a_run_is_in_its_identity() {
+    fn identity_depends_on_everything_that_affects_a_run() {
         let data = Data::new(synthetic::digits(1, 120, 50));
         let other = Data::new(synthetic::digits(2, 120, 50));
         let held_out = Trial { held_out: true, ..trial(1, 9) };

@@ -1,4 +1,4 @@
-//! What figures 1 and 6 measure: gradients, not accuracy. Both look at training images; MNIST's are public.
+//! Measurements of gradients for figures 1 and 6, on training images; MNIST's are public.
 
 use std::sync::Arc;
 
@@ -22,37 +22,37 @@ use serde::{Deserialize, Serialize};
 
 use super::trial::{Data, Fault, Training, Trial};
 
-/// Training images whose gradients are looked at.
+/// Number of training images whose gradients are measured.
 const EXAMPLES: usize = 200;
-/// Magnitudes from 10^−8 to 10, a quarter of a power of ten each.
+/// Bins of magnitudes from 10^−8 to 10, each a quarter of a power of ten wide.
 pub const LOWEST: f64 = -8.0;
 pub const WIDTH: f64 = 0.25;
 const BINS: usize = 36;
-/// Rényi divergences of order 2 of one release, unsampled, at which noises are compared.
+/// Rényi divergences of order 2 of one unsampled release, at which noises are compared.
 const DIVERGENCES: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
 
-/// Coordinates of per-example gradients at one moment of training.
+/// Coordinates of per-example gradients at a point in training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Spectrum {
     pub step: u64,
-    /// Share of the coordinates in each bin of magnitudes.
+    /// Share of coordinates in each bin of magnitudes.
     pub shares: Vec<f64>,
     /// Share of coordinates below all bins; most are exactly zero.
     pub zeros: f64,
-    /// Mean cosine of a gradient's sorted magnitudes and a vector of |N(0, 1)|, sorted.
+    /// Mean cosine of a gradient's sorted magnitudes with a sorted vector of |N(0, 1)|.
     pub cosine: f64,
     /// Mean L2 norm.
     pub norm: f64,
 }
 
-/// Gradients at the beginning, after an epoch, a quarter, half and all of a run.
+/// Measures gradients at the start, after an epoch, and after a quarter, half and all of a run.
 ///
 /// # Errors
-/// Of the run.
+/// If the run fails.
 pub fn gradients(trial: &Trial, data: &Data, bar: &ProgressBar) -> Result<Vec<Spectrum>, Fault> {
     let model = trial.config.model;
-    // From the beginning: gradients that an interruption took are not kept.
+    // From the start, because measurements before an interruption are not saved.
     let mut training = Training::open(trial, data, None)?;
     let epochs = training.stops().len() - 1;
     let chosen = [0, 1, epochs / 4, epochs / 2, epochs];
@@ -77,7 +77,7 @@ fn spectrum(model: Architecture, parameters: &[f32], data: &Data, step: u64) -> 
         magnitudes.sort_unstable_by(|a, b| b.total_cmp(a));
         for &magnitude in &magnitudes {
             let bin = (f64::from(magnitude).log10() - LOWEST) / WIDTH;
-            // Also false for the logarithm of 0.
+            // False for the logarithm of 0.
             if bin >= 0.0 { counts[(bin as usize).min(BINS - 1)] += 1 } else { zeros += 1 }
         }
         let length = magnitudes.iter().map(|&g| f64::from(g).powi(2)).sum::<f64>().sqrt();
@@ -90,20 +90,20 @@ fn spectrum(model: Architecture, parameters: &[f32], data: &Data, step: u64) -> 
     Ok(Spectrum { step, shares, zeros: zeros as f64 / all, cosine, norm })
 }
 
-/// How far one noise takes sums from what they were.
+/// Distance of noisy sums from exact ones, for one noise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Distance {
     pub noise: NoiseSpec,
-    /// Rényi divergence of order 2 of one unsampled release: what the scale was chosen for.
+    /// Rényi divergence of order 2 of one unsampled release, by which the scale was chosen.
     pub divergence: f64,
-    /// Mean over coordinates of |noisy − raw|, of sums over a lot; one for each draw of lot and noise.
+    /// Mean over coordinates of |noisy − raw| of sums over a lot, one per draw of lot and noise.
     pub from_raw: Vec<f64>,
-    /// The same from the sum of encoded gradients: what the noise alone does.
+    /// The same from the sum of encoded gradients: the effect of noise alone.
     pub from_encoded: Vec<f64>,
 }
 
-/// Names of what is compared, and each at scale 1.
+/// Returns the compared noise families at scale 1, with their names.
 pub fn families() -> [(&'static str, NoiseSpec); 5] {
     [
         ("Gaussian", NoiseSpec::Gaussian { sigma: 1.0 }),
@@ -114,10 +114,10 @@ pub fn families() -> [(&'static str, NoiseSpec); 5] {
     ]
 }
 
-/// After the steps of `trial`, under the envelope `encoder`: each family at each divergence, the same lots for all.
+/// Compares all families at each divergence after `trial`, under `encoder`, on the same lots.
 ///
 /// # Errors
-/// Of the run, or of the accountant.
+/// If the run or the accountant fails.
 pub fn distances(
     trial: &Trial,
     encoder: &EncoderSpec,
@@ -153,7 +153,7 @@ pub fn distances(
                 let mut lot = vec![];
                 plan.sampling.sampler(train.len() as u64)?.draw(&mut rng, &mut lot);
                 let noise_key = std::array::from_fn(|_| rng.next_u32());
-                // At rate 0 the model stays where it is.
+                // At rate 0 the model does not change.
                 let trace = pollster::block_on(engine.traced_step(StepInput::alone(&lot, noise_key, 0.0)))?;
                 from_raw.push(mean_distance(&trace.noisy, &trace.raw));
                 from_encoded.push(mean_distance(&trace.noisy, &trace.encoded));
@@ -168,7 +168,7 @@ fn mean_distance(a: &[f32], b: &[f32]) -> f64 {
     a.iter().zip(b).map(|(a, b)| f64::from(a - b).abs()).sum::<f64>() / a.len() as f64
 }
 
-/// The family's noise whose release has this Rényi divergence of order 2. It falls about as 1/scale².
+/// Scales the family to this Rényi divergence of order 2, which is about ∝ 1/scale².
 fn noise_of(divergence: f64, family: &NoiseSpec, profile: &EnvelopeProfile) -> Result<NoiseSpec, Fault> {
     let mut noise = family.clone();
     for _ in 0..12 {
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn noises_are_compared_at_the_divergence_asked_for() {
+    fn noises_are_scaled_to_the_requested_divergence() {
         let psi = vec![1.0 / 100f32.sqrt(); 100];
         let profile = EnvelopeProfile::from_vectors([&psi[..]]).unwrap();
         // D₂ of a Gaussian release is ‖ψ‖²/σ².

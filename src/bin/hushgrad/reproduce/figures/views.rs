@@ -1,11 +1,11 @@
-//! From finished runs to what a figure shows.
+//! Computes what a figure shows from finished runs.
 
 use std::collections::BTreeMap;
 
 use hushgrad::{
     accounting::{
         noise::NoiseSpec,
-        rdp::{Accountant, RdpCurve},
+        rdp::{RdpAccountant, RdpCurve},
     },
     data::Dataset,
     train::{config::RunConfig, plan::Plan},
@@ -20,24 +20,24 @@ use super::{
     vectors::{self, Distance, Spectrum},
 };
 
-/// ε that Figure 3 looks at.
+/// The values of ε in Figure 3.
 const BUDGETS: [f64; 12] = [0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 2.75, 3.0, 3.5];
 
-/// Accuracies whose price the headline tells; 96 and 96.1 % are the paper's.
+/// Accuracies whose ε the headline states; 96 and 96.1 % are the paper's.
 const GOALS: [f64; 7] = [0.9, 0.92, 0.94, 0.95, 0.955, 0.96, 0.961];
 
-/// ε of runs, by the classic conversion as the paper has it: what they cost with the system's randomness.
+/// ε of runs with the system's randomness, by the classic conversion as in the paper.
 #[derive(Default)]
 pub struct Prices {
-    /// By what decides the price of a step: that price, and ε after so many steps.
+    /// By a step's settings: its RDP curve, and ε by number of steps.
     known: BTreeMap<String, (RdpCurve, BTreeMap<u64, f64>)>,
 }
 
 impl Prices {
-    /// ε after so many steps; 0 before the first, `None` for a run without privacy.
+    /// Returns ε after `steps` steps: 0 before the first, `None` for a run without privacy.
     ///
     /// # Errors
-    /// Of the accountant.
+    /// If the accountant fails.
     pub fn epsilon(&mut self, config: &RunConfig, train: &Dataset, steps: u64) -> Result<Option<f64>, Fault> {
         if config.noise.is_none() || steps == 0 {
             return Ok(config.noise.as_ref().map(|_| 0.0));
@@ -51,7 +51,7 @@ impl Prices {
         if let Some(&epsilon) = spent.get(&steps) {
             return Ok(Some(epsilon));
         }
-        let mut accountant = Accountant::new();
+        let mut accountant = RdpAccountant::new();
         let id = accountant.add_curve(curve.clone())?;
         accountant.compose(id, steps);
         let epsilon = accountant.epsilon(config.delta)?.classic.epsilon;
@@ -60,21 +60,21 @@ impl Prices {
     }
 }
 
-/// All that a view is made from.
+/// The inputs of all views.
 pub struct Origin<'a> {
     pub setup: &'a Setup,
     pub train: &'a Dataset,
     pub rates: &'a BTreeMap<&'static str, Tuned>,
-    /// What a finished run measured.
+    /// Returns the result of a finished run.
     pub measured: &'a dyn Fn(&Trial) -> Option<Measured>,
     pub prices: &'a mut Prices,
 }
 
 impl Origin<'_> {
-    /// The panels of a figure, from the runs that are finished.
+    /// Returns the panels of a figure, from finished runs.
     ///
     /// # Errors
-    /// Of the accountant.
+    /// If the accountant fails.
     pub fn panels(&mut self, figure: &Figure) -> Result<Vec<Panel>, Fault> {
         match figure.view {
             View::Gradients => Ok(self.gradients(figure)),
@@ -111,7 +111,7 @@ impl Origin<'_> {
         Panel { key, title, x, y, values, rows, series: vec![] }
     }
 
-    /// Curves of every method, at one choice of rates.
+    /// Returns the curves of all methods, for one choice of rates.
     fn curves(&mut self, figure: &Figure, rate: Rate) -> Result<Panel, Fault> {
         let mut panel = self.panel(figure, rate);
         for method in figure.methods() {
@@ -126,7 +126,7 @@ impl Origin<'_> {
         Ok(panel)
     }
 
-    /// What the runs of a cell come to, in the figure's units.
+    /// Returns the results of a cell's runs, in the figure's units.
     fn marks(&mut self, figure: &Figure, cell: Cell) -> Result<Vec<Mark>, Fault> {
         let Some(trials) = self.setup.trials(figure, cell, self.rates, self.train.len()) else { return Ok(vec![]) };
         let runs: Vec<Vec<Point>> = trials.iter().filter_map(|trial| self.points(trial)).collect();
@@ -156,8 +156,8 @@ impl Origin<'_> {
         }
     }
 
-    /// For each ε: of the noise scales and lengths that cost no more, the best on held-out images, and what that comes to
-    /// on the test images. The test images choose nothing.
+    /// For each ε, chooses the noise scale and length by held-out accuracy, among those that cost
+    /// no more, and shows the test accuracy of that choice. Test images choose nothing.
     fn best(&mut self, figure: &Figure) -> Result<Panel, Fault> {
         let mut panel = self.panel(figure, Rate::Own);
         for method in figure.methods() {
@@ -169,7 +169,7 @@ impl Origin<'_> {
                 let Some(held) = self.setup.held_out(figure, cell, self.rates, self.train.len()) else { continue };
                 let runs: Vec<Vec<Point>> = trials.iter().filter_map(|trial| self.points(trial)).collect();
                 let (Some(held), Some(first)) = (self.points(&held), runs.first()) else { continue };
-                // The same epoch has another step where fewer images are trained on.
+                // Matched by epoch: with fewer training images, its step differs.
                 for (i, point) in first.iter().enumerate().skip(1) {
                     let spent = self.prices.epsilon(&trials[0].config, self.train, point.step)?;
                     let values = runs.iter().filter_map(|points| points.get(i)).map(|point| point.accuracy).collect();
@@ -253,7 +253,7 @@ impl Origin<'_> {
                     if !to_gaussian {
                         return Mark::of(distance.divergence, &values);
                     }
-                    // Draw by draw: the lots are the same.
+                    // Per draw, because the lots are the same.
                     let pairs = values.iter().zip(gaussian(distance.divergence)?);
                     Mark::of(distance.divergence, &pairs.map(|(value, base)| value / base).collect::<Vec<_>>())
                 };
@@ -283,7 +283,7 @@ impl Origin<'_> {
     }
 }
 
-/// What was spent when the mean accuracy first was so high; `None` where no curve gets to the lowest.
+/// ε when the mean accuracy first reached each goal; `None` if no curve reaches the lowest.
 fn reached(curves: &Panel) -> Option<Panel> {
     let of = |series: &Series| {
         let first = |&goal: &f64| {
@@ -305,14 +305,14 @@ fn reached(curves: &Panel) -> Option<Panel> {
 }
 
 fn colour(method: &Method) -> usize {
-    // Beside the line that it is read anew from.
+    // Not the colour of the method whose runs it shares.
     if let Some(key) = method.read_anew {
         return 3 + 2 * METHODS.iter().position(|other| other.key == key).unwrap_or(0);
     }
     METHODS.iter().position(|other| other.key == method.key).unwrap_or(0)
 }
 
-/// A figure's tuned rates in a line each.
+/// Table of a figure's tuned rates, one row per method.
 pub fn rates_table(figure: &Figure, rates: &BTreeMap<&'static str, Tuned>) -> String {
     let mut out = String::from(
         "| tuned | noise scale | rates tried | best | held-out accuracy |\n| --- | ---: | ---: | ---: | ---: |\n",
@@ -339,7 +339,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_goal_costs_what_was_spent_when_it_was_first_reached() {
+    fn goal_costs_the_epsilon_at_which_it_was_first_reached() {
         let mark = |x, mean| Mark { x, mean, deviation: 0.01, runs: 3 };
         let series = |marks| Series { name: "a".to_owned(), rate: None, colour: 0, marks };
         let curves = |series| Panel {

@@ -1,0 +1,67 @@
+//! The short way to ε: compose releases, then ask.
+
+use super::{
+    composition::{Total, total},
+    error::PrivacyError,
+    ledger::{Ledger, Release},
+};
+
+/// A sequence of releases on the same examples.
+///
+/// It is tight where every release has a tight price, and otherwise falls back to Rényi accounting:
+/// [`Total::accounting`] says which. For prices that are updated during a run, and for all
+/// assumptions in words, use [`Books`](super::books::Books).
+///
+/// ```
+/// use hushgrad_accounting::{Accountant, dp_sgd};
+///
+/// // Two runs on the same 60,000 images cost less than the sum of their ε.
+/// let first = Accountant::new().compose(dp_sgd::step(1.1, 256.0 / 60_000.0), 3515)?;
+/// let both = first.clone().compose(dp_sgd::step(1.3, 512.0 / 60_000.0), 1000)?;
+/// assert_eq!(format!("{:.3}", first.epsilon(1e-5)?.epsilon), "1.134");
+/// let total = both.epsilon(1e-5)?;
+/// println!("ε ≤ {} by {}", total.epsilon, total.accounting);
+/// # assert!(total.epsilon < 1.134 + dp_sgd::epsilon(1.3, 512.0 / 60_000.0, 1000, 1e-5)?);
+/// # Ok::<(), hushgrad_accounting::PrivacyError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Accountant {
+    runs: Vec<Ledger>,
+}
+
+impl Accountant {
+    /// An accountant without releases: ε is 0.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds `count` releases of one kind, drawn by a sampler of their own.
+    ///
+    /// # Errors
+    /// As [`Release::validate`]; a count that the sampling does not allow.
+    pub fn compose(self, release: Release, count: u64) -> Result<Self, PrivacyError> {
+        let mut run = Ledger::new();
+        let release = run.register(release)?;
+        run.record_many(release, count);
+        self.compose_run(run)
+    }
+
+    /// Adds all releases of another run.
+    ///
+    /// # Errors
+    /// As [`Ledger::validate`].
+    pub fn compose_run(mut self, run: Ledger) -> Result<Self, PrivacyError> {
+        run.validate()?;
+        self.runs.push(run);
+        Ok(self)
+    }
+
+    /// The smallest known upper bound on ε at `delta` of all releases together, rounded up.
+    ///
+    /// # Errors
+    /// As [`total`]: no guarantee, no finite bound, a `delta` outside (0, 1), too much work.
+    pub fn epsilon(&self, delta: f64) -> Result<Total, PrivacyError> {
+        total(&self.runs.iter().collect::<Vec<_>>(), delta)
+    }
+}
