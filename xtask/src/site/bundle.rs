@@ -33,7 +33,7 @@ pub enum To {
 /// Writes wasm-bindgen's `name.js` and `name_bg.wasm` for the program `wasm` into `folder`.
 pub fn bind(wasm: &Path, name: &str, to: To, folder: &Path) -> Result<()> {
     let mut bindgen = Bindgen::new();
-    bindgen.input_path(wasm).out_name(name).typescript(false);
+    bindgen.input_path(wasm).out_name(name).typescript(false).omit_default_module_path(false);
     let bound = bindgen.web(to == To::Modules).and_then(|bindgen| bindgen.no_modules(to == To::ClassicScript));
     bound.and_then(|bindgen| bindgen.generate(folder)).map_err(|e| wrong!("wasm-bindgen, {}: {e:#}", wasm.display()))
 }
