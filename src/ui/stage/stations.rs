@@ -19,7 +19,7 @@ use crate::{
         },
         size::closures::{bool_fn, effect, on_click, on_event, text_fn, view_fn},
         state::Page,
-        text::t,
+        text::{t, text},
         widgets::teaching::teaching,
     },
     worker::look::Person,
@@ -201,25 +201,16 @@ impl Held {
     /// Describes the length before and after the bound.
     fn says(self, unit: Unit, norm: &str, bounded: &str) -> String {
         let its = if unit.is_image() { t!("Its gradient") } else { t!("Its vector") };
-        match self {
-            Self::Nowhere => t!("{its}, of length {norm}. Nothing bounds it.", its = its, norm = norm),
-            Self::Envelope => {
-                t!(
-                    "{its}, of length {norm}, held under the envelope: {bounded}.",
-                    its = its,
-                    norm = norm,
-                    bounded = bounded
-                )
+        let text = match self {
+            Self::Nowhere => text!("{its}, of length {norm}. Nothing bounds it."),
+            Self::Envelope => text!("{its}, of length {norm}, held under the envelope: {bounded}."),
+            Self::Layers => {
+                text!("{its}, of length {norm}, held layer by layer; in units of the noise {bounded} long.")
             }
-            Self::Layers => t!(
-                "{its}, of length {norm}, held layer by layer; in units of the noise {bounded} long.",
-                its = its,
-                norm = norm,
-                bounded = bounded
-            ),
-            Self::Whole => t!("{its}, of length {norm}: short enough to stay whole.", its = its, norm = norm),
-            Self::Cut => t!("{its}, of length {norm}, cut to {bounded}.", its = its, norm = norm, bounded = bounded),
-        }
+            Self::Whole => text!("{its}, of length {norm}: short enough to stay whole."),
+            Self::Cut => text!("{its}, of length {norm}, cut to {bounded}."),
+        };
+        text.with(&[("its", its.to_owned()), ("norm", norm.to_owned()), ("bounded", bounded.to_owned())])
     }
 }
 
@@ -243,15 +234,12 @@ fn longest(page: Page) -> String {
 }
 
 fn before(page: Page) -> String {
-    let this = Unit::of(page).this();
-    if noisy(page) {
-        t!(
-            "Somebody who knows all the others could subtract them, and would be left with what {this} adds.",
-            this = this
-        )
+    let text = if noisy(page) {
+        text!("Somebody who knows all the others could subtract them, and would be left with what {this} adds.")
     } else {
-        t!("Somebody who knows all the others can subtract them, and is left with what {this} adds.", this = this)
-    }
+        text!("Somebody who knows all the others can subtract them, and is left with what {this} adds.")
+    };
+    text.with(&[("this", Unit::of(page).this().to_owned())])
 }
 
 /// How well the noise hides the ringed image, by the guarantee, the odds and the picture. If one of
@@ -309,72 +297,63 @@ impl Hidden {
 
     /// Returns the caption of what is left of a unit after subtracting all others.
     fn after(self, unit: Unit) -> String {
-        let this = unit.this();
-        match self {
-            Self::Bare => t!("Nothing hides it.").to_owned(),
-            Self::NoGuarantee => t!("There is noise, but no guarantee that it hides {this}.", this = this),
-            Self::Broken => t!("This run breaks its promise: the noise need not hide {this}.", this = this),
-            Self::Unseen => t!("The same subtraction leaves it under noise.").to_owned(),
+        let text = match self {
+            Self::Bare => text!("Nothing hides it."),
+            Self::NoGuarantee => text!("There is noise, but no guarantee that it hides {this}."),
+            Self::Broken => text!("This run breaks its promise: the noise need not hide {this}."),
+            Self::Unseen => text!("The same subtraction leaves it under noise."),
             Self::Visible(_) => {
-                t!("The same subtraction leaves it, plain or faint: the noise is too weak to hide it.").to_owned()
+                text!("The same subtraction leaves it, plain or faint: the noise is too weak to hide it.")
             }
-            Self::FromTheEye(_) => t!(
-                "The same subtraction leaves static to the eye. A computer may still find {this} in it.",
-                this = this
-            ),
-            Self::Well(_) => {
-                t!("The same subtraction leaves static: nothing that gives {this} away.", this = this)
+            Self::FromTheEye(_) => {
+                text!("The same subtraction leaves static to the eye. A computer may still find {this} in it.")
             }
-        }
+            Self::Well(_) => text!("The same subtraction leaves static: nothing that gives {this} away."),
+        };
+        text.with(&[("this", unit.this().to_owned())])
     }
 
     /// Returns the sentence on a step that is not being walked through.
     fn says(self, page: Page) -> String {
-        let unit = Unit::of(page);
-        let number = |found: u32| {
+        let (text, found) = match self {
+            Self::Bare | Self::NoGuarantee => {
+                return page.settings.with(|settings| settings.no_guarantee().unwrap_or_default().to_owned());
+            }
+            Self::Broken => (
+                text!("ε is claimed here, and not true: the run breaks its promise. An attacker may find every one."),
+                None,
+            ),
+            Self::Unseen => {
+                (text!("The noise is to hide what each one adds. Take a step, and see whether it does."), None)
+            }
+            Self::Visible(found) => (
+                text!(
+                    "The noise is too weak to hide {this}: a computer finds it in what is released, and your eye may, too."
+                ),
+                found,
+            ),
+            Self::FromTheEye(found) => {
+                (text!("Your eye does not find {this} in what is released. An attacker who computes may."), found)
+            }
+            Self::Well(found) => (
+                text!(
+                    "The noise hides what each one adds. All together still point the same way, and the model learns that."
+                ),
+                Some(found),
+            ),
+        };
+        let said = text.with(&[("this", Unit::of(page).this().to_owned())]);
+        let Some(found) = found else { return said };
+        let odds = if matches!(self, Self::Well(_)) || found > HIDDEN || !drawn_rarely(page) {
             t!(
                 "Of 100 {many} that were in, an attacker finds at most {found}; guessing finds 5.",
                 many = Unit::protected(page).many(),
                 found = found
             )
+        } else {
+            t!("Only chance keeps the odds low: few are drawn into a lot.").to_owned()
         };
-        let odds = |found: Option<u32>| match found {
-            None => String::new(),
-            Some(found) if found > HIDDEN || !drawn_rarely(page) => format!(" {}", number(found)),
-            Some(_) => {
-                format!(" {}", t!("Only chance keeps the odds low: few are drawn into a lot."))
-            }
-        };
-        match self {
-            Self::Bare | Self::NoGuarantee => {
-                page.settings.with(|settings| settings.no_guarantee().unwrap_or_default().to_owned())
-            }
-            Self::Broken => {
-                t!("ε is claimed here, and not true: the run breaks its promise. An attacker may find every one.")
-                    .to_owned()
-            }
-            Self::Unseen => {
-                t!("The noise is to hide what each one adds. Take a step, and see whether it does.").to_owned()
-            }
-            Self::Visible(found) => {
-                t!(
-                    "The noise is too weak to hide {this}: a computer finds it in what is released, and your eye may, too.",
-                    this = unit.this()
-                ) + &odds(found)
-            }
-            Self::FromTheEye(found) => {
-                t!(
-                    "Your eye does not find {this} in what is released. An attacker who computes may.",
-                    this = unit.this()
-                ) + &odds(found)
-            }
-            Self::Well(found) => t!(
-                "The noise hides what each one adds. All together still point the same way, and the model learns that."
-            )
-            .to_owned()
-                + " "
-                + &number(found),
-        }
+        said + " " + &odds
     }
 
     /// One of each kind.
