@@ -282,9 +282,9 @@ test("the text on the ringed image follows from the guarantee, ε, the odds and 
   await expect(says).toContainText("not true");
   // With users, picture and words are of a user; with micro-batches the odds may be of one image.
   for (const [set, title, odds] of [
-    ["users=1000&lot=300", "Is this user in it?", "Of 100 users that were in"],
-    ["micro-batch=4&lot=400&sigma=2", "Is this micro-batch in it?", "Of 100 images that were in"],
-    ["micro-batch=4&lot=400&sigma=2&protects=micro-batch", "Is this micro-batch in it?", "Of 100 micro-batches that were in"],
+    ["users=1000&lot=600", "Is this user in it?", "Of 100 users that were in"],
+    ["micro-batch=4&lot=400&sigma=4", "Is this micro-batch in it?", "Of 100 images that were in"],
+    ["micro-batch=4&lot=400&sigma=4&protects=micro-batch", "Is this micro-batch in it?", "Of 100 micro-batches that were in"],
   ]) {
     await open(page, site, `${query}&steps=50&${set}`);
     await step();
