@@ -11,7 +11,7 @@ use hushgrad_accounting::{
     noise::{CustomDensity, NoiseSpec},
     normal,
     pld::{Method, Pld, Tight},
-    rdp::{Accountant, epsilon_of},
+    rdp::{RdpAccountant, epsilon_of},
     sampling::Sampling,
 };
 use libfuzzer_sys::{Corpus, arbitrary::Unstructured, fuzz_target};
@@ -219,7 +219,7 @@ fn check(bytes: &[u8]) -> Option<()> {
         let curve = timed("a curve", || pld.curve_about(found.value, delta));
         assert!(curve.iter().all(|(epsilon, delta)| *epsilon >= 0.0 && (0.0..=1.0).contains(delta)), "{curve:?}");
     }
-    assert!(Accountant::of(&ledger_now).is_ok());
+    assert!(RdpAccountant::of(&ledger_now).is_ok());
     Some(())
 }
 
