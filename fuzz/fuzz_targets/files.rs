@@ -7,9 +7,21 @@ use libfuzzer_sys::fuzz_target;
 const NAMES: [&str; 8] =
     ["train-images-idx3-ubyte", "mine.npy", "mine.npz", "mine.zip", "mine.tar", "mine.tar.gz", "data_batch_1.bin", "1.png"];
 
-fuzz_target!(|files: Vec<(u8, &[u8])>| {
-    let named: Vec<(&str, &[u8])> =
-        files.iter().map(|(name, bytes)| (NAMES[usize::from(*name) % NAMES.len()], *bytes)).collect();
+/// Separates files; a file's first byte selects its name.
+const SEPARATOR: &[u8] = b"\xf0|\xf1";
+
+fuzz_target!(|data: &[u8]| {
+    let (mut files, mut rest) = (vec![], data);
+    while let Some(at) = rest.windows(SEPARATOR.len()).position(|window| window == SEPARATOR) {
+        files.push(&rest[..at]);
+        rest = &rest[at + SEPARATOR.len()..];
+    }
+    files.push(rest);
+    let named: Vec<(&str, &[u8])> = files
+        .iter()
+        .filter_map(|file| file.split_first())
+        .map(|(name, bytes)| (NAMES[usize::from(*name) % NAMES.len()], bytes))
+        .collect();
     match visitor::assemble(&named) {
         Ok(digits) => {
             for set in [&digits.train, &digits.test] {
