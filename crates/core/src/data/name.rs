@@ -29,7 +29,8 @@ fn isolated(name: String) -> String {
 /// A name to store: at most `most` characters, without hidden ones; isolated as in [`quoted`].
 #[must_use]
 pub fn kept(name: &str, most: usize) -> String {
-    let kept: String = name.trim().chars().filter(|letter| !is_hidden(*letter)).take(most).collect();
+    let shown: String = name.chars().filter(|letter| !is_hidden(*letter)).collect();
+    let kept: String = shown.trim().chars().take(most).collect();
     isolated(kept.trim_end().to_owned())
 }
 
@@ -45,6 +46,10 @@ mod tests {
         assert_eq!((quoted("abcdef", 3).as_str(), quoted("abc", 3).as_str()), ("abc…", "abc"));
         for name in [quoted("שלום", 80), kept("שלום", 80), kept(&kept("שלום", 80), 4)] {
             assert_eq!(name, "\u{2068}שלום\u{2069}");
+        }
+        // What is kept is kept again as it is.
+        for name in ["\0 \0a ", "a \u{202e}", " \u{2068}\u{a0}b", "a b c"] {
+            assert_eq!(kept(&kept(name, 2), 2), kept(name, 2), "{name:?}");
         }
         // Joiners belong to letters, and stay.
         assert_eq!(kept(" 👩\u{200d}🔬 ", 9), "👩\u{200d}🔬");
