@@ -1,5 +1,5 @@
-// Compiles the accountant to WebAssembly and assembles the package in dist/. Needs cargo's wasm32
-// target and Cargo.lock's version of wasm-bindgen, from WASM_BINDGEN, `cargo xtask dist` or PATH.
+// Compiles the accountant to WebAssembly and assembles the package in dist/. Needs cargo with the
+// wasm32 target.
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -11,16 +11,6 @@ const root = join(here, "../..");
 const out = join(here, "dist");
 const version = /name = "wasm-bindgen"\nversion = "([^"]+)"/.exec(readFileSync(join(root, "Cargo.lock"), "utf8"))[1];
 const cache = process.env.HUSHGRAD_CACHE ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "hushgrad");
-const candidates = [process.env.WASM_BINDGEN, join(cache, "tools", `wasm-bindgen-${version}`, "wasm-bindgen"), join(cache, "tools", `wasm-bindgen-${version}`, "bin", "wasm-bindgen"), "wasm-bindgen"];
-const runs = (program) => {
-  try {
-    return execFileSync(program, ["--version"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).includes(version);
-  } catch {
-    return false;
-  }
-};
-const wasmBindgen = candidates.filter(Boolean).find(runs);
-if (!wasmBindgen) throw new Error(`wasm-bindgen ${version} is not here: run \`cargo xtask dist\` once, or name it in WASM_BINDGEN`);
 
 const run = (program, words, options = {}) => execFileSync(program, words, { cwd: root, stdio: "inherit", ...options });
 run("cargo", ["build", "--locked", "--profile", "dist", "--target", "wasm32-unknown-unknown", "--package", "hushgrad-accountant"]);
@@ -28,7 +18,7 @@ const { target_directory: target } = JSON.parse(execFileSync("cargo", ["metadata
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
 const wasm = join(target, "wasm32-unknown-unknown", "dist", "hushgrad_accountant.wasm");
-run(wasmBindgen, ["--target", "web", "--no-typescript", "--out-name", "accountant", "--out-dir", out, wasm]);
+run("cargo", ["xtask", "bind", wasm, "accountant", out]);
 const opt = join(cache, "tools");
 const binaryen = existsSync(opt) && execFileSync("ls", [opt], { encoding: "utf8" }).split("\n").find((name) => name.startsWith("binaryen-"));
 if (binaryen) {

@@ -1,4 +1,4 @@
-//! `cargo xtask serve | try | test | dist | deny | bench | pictures | text`: tasks around cargo.
+//! `cargo xtask serve | try | test | dist | deny | bench | pictures | text | bind`: tasks around cargo.
 
 mod bench;
 mod bytes;
@@ -24,7 +24,12 @@ use bench::Bench;
 use checks::{count::Count, deny};
 use error::Result;
 use project::Project;
-use site::{Kind, build, pictures, serve, sharing::Address};
+use site::{
+    Kind, build,
+    bundle::{To, bind},
+    pictures, serve,
+    sharing::Address,
+};
 
 /// Everything that must be done around cargo
 #[derive(Debug, Parser)]
@@ -80,6 +85,15 @@ enum Task {
     },
     /// Take new texts of the page into the tables of its languages (www/text)
     Text,
+    /// Write wasm-bindgen's script and module for a compiled program
+    Bind {
+        #[arg(value_name = "WASM")]
+        wasm: PathBuf,
+        #[arg(value_name = "NAME")]
+        name: String,
+        #[arg(value_name = "DIR")]
+        out: PathBuf,
+    },
     /// Check licences, sources and known vulnerabilities of the dependencies
     Deny,
 }
@@ -128,6 +142,7 @@ fn run(task: Option<Task>) -> Result<bool> {
         Task::Test { shipped } => return checks::run::run(project, shipped),
         Task::Pictures { film } => pictures::run(project, film)?,
         Task::Text => texts::write(project)?,
+        Task::Bind { wasm, name, out } => bind(&wasm, &name, To::Modules, &out)?,
         Task::Deny => deny::run(project)?,
         Task::Bench { bench } => bench::run(project, bench)?,
     }
@@ -157,6 +172,8 @@ mod tests {
         assert_eq!(parsed("pictures --film"), Some(Task::Pictures { film: true }));
         assert_eq!(parsed("deny"), Some(Task::Deny));
         assert_eq!(parsed("text"), Some(Task::Text));
+        let bound = Task::Bind { wasm: "a.wasm".into(), name: "a".into(), out: "x/y".into() };
+        assert_eq!(parsed("bind a.wasm a x/y"), Some(bound));
         assert_eq!(parsed(""), None);
         for (line, bench) in [
             ("bench", None),
