@@ -16,7 +16,7 @@ use crate::{
         reference::{inputs, mean_gradient, shared_vector},
     },
     mechanism::{EncoderSpec, encode::finite_norm, noise::add_noise},
-    model::{Architecture, PIXELS, reference},
+    model::{Architecture, PIXELS, layers::LayerList, reference},
     rng::RandomSource,
 };
 
@@ -182,14 +182,24 @@ impl StepInspection {
         }
     }
 
+    /// Multiplications to read one image; fixed features count as [`MOST_WORK`] more.
+    fn work(&self) -> u64 {
+        let model = self.task.model;
+        let layers = model.written().parse().map_or(u64::MAX, |list: LayerList| list.work());
+        if model.features().is_some() { layers.saturating_add(MOST_WORK) } else { layers }
+    }
+
+    /// True if the vector at `place` takes about as long as reading all shown digits, or less.
+    fn is_quick(&self, place: usize) -> bool {
+        let Some(units) = &self.units else { return true };
+        let members = self.lot.get(place).map_or(0, |&drawn| units.members(drawn).len() as u64);
+        let gradients = members * u64::from(self.task.local.steps) * self.shifts.len() as u64;
+        gradients.saturating_mul(self.work()) <= SHOWN as u64 * MOST_WORK
+    }
+
     /// Returns the shown digit that the model reads worst, for a large gradient; 0 if that is slow.
     fn hardest(&self) -> usize {
-        let takes_long = match self.task.model {
-            model if model.features().is_some() => true,
-            Architecture::Built(list) => list.work() > MOST_WORK,
-            _ => false,
-        };
-        if takes_long {
+        if self.work() > MOST_WORK {
             return 0;
         }
         let likelihood = |place: usize| {
@@ -198,15 +208,17 @@ impl StepInspection {
             reference::probabilities(self.task.model, &self.before, &image)[usize::from(self.train.labels[i])]
         };
         (0..self.examples.len())
+            .filter(|&place| self.is_quick(place))
             .map(|place| (place, likelihood(place)))
             .min_by(|a, b| a.1.total_cmp(&b.1))
             .map_or(0, |least| least.0)
     }
 
-    /// Returns label and gradient of the digit at `place`; `None` without it or for another model.
+    /// Returns label and gradient of the digit at `place`; `None` without it, for another model, or
+    /// if it takes long.
     fn gradient(&self, place: usize) -> Option<(u8, Vec<f32>)> {
         let (&drawn, &example) = self.lot.get(place).zip(self.examples.get(place))?;
-        if self.before.len() != self.task.model.parameters() {
+        if self.before.len() != self.task.model.parameters() || !self.is_quick(place) {
             return None;
         }
         let mut gradient = vec![0.0; self.before.len()];
@@ -500,6 +512,17 @@ mod tests {
             assert_eq!(people[0].with[0], look.trace.encoded[row(people[0].label)], "{sharing:?}");
             assert!(look.followed(0).is_none() && look.pull(0).is_none(), "no image has a vector of its own");
         }
+    }
+
+    /// A user of half of the images is not read by the plain reference, which would hold up the run.
+    #[test]
+    fn units_of_many_images_have_no_picture() {
+        let users = Sharing::Users { users: 2, skew: 1.0, seed: 1 };
+        let config = RunConfig { sharing: users, model: Architecture::CnnTanh, lot: 2, ..RunConfig::default() };
+        let mut look = look_at(config);
+        assert!(look.person(None).is_some(), "150 images of a small network are read");
+        look.task.local.steps = 1000;
+        assert!(!look.lot().labels.is_empty() && look.person(None).is_none() && look.person(Some(0)).is_none());
     }
 
     #[test]

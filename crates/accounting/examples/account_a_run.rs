@@ -6,10 +6,9 @@ use std::{error::Error, str::FromStr};
 use hushgrad_accounting::{
     books::Books,
     decimal::{upper, upper_percent},
-    ledger::{Ledger, Release, Sensitivity},
-    noise::NoiseSpec,
+    dp_sgd,
+    ledger::Ledger,
     risk::{AttackBound, PrivacyCurve},
-    sampling::Sampling,
 };
 
 const DELTA: f64 = 1e-5;
@@ -18,11 +17,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (sigma, lot, examples) = (argument(1, 1.1)?, argument(2, 256.0)?, argument(3, 60_000.0)?);
     let steps: u64 = argument(4, 3515)?;
 
-    // DP-SGD: gradients are clipped to norm 1, so σ is the noise multiplier.
-    let sampling = Sampling::Poisson { rate: lot / examples };
-    let step = Release::new(sampling, Sensitivity::L2 { norm: 1.0 }, Some(NoiseSpec::Gaussian { sigma }));
     let mut ledger = Ledger::new();
-    let step = ledger.register(step)?;
+    let step = ledger.register(dp_sgd::step(sigma, lot / examples))?;
     ledger.record_many(step, steps);
 
     let books = Books::of(ledger)?;

@@ -229,8 +229,11 @@ fn longest(page: Page) -> String {
         Encoder::Clip => &[Held::Whole, Held::Cut],
     });
     let wide = format::number(0.0888);
-    let all = of.iter().map(|held| held.says(Unit::of(page), &wide, &wide)).chain([alone(page, None)]);
-    all.max_by_key(|text| text.chars().count()).unwrap_or_default()
+    longest_of(of.iter().map(|held| held.says(Unit::of(page), &wide, &wide)).chain([alone(page, None)]))
+}
+
+fn longest_of(texts: impl IntoIterator<Item = String>) -> String {
+    texts.into_iter().max_by_key(|text| text.chars().count()).unwrap_or_default()
 }
 
 fn before(page: Page) -> String {
@@ -369,20 +372,12 @@ impl Hidden {
 
     /// Returns the longest caption; its space is reserved to avoid movement.
     fn longest_caption(unit: Unit) -> String {
-        Self::ALL
-            .map(|hidden| hidden.after(unit))
-            .into_iter()
-            .max_by_key(|text| text.chars().count())
-            .unwrap_or_default()
+        longest_of(Self::ALL.map(|hidden| hidden.after(unit)))
     }
 
     /// Returns the longest sentence of [`Hidden::says`].
     fn longest(page: Page) -> String {
-        Self::ALL
-            .map(|hidden| hidden.says(page))
-            .into_iter()
-            .max_by_key(|text| text.chars().count())
-            .unwrap_or_default()
+        longest_of(Self::ALL.map(|hidden| hidden.says(page)))
     }
 }
 
@@ -393,6 +388,10 @@ fn drawn_rarely(page: Page) -> bool {
 }
 
 fn says(page: Page, there: bool, hidden: Hidden) -> String {
+    let drawn = page.snapshots.people.with(|people| people.as_ref().is_some_and(|it| !it.lot.labels.is_empty()));
+    if !there && drawn && !Unit::of(page).is_image() {
+        return t!("Each one here has so many images that its picture would take too long. Choose more users, or smaller micro-batches.").to_owned();
+    }
     if !there {
         return t!("Press Play or Step: each step draws a lot, and one in it is ringed.").to_owned();
     }
