@@ -83,48 +83,83 @@ impl Count {
     }
 }
 
-/// Lists the tests skipped according to Playwright's JSON report, each with its reason.
-pub fn skipped(report: &str) -> Result<Vec<String>> {
-    #[derive(Default, serde::Deserialize)]
-    #[serde(default)]
-    struct Suite {
-        suites: Vec<Suite>,
-        specs: Vec<Spec>,
-    }
-    #[derive(serde::Deserialize)]
-    struct Spec {
-        title: String,
-        tests: Vec<Test>,
-    }
-    #[derive(serde::Deserialize)]
-    struct Test {
-        status: String,
+/// The failed and the skipped tests of Playwright's JSON report.
+#[derive(Debug, Default, PartialEq)]
+pub struct Named {
+    /// Titles, also of tests that passed only when tried again.
+    pub failed: Vec<String>,
+    /// Titles, each with its reason.
+    pub skipped: Vec<String>,
+}
+
+impl Named {
+    /// Reads Playwright's JSON report.
+    pub fn of_playwright(report: &str) -> Result<Self> {
+        #[derive(Default, serde::Deserialize)]
         #[serde(default)]
-        annotations: Vec<Annotation>,
-    }
-    #[derive(serde::Deserialize)]
-    struct Annotation {
-        #[serde(rename = "type")]
-        kind: String,
-        #[serde(default)]
-        description: String,
-    }
-    fn walk(Suite { suites, specs }: Suite, found: &mut Vec<String>) {
-        for Spec { title, tests } in specs {
-            for test in tests.into_iter().filter(|test| test.status == "skipped") {
-                let why = test.annotations.into_iter().find(|annotation| annotation.kind == "skip");
-                let why = why.map(|annotation| annotation.description).filter(|why| !why.is_empty());
-                found.push(format!("{title}: {}", why.as_deref().unwrap_or("nothing says why")));
-            }
+        struct Suite {
+            suites: Vec<Suite>,
+            specs: Vec<Spec>,
         }
-        suites.into_iter().for_each(|suite| walk(suite, found));
+        #[derive(serde::Deserialize)]
+        struct Spec {
+            title: String,
+            tests: Vec<Test>,
+        }
+        #[derive(serde::Deserialize)]
+        struct Test {
+            status: String,
+            #[serde(default)]
+            annotations: Vec<Annotation>,
+        }
+        #[derive(serde::Deserialize)]
+        struct Annotation {
+            #[serde(rename = "type")]
+            kind: String,
+            #[serde(default)]
+            description: String,
+        }
+        fn walk(Suite { suites, specs }: Suite, found: &mut Named) {
+            for Spec { title, tests } in specs {
+                for test in tests {
+                    match test.status.as_str() {
+                        "unexpected" | "flaky" => found.failed.push(title.clone()),
+                        "skipped" => {
+                            let why = test.annotations.into_iter().find(|annotation| annotation.kind == "skip");
+                            let why = why.map(|annotation| annotation.description).filter(|why| !why.is_empty());
+                            found.skipped.push(format!("{title}: {}", why.as_deref().unwrap_or("nothing says why")));
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            suites.into_iter().for_each(|suite| walk(suite, found));
+        }
+        let mut found = Self::default();
+        walk(
+            serde_json::from_str(report).map_err(|e| wrong!("Playwright's report is no JSON with suites: {e}"))?,
+            &mut found,
+        );
+        Ok(found)
     }
-    let mut found = vec![];
-    walk(
-        serde_json::from_str(report).map_err(|e| wrong!("Playwright's report is no JSON with suites: {e}"))?,
-        &mut found,
-    );
-    Ok(found)
+}
+
+/// Lists the tests that cargo's or nextest's output names as failed, each once.
+pub fn failed(lines: &[String]) -> Vec<String> {
+    let mut names: Vec<String> = vec![];
+    for line in lines.iter().map(|line| line.trim()) {
+        let of_cargo = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED"));
+        // `FAIL [   1.676s] ( 904/1094) hushgrad-train attack::a_test`
+        let of_nextest = ["FAIL [", "TIMEOUT [", "SIGABRT [", "SIGSEGV ["]
+            .iter()
+            .find_map(|mark| line.strip_prefix(mark)?.split_whitespace().last());
+        if let Some(name) = of_cargo.or(of_nextest)
+            && !names.iter().any(|known| known == name)
+        {
+            names.push(name.to_owned());
+        }
+    }
+    names
 }
 
 impl std::fmt::Display for Count {
@@ -136,6 +171,10 @@ impl std::fmt::Display for Count {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn lines(text: &str) -> Vec<String> {
+        text.lines().map(str::to_owned).collect()
+    }
 
     #[test]
     fn closing_lines_of_all_test_programs_are_summed() {
@@ -152,7 +191,6 @@ mod tests {
 
     #[test]
     fn other_runners_closing_lines_are_read() {
-        let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
         let said = "  Summary [ 12.3s] 10/12 tests run: 7 passed (1 slow, 1 leaky), 2 failed, 1 timed out, 3 skipped\n  FAIL a";
         assert_eq!(Count::of_nextest(&lines(said)), Count { passed: 7, failed: 3, skipped: 3 });
         assert_eq!(Count::of_nextest(&lines("error: no test")), Count::default());
@@ -173,17 +211,28 @@ mod tests {
     }
 
     #[test]
-    fn what_was_skipped_is_named_with_why() {
+    fn failed_and_skipped_tests_of_a_browser_are_named() {
         let test = |status: &str, more: &str| format!(r#"{{"status":"{status}"{more}}}"#);
         let spec = |title: &str, tests: &str| format!(r#"{{"title":"{title}","tests":[{tests}]}}"#);
         let why = r#","annotations":[{"type":"slow"},{"type":"skip","description":"no adapter"}]"#;
         let (inner, outer) = (spec("a", &test("skipped", why)), spec("b", &test("skipped", r#","annotations":[]"#)));
         let report = format!(
-            r#"{{"suites":[{{"specs":[{outer},{}],"suites":[{{"specs":[{inner}]}}]}}],"stats":{{}}}}"#,
-            spec("c", &test("expected", ""))
+            r#"{{"suites":[{{"specs":[{outer},{},{},{}],"suites":[{{"specs":[{inner}]}}]}}],"stats":{{}}}}"#,
+            spec("c", &test("expected", "")),
+            spec("d", &test("unexpected", "")),
+            spec("e", &test("flaky", ""))
         );
-        assert_eq!(skipped(&report).unwrap(), ["b: nothing says why", "a: no adapter"]);
-        assert!(skipped("{}").unwrap().is_empty() && skipped("").is_err());
+        let Named { failed, skipped } = Named::of_playwright(&report).unwrap();
+        assert_eq!((skipped, failed), (lines("b: nothing says why\na: no adapter"), lines("d\ne")));
+        assert_eq!(Named::of_playwright("{}").unwrap(), Named::default());
+        assert!(Named::of_playwright("").is_err());
+    }
+
+    #[test]
+    fn failed_native_tests_are_named_once() {
+        let said = "  FAIL [   1.676s] ( 904/1094) hushgrad-train attack::a_test\n  PASS [ 0.1s] (1/2) x good\n\
+                    test attack::a_test ... FAILED\ntest b ... ok\n  SIGABRT [ 0.2s] (2/2) x aborts";
+        assert_eq!(failed(&lines(said)), ["attack::a_test", "aborts"]);
     }
 
     #[test]

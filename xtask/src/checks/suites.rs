@@ -1,7 +1,7 @@
 //! Runs and counts the test suites, each by its runner.
 
 use super::{
-    count::{Count, skipped},
+    count::{Count, Named, failed},
     run::PACKAGES,
 };
 use crate::{
@@ -126,7 +126,7 @@ fn rust_tests(
         step.say(line);
     }
     let story = said.tail();
-    verdict(step, &command, &said, count, &story)
+    verdict(step, &command, &said, count, &failed(&said.lines), &story)
 }
 
 /// Tests that try all pairs of parameter values, or all combinations under `HUSHGRAD_FULL=1`.
@@ -162,7 +162,7 @@ pub fn burn_tests(project: &Project, driver: &Path) -> Result<(Count, String)> {
     lints::build_with_clippy(&mut command, driver);
     let said = step.ask(&mut command)?;
     let (count, story) = (Count::of_cargo(&said.lines), said.tail());
-    verdict(step, &command, &said, count, &story)
+    verdict(step, &command, &said, count, &failed(&said.lines), &story)
 }
 
 /// Fuzzes every target of `fuzz/` for a minute, starting from the stored corpus of earlier runs.
@@ -187,7 +187,7 @@ pub fn fuzz(project: &Project) -> Result<(Count, String)> {
         let said = step.ask(command.env("RUSTC_BOOTSTRAP", "1"))?;
         let count =
             if said.ok { Count { passed: 1, ..Count::default() } } else { Count { failed: 1, ..Count::default() } };
-        total.add(verdict(step, &command, &said, count, &said.tail())?.0);
+        total.add(verdict(step, &command, &said, count, &[], &said.tail())?.0);
     }
     Ok((total, total.to_string()))
 }
@@ -209,7 +209,7 @@ pub fn npm_packages(project: &Project) -> Result<(Count, String)> {
         let mut tests = command("test");
         let said = step.ask(&mut tests)?;
         let (count, story) = (Count::of_node(&said.lines), said.tail());
-        total.add(verdict(step, &tests, &said, count, &story)?.0);
+        total.add(verdict(step, &tests, &said, count, &[], &story)?.0);
     }
     Ok((total, total.to_string()))
 }
@@ -297,7 +297,8 @@ pub fn browser_tests(
     said.lines.iter().filter(|line| line.contains(".spec.ts:") && line.contains(" › ")).for_each(|line| step.say(line));
     let Ok(text) = fs::read_to_string(&report) else { return Err(step.error(&command, &said)) };
     let count = Count::of_playwright(&text)?;
-    skipped(&text)?.iter().for_each(|test| step.say(&format!("!!! SKIPPED: {test}")));
+    let named = Named::of_playwright(&text)?;
+    named.skipped.iter().for_each(|test| step.say(&format!("!!! SKIPPED: {test}")));
     // Without other browsers no test of theirs passes; skipped tests are counted and reported.
     if count.failed == 0 && count.passed + count.skipped == 0 {
         return Err(step.error(&command, &said));
@@ -305,15 +306,25 @@ pub fn browser_tests(
     // Output from the first failure on.
     let from = said.lines.iter().position(|line| line.trim_start().starts_with("1) ")).unwrap_or(0);
     let story = said.lines[from..].join("\n    ");
-    verdict(step, &command, &said, count, &story)
+    verdict(step, &command, &said, count, &named.failed, &story)
 }
 
 /// Ends the step with the count. A runner that failed without a failed test is an error.
-fn verdict(step: Step<'_>, command: &Command, said: &Said, count: Count, story: &str) -> Result<(Count, String)> {
+///
+/// The summary names the `failed` tests, as far as the runner does: often it alone is kept.
+fn verdict(
+    step: Step<'_>,
+    command: &Command,
+    said: &Said,
+    count: Count,
+    failed: &[String],
+    story: &str,
+) -> Result<(Count, String)> {
     if count.failed > 0 {
         step.say(story);
         step.failed(&count.to_string());
-        return Ok((count, format!("{count}; see {}", said.log.display())));
+        let names: String = failed.iter().map(|name| format!("\n    ✗ {name}")).collect();
+        return Ok((count, format!("{count}; see {}{names}", said.log.display())));
     }
     if !said.ok {
         return Err(step.error(command, said));

@@ -403,10 +403,13 @@ mod tests {
         (block_on(attack.found()).unwrap(), attack.curve().unwrap())
     }
 
+    /// Processors round differently, so each machine has its own attack: limits are five standard
+    /// deviations of 16 seeds apart. Without noise 49 or 50 of 50 guesses are right; 45 give ε ≥ 1.4.
     #[test]
     fn small_towns_leak_and_noise_hides_them() {
         let train = digits();
-        for (noise, auc, least) in [(None, 0.96..1.0, 2.2), (Some(0.5), 0.58..0.70, 0.0), (Some(1.1), 0.50..0.62, 0.0)]
+        for (noise, auc, least, beyond) in
+            [(None, 0.96..1.0, 1.4, 0.08), (Some(0.5), 0.55..0.73, 0.0, -0.08), (Some(1.1), 0.46..0.62, 0.0, -0.15)]
         {
             let (found, curve) =
                 attacked(&train, leaky_settings(noise), &MembershipTarget { seed: 3, ..MembershipTarget::default() });
@@ -420,7 +423,7 @@ mod tests {
             );
             assert!(auc.contains(&roc.auc().value) && *epsilon >= least && *guesses == 50);
             // A wrong label reveals more than a right one, from which no bound follows.
-            assert!(roc.auc().value > labelled.roc.auc().value - 0.08 && labelled.epsilon < 0.6);
+            assert!(roc.auc().value > labelled.roc.auc().value + beyond && labelled.epsilon < 1.0);
             assert_eq!((found.epsilon.is_some(), curve.is_some()), (noise.is_some(), noise.is_some()));
             if let (Some(most), Some(curve)) = (found.epsilon, curve) {
                 assert_eq!(roc.refutes(&curve, 0.01).unwrap(), None);
