@@ -149,10 +149,12 @@ pub fn failed(lines: &[String]) -> Vec<String> {
     let mut names: Vec<String> = vec![];
     for line in lines.iter().map(|line| line.trim()) {
         let of_cargo = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED"));
-        // `FAIL [   1.676s] ( 904/1094) hushgrad-train attack::a_test`
-        let of_nextest = ["FAIL [", "TIMEOUT [", "SIGABRT [", "SIGSEGV ["]
-            .iter()
-            .find_map(|mark| line.strip_prefix(mark)?.split_whitespace().last());
+        // `FAIL [   1.676s] ( 904/1094) hushgrad-train attack::a_test`, or `SIGABRT`, `TIMEOUT`, …
+        let of_nextest = line.split_once(" [").filter(|(status, rest)| {
+            let passes = ["PASS", "LEAK", "SLOW"].contains(status);
+            !passes && status.len() > 3 && status.chars().all(|c| c.is_ascii_uppercase()) && rest.contains("s] (")
+        });
+        let of_nextest = of_nextest.and_then(|(_, rest)| rest.split_whitespace().last());
         if let Some(name) = of_cargo.or(of_nextest)
             && !names.iter().any(|known| known == name)
         {
@@ -231,8 +233,9 @@ mod tests {
     #[test]
     fn failed_native_tests_are_named_once() {
         let said = "  FAIL [   1.676s] ( 904/1094) hushgrad-train attack::a_test\n  PASS [ 0.1s] (1/2) x good\n\
-                    test attack::a_test ... FAILED\ntest b ... ok\n  SIGABRT [ 0.2s] (2/2) x aborts";
-        assert_eq!(failed(&lines(said)), ["attack::a_test", "aborts"]);
+                    test attack::a_test ... FAILED\ntest b ... ok\n  SIGABRT [ 0.2s] (2/2) x aborts\n  SIGKILL [ 0.2s] (2/2) x dies\n\
+                    SLOW [> 60.000s] (───) x slow\n LEAK [ 0.1s] (1/2) x leaks\n Summary [ 9.9s] 4 tests run: 1 passed";
+        assert_eq!(failed(&lines(said)), ["attack::a_test", "aborts", "dies"]);
     }
 
     #[test]

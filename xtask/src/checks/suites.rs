@@ -107,7 +107,7 @@ fn rust_tests(
         Ok((command, said))
     };
     let (command, said) = run(runner.command(project, words))?;
-    let mut count = runner.count(&said);
+    let (mut count, mut failures) = (runner.count(&said), failed(&said.lines));
     if said.ok && count.passed == 0 {
         return Err(wrong!("{command:?} ran no test"));
     }
@@ -121,12 +121,13 @@ fn rust_tests(
             }
         }
         count.add(of_examples);
+        failures.extend(failed(&examples.lines));
     }
     for line in said.lines.iter().filter(|l| l.ends_with("... FAILED") || l.contains("panicked at")) {
         step.say(line);
     }
     let story = said.tail();
-    verdict(step, &command, &said, count, &failed(&said.lines), &story)
+    verdict(step, &command, &said, count, &failures, &story)
 }
 
 /// Tests that try all pairs of parameter values, or all combinations under `HUSHGRAD_FULL=1`.

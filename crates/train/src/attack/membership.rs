@@ -404,7 +404,8 @@ mod tests {
     }
 
     /// Processors round differently, so each machine has its own attack: limits are five standard
-    /// deviations of 16 seeds apart. Without noise 49 or 50 of 50 guesses are right; 45 give ε ≥ 1.4.
+    /// deviations of 16 seeds apart. Without noise 49 or 50 of 50 guesses are right; 46 have to be, as
+    /// 45 give no ε of 1.4.
     #[test]
     fn small_towns_leak_and_noise_hides_them() {
         let train = digits();
