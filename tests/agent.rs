@@ -39,13 +39,14 @@ use hushgrad::{
         agent,
         counting::{Counted, MISREAD, accuracy},
         host::Host,
-        inbox::Message,
+        inbox::Incoming,
         load_error::LoadError,
         protocol::{BackendChoice, DataRequest, Event, NetworkRequest, Problem, Request, RunInfo},
         reading::{self, Heard, Reader, ReaderError},
         run_store::{Change, Entry, Memory, Record, Spent, Store, StoreError},
     },
 };
+use hushgrad_message::Message;
 
 #[path = "agent/books.rs"]
 mod books;
@@ -177,10 +178,10 @@ impl Host for Page {
         }
         let url = url.to_owned();
         if self.down.get() {
-            return Err(LoadError::Fetch { url, reason: "500 Internal Server Error".to_owned(), absent: false });
+            return Err(LoadError::Fetch { url, reason: "500 Internal Server Error".into(), absent: false });
         }
         let file = self.files.iter().find(|(name, _)| url.ends_with(name.as_str()));
-        let absent = || LoadError::Fetch { url: url.clone(), reason: "404 Not Found".to_owned(), absent: true };
+        let absent = || LoadError::Fetch { url: url.clone(), reason: "404 Not Found".into(), absent: true };
         if self.stale.get() {
             return Ok(b"<!doctype html><title>Sign in</title>".to_vec());
         }
@@ -256,7 +257,7 @@ async fn turns(mut left: u32) {
 struct Thread {
     pool: LocalPool,
     page: Rc<Page>,
-    inbox: UnboundedSender<Message>,
+    inbox: UnboundedSender<Incoming>,
     /// Number of requested loads.
     loads: u32,
     /// Key of the current run.
@@ -285,7 +286,7 @@ impl Thread {
             of_reader: RefCell::default(),
             spawner: pool.spawner(),
         });
-        let (inbox, messages): (_, UnboundedReceiver<Message>) = unbounded();
+        let (inbox, messages): (_, UnboundedReceiver<Incoming>) = unbounded();
         pool.spawner().spawn_local(agent::run(page.clone(), messages, inbox.clone())).unwrap();
         Self { pool, page, inbox, loads: 0, key: String::new() }
     }
@@ -314,7 +315,7 @@ impl Thread {
     }
 
     fn ask(&self, request: Request) {
-        self.inbox.unbounded_send(Message::Request(request)).unwrap();
+        self.inbox.unbounded_send(Incoming::Request(request)).unwrap();
     }
 
     /// Runs until the loop waits for a message, and returns its events.
@@ -435,9 +436,9 @@ fn damaged() -> Vec<(String, Vec<u8>)> {
     vec![("mine-images-idx3-ubyte".to_owned(), vec![0, 0, 8, 3, 0, 0])]
 }
 
-fn refusals(events: &[Event]) -> Vec<(u32, &str)> {
+fn refusals(events: &[Event]) -> Vec<(u32, String)> {
     let refused = |event| match event {
-        &Event::NotLoaded { load, over: true, ref sentence } => Some((load, sentence.as_str())),
+        &Event::NotLoaded { load, over: true, ref sentence } => Some((load, sentence.to_string())),
         _ => None,
     };
     events.iter().filter_map(refused).collect()
@@ -470,7 +471,8 @@ fn files_are_requested_in_pieces_unless_too_many_or_too_large() {
     let sized = |count: u32, size| own((0..count).map(|i| (format!("file-{i}"), size)).collect());
     for (request, says) in [(sized(20, 250_000_000), "20 files were given"), (sized(1, 9 << 30), "file-0 has 9.7 GB")] {
         let events = thread.load(request);
-        let [(_, sentence)] = refusals(&events)[..] else { panic!("{events:?}") };
+        let refused = refusals(&events);
+        let [(_, sentence)] = &refused[..] else { panic!("{events:?}") };
         assert!(sentence.contains(says), "{sentence}");
         assert!(!events.iter().any(|event| matches!(event, Event::Wanted { .. })), "{events:?}");
     }
@@ -498,8 +500,9 @@ fn files_are_requested_in_pieces_unless_too_many_or_too_large() {
     let events = thread.load(sized(2, 1_000_000));
     assert_eq!(refusals(&events)[0].0, before);
     let events = thread.ask_and_settle(Request::Piece { load: thread.loads, bytes: None });
-    let [(load, sentence)] = refusals(&events)[..] else { panic!("{events:?}") };
-    assert!(load == thread.loads && sentence.starts_with("“file-0” cannot be read"), "{sentence}");
+    let refused = refusals(&events);
+    let [(load, sentence)] = &refused[..] else { panic!("{events:?}") };
+    assert!(*load == thread.loads && sentence.starts_with("“file-0” cannot be read"), "{sentence}");
     assert_eq!(thread.ask_and_settle(Request::Piece { load: thread.loads, bytes: Some(vec![0]) }), vec![]);
 }
 
@@ -536,7 +539,7 @@ fn pictures_are_decoded_beside_the_loop() {
     // One cannot be decoded; what was loaded before stays.
     let events = thread.load_files(&[("damaged.zip".to_owned(), pictures(60, true))]);
     let [Event::NotLoaded { over: true, sentence, .. }] = &events[events.len() - 1..] else { panic!("{events:?}") };
-    assert!(sentence.starts_with("damaged.zip: “pets/dog/059.png” cannot be decoded ("), "{sentence}");
+    assert!(sentence.to_string().starts_with("damaged.zip: “pets/dog/059.png” cannot be decoded ("), "{sentence}");
     assert!(!events.iter().any(|event| matches!(event, Event::Loaded { .. })), "{events:?}");
 
     // Others replace those that are being decoded.
@@ -553,7 +556,7 @@ fn pictures_are_decoded_beside_the_loop() {
     else {
         panic!("{events:?}")
     };
-    assert!(*over == load && sentence.starts_with("other files were chosen"), "{events:?}");
+    assert!(*over == load && sentence.to_string().starts_with("other files were chosen"), "{events:?}");
     assert!(!events.iter().any(|event| matches!(event, Event::Loaded { .. })), "{events:?}");
 }
 
@@ -561,8 +564,8 @@ fn pictures_are_decoded_beside_the_loop() {
 fn failed_readers_are_reported_and_cost_nothing() {
     let mut thread = Thread::with_run(short());
     let files = || own(vec![("mine-images".to_owned(), 5_000)]);
-    let absent = ReaderError::Absent { reason: "Failed to fetch".to_owned() };
-    let ended = ReaderError::Ended { reason: "unreachable".to_owned() };
+    let absent = ReaderError::Absent { reason: "Failed to fetch".into() };
+    let ended = ReaderError::Ended { reason: "unreachable".into() };
     let no_memory = ReaderError::NoMemory { bytes: 400_000_000 };
     for (heard, says) in [
         (Err(absent.clone()), "the program that reads files did not come (Failed to fetch)"),
@@ -572,8 +575,9 @@ fn failed_readers_are_reported_and_cost_nothing() {
     ] {
         thread.page.of_reader.replace(vec![heard]);
         let events = thread.load(files());
-        let [(load, sentence)] = refusals(&events)[..] else { panic!("{events:?}") };
-        assert!(load == thread.loads && sentence.starts_with(says), "{sentence}");
+        let refused = refusals(&events);
+        let [(load, sentence)] = &refused[..] else { panic!("{events:?}") };
+        assert!(*load == thread.loads && sentence.starts_with(says), "{sentence}");
         // It is not read further, even if it continues.
         let piece = Request::Piece { load: thread.loads, bytes: Some(vec![0; 1024]) };
         assert_eq!(thread.ask_and_settle(piece), vec![]);
@@ -1238,7 +1242,7 @@ mod off_the_gpu {
         told.unwrap_or_else(|| panic!("nothing was told in {events:?}"))
     }
 
-    fn notice(events: &[Event]) -> Option<&String> {
+    fn notice(events: &[Event]) -> Option<&Message> {
         events.iter().find_map(|event| if let Event::Notice(sentence) = event { Some(sentence) } else { None })
     }
 
@@ -1274,7 +1278,10 @@ mod off_the_gpu {
             assert_eq!((info.engine.backend, &info.config), (Backend::Cpu, &config), "{case}");
             let Fallback { reason, webgpu } = told(&events);
             assert!(reason.contains("graphics device was lost") && *webgpu, "{case}: {reason}");
-            assert!(notice(&events).is_some_and(|sentence| sentence.contains(reason)), "{case}: {events:?}");
+            assert!(
+                notice(&events).is_some_and(|sentence| sentence.contains(&reason.to_string())),
+                "{case}: {events:?}"
+            );
             let report = Thread::last_report(&thread.ask_and_settle(Request::Play));
             assert_eq!((report.step, report.complete), (40, true), "{case}");
         }
@@ -1394,7 +1401,7 @@ mod off_the_gpu {
         let Fallback { reason, webgpu } = told(&events);
         assert!(reason.contains("in one piece") || reason.contains("this program takes"), "{reason}");
         assert!(*webgpu);
-        assert!(notice(&events).is_some_and(|sentence| sentence.contains(reason)), "{events:?}");
+        assert!(notice(&events).is_some_and(|sentence| sentence.contains(&reason.to_string())), "{events:?}");
         assert_eq!(Thread::last_report(&thread.ask_and_settle(Request::StepOnce)).step, 1);
 
         thread.load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 });

@@ -616,7 +616,7 @@ fn a_missing_or_damaged_shard_is_named_and_the_rest_is_kept() {
         let mut bytes = std::fs::read(folder.join(&file)).unwrap();
         match files.len() {
             2 => {
-                let sentence = assembler.missing(&file, "404 Not Found").to_string();
+                let sentence = assembler.missing(&file, "404 Not Found".into()).to_string();
                 assert!(sentence.contains(&file) && sentence.contains("404 Not Found"), "{sentence}");
             }
             3 => {

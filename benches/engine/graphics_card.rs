@@ -247,7 +247,7 @@ mod native {
                 drop(pass);
                 self.gpu.queue().submit([encoder.finish()]);
                 let waited = device.poll(wgpu::PollType::wait_indefinitely());
-                waited.map_err(|e| EngineError::DeviceLost(e.to_string()))?;
+                waited.map_err(|e| EngineError::DeviceLost(hushgrad_message::Message::text(e)))?;
                 self.gpu.check()?;
                 Ok(start.elapsed().as_secs_f64() / f64::from(count))
             };

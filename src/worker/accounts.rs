@@ -1,6 +1,7 @@
 //! Questions to the accountant on prices, books and run files, each with an answer of the same
 //! name.
 
+use hushgrad_message::{Message, ToMessage};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -89,28 +90,28 @@ pub enum Question {
 /// Answers of the accountant; an error is one phrase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
-    Projection(Result<Projection, String>),
-    Scale(Result<f64, String>),
-    Tight(Result<Vec<Point>, String>),
-    Odds(Result<u32, String>),
-    Ledger(Result<(), String>),
-    Spent(Result<Spent, String>),
-    Curve(Result<Curve, String>),
-    Audit(Result<LowerBounds, String>),
-    Sweep(Result<SweepPrice, String>),
-    Label(Result<String, String>),
+    Projection(Result<Projection, Message>),
+    Scale(Result<f64, Message>),
+    Tight(Result<Vec<Point>, Message>),
+    Odds(Result<u32, Message>),
+    Ledger(Result<(), Message>),
+    Spent(Result<Spent, Message>),
+    Curve(Result<Curve, Message>),
+    Audit(Result<LowerBounds, Message>),
+    Sweep(Result<SweepPrice, Message>),
+    Label(Result<String, Message>),
     /// A sentence; empty for fewer than two runs.
-    Together(String),
-    Allowed(Result<Allowed, String>),
-    Game(Result<Played, String>),
-    Invert(Result<Box<Picture>, String>),
-    Compare(Box<Result<NoiseComparison, String>>),
-    Density(Result<CustomDensity, String>),
+    Together(Message),
+    Allowed(Result<Allowed, Message>),
+    Game(Result<Played, Message>),
+    Invert(Result<Box<Picture>, Message>),
+    Compare(Box<Result<NoiseComparison, Message>>),
+    Density(Result<CustomDensity, Message>),
     /// Empty if there is nothing to draw.
     NoiseOverRun([Vec<Point>; 3]),
     HiddenStates([Vec<Point>; 3]),
     /// The run's card, and the same as JSON, to be stored.
-    OpenRun(Result<(Box<RunCard>, String), String>),
+    OpenRun(Result<(Box<RunCard>, String), Message>),
     Requests(Vec<NetworkRequest>),
 }
 
@@ -122,7 +123,7 @@ pub struct Curve {
     /// μ of Gaussian differential privacy, if there is one.
     pub gaussian: Option<GaussianFit>,
     /// The cost of one example if users or micro-batches are protected, as a phrase.
-    pub one: Option<String>,
+    pub one: Option<Message>,
 }
 
 /// The cost of a ledger at some δ.
@@ -142,7 +143,7 @@ pub struct PldEpsilon {
     /// Numbers of further releases, with ε after them, which never falls.
     pub ahead: Vec<(u64, f64)>,
     /// The part that is computed without a proven error bound; `None` if all of it is proven.
-    pub numerical: Option<String>,
+    pub numerical: Option<Message>,
 }
 
 /// Bounds on attacks on a run.
@@ -167,7 +168,7 @@ pub struct Picture {
 }
 
 /// Why a question about a run's books has no answer.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, hushgrad_message::Error)]
 enum BooksError {
     #[error("the ledger of that run is not known here")]
     Unknown,
@@ -299,7 +300,7 @@ fn spent(books: &Books, then: &[Event], ahead: &[u64], delta: f64) -> Result<Spe
             ahead: ahead.iter().filter(|more| **more > 0).map(&mut with).collect::<Result<_, _>>()?,
             numerical: match rigor {
                 Rigor::Proven => None,
-                Rigor::Numerical(what) => Some(what.to_owned()),
+                Rigor::Numerical(what) => Some(what.into()),
             },
         }),
     };
@@ -351,8 +352,8 @@ pub(crate) fn known(question: &Question) -> Option<Answer> {
 }
 
 /// Converts the error to a phrase, for a message.
-fn in_words<T, E: std::fmt::Display>(result: Result<T, E>) -> Result<T, String> {
-    result.map_err(|error| error.to_string())
+fn in_words<T, E: ToMessage>(result: Result<T, E>) -> Result<T, Message> {
+    result.map_err(|error| error.to_message())
 }
 
 #[cfg(test)]
@@ -397,7 +398,9 @@ mod tests {
         let none = asked(Question::Projection { config: RunConfig { noise: None, ..config }, train: 1000, steps: 1 });
         assert!(matches!(none, Answer::Projection(Err(reason)) if reason.contains("no noise")));
         let opened = asked(Question::OpenRun { name: "x.json".to_owned(), bytes: b"PK".to_vec() });
-        assert!(matches!(opened, Answer::OpenRun(Err(reason)) if reason.starts_with("x.json is no run file")));
+        assert!(
+            matches!(opened, Answer::OpenRun(Err(reason)) if reason.to_string().starts_with("x.json is no run file"))
+        );
     }
 
     /// ε is that of the events released, and the ε ahead holds for the next steps.

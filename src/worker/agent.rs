@@ -44,10 +44,10 @@ use pace::SLEEP;
 use state::Agent;
 use web_time::Instant;
 
-use super::{host::Host, inbox::Message};
+use super::{host::Host, inbox::Incoming};
 
 /// Answers requests until the inbox closes.
-pub async fn run<H: Host>(host: Rc<H>, mut inbox: UnboundedReceiver<Message>, reply: UnboundedSender<Message>) {
+pub async fn run<H: Host>(host: Rc<H>, mut inbox: UnboundedReceiver<Incoming>, reply: UnboundedSender<Incoming>) {
     let mut agent = Agent::new(host, reply);
     loop {
         let message = if agent.idle() { inbox.next().await.map(Some) } else { poll(&mut inbox) };
@@ -60,7 +60,7 @@ pub async fn run<H: Host>(host: Rc<H>, mut inbox: UnboundedReceiver<Message>, re
 }
 
 /// Returns the next message: `Some(None)` if the inbox is empty, `None` if it is closed.
-fn poll(inbox: &mut UnboundedReceiver<Message>) -> Option<Option<Message>> {
+fn poll(inbox: &mut UnboundedReceiver<Incoming>) -> Option<Option<Incoming>> {
     match inbox.try_recv() {
         Ok(message) => Some(Some(message)),
         Err(TryRecvError::Empty) => Some(None),
@@ -79,12 +79,12 @@ impl<H: Host> Agent<H> {
             && self.jobs.attack.is_none()
     }
 
-    async fn receive(&mut self, message: Message) {
+    async fn receive(&mut self, message: Incoming) {
         match message {
-            Message::Arrival { load, arrival } => self.arrive(load, arrival).await,
-            Message::Request(request) => self.answer(request).await,
-            Message::Reserved { run, upto, result } => self.take_reserved(run, upto, result).await,
-            Message::Saved { run, step, result } => self.take_saved(run, step, result),
+            Incoming::Arrival { load, arrival } => self.arrive(load, arrival).await,
+            Incoming::Request(request) => self.answer(request).await,
+            Incoming::Reserved { run, upto, result } => self.take_reserved(run, upto, result).await,
+            Incoming::Saved { run, step, result } => self.take_saved(run, step, result),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hushgrad_message::{Message, ToMessage, word};
 use serde::{Deserialize, Serialize};
 use web_time::Instant;
 
@@ -77,19 +78,19 @@ impl Search {
     ///
     /// # Errors
     /// A sentence if the run has no price, schedule or end, or no such digits can be drawn.
-    pub fn new(config: RunConfig, examples: u32) -> Result<Self, String> {
+    pub fn new(config: RunConfig, examples: u32) -> Result<Self, Message> {
         let (Some(steps), Phases::Schedule(schedule)) = (config.steps, &config.phases) else {
-            return Err(
+            return Err(word!(
                 "only noise that goes by a rule over so many phases, of a run that has an end, can be annealed"
-                    .to_owned(),
-            );
+            )
+            .into());
         };
         let (picture, classes) = (config.model.picture(), config.model.classes());
-        let digits = synthetic::like(picture, classes, SEED, DRAWN.0, DRAWN.1).ok_or(
-            "the noise is annealed on public images, and the program draws none of this size and of so many classes",
-        )?;
+        let digits = synthetic::like(picture, classes, SEED, DRAWN.0, DRAWN.1).ok_or(word!(
+            "the noise is annealed on public images, and the program draws none of this size and of so many classes"
+        ))?;
         let lengths = lengths(steps, schedule.phases).collect();
-        let epsilon = cost(&config, examples, steps).map_err(sentence)?.improved.epsilon;
+        let epsilon = cost(&config, examples, steps).map_err(|error| error.to_message())?.improved.epsilon;
         Ok(Self {
             config,
             lengths,
@@ -116,7 +117,7 @@ impl Search {
     ///
     /// # Errors
     /// A sentence if a run is refused or fails.
-    pub async fn piece(&mut self, time: Duration) -> Result<Option<AnnealProgress>, String> {
+    pub async fn piece(&mut self, time: Duration) -> Result<Option<AnnealProgress>, Message> {
         let start = Instant::now();
         if self.trial.is_none() {
             self.propose().await?;
@@ -126,15 +127,15 @@ impl Search {
             if start.elapsed() >= time {
                 return Ok(None);
             }
-            session.step().await.map_err(sentence)?;
+            session.step().await.map_err(|error| error.to_message())?;
         }
-        let scores = session.engine().scores(&self.digits.test).await.map_err(sentence)?;
+        let scores = session.engine().scores(&self.digits.test).await.map_err(|error| error.to_message())?;
         let loss = cross_entropy(&scores, &self.digits.test.labels);
         Ok(self.trial.take().map(|(tried, factors, _)| self.judge(tried, &factors, loss)))
     }
 
     /// Begins the next run, equal noise first. All runs use the same draws; only the noise differs.
-    async fn propose(&mut self) -> Result<(), String> {
+    async fn propose(&mut self) -> Result<(), Message> {
         let factors = match &self.annealing {
             Some(annealing) => annealing.propose(&mut self.rng),
             None => vec![1.0; self.lengths.len()],
@@ -146,13 +147,14 @@ impl Search {
         let list = phases.join("; ");
         let mut config = RunConfig { phases: Phases::List(PhaseList(list.clone())), ..self.config.clone() };
         let steps = config.steps.unwrap_or_default();
-        let scale = scale_or_least(&config, self.examples, steps, self.epsilon).map_err(sentence)?;
-        let scale = scale.map_err(|_| "no noise keeps what the run costs over these phases".to_owned())?;
+        let scale = scale_or_least(&config, self.examples, steps, self.epsilon).map_err(|error| error.to_message())?;
+        let scale = scale.map_err(|_| Message::from(word!("no noise keeps what the run costs over these phases")))?;
         config.noise = config.noise.map(|noise| noise.with_scale(scale));
         config.replay = Some(SEED);
-        let plan = Plan::new(config, self.digits.train.len() as u32).map_err(sentence)?;
+        let plan = Plan::new(config, self.digits.train.len() as u32).map_err(|error| error.to_message())?;
         let built = EngineFactory::cpu().build(&plan.task, &self.digits.train, &plan.initial_parameters()).await;
-        let session = Session::new(plan, built.map_err(sentence)?).map_err(sentence)?;
+        let session =
+            Session::new(plan, built.map_err(|error| error.to_message())?).map_err(|error| error.to_message())?;
         self.trial = Some((Scheduled { scale, factors: rounded, list }, factors, session));
         Ok(())
     }
@@ -187,10 +189,6 @@ impl Search {
             best: self.best.clone(),
         }
     }
-}
-
-fn sentence(error: impl std::fmt::Display) -> String {
-    error.to_string()
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use futures::{
 };
 use gloo::{net::http, timers::future::TimeoutFuture};
 use gloo_worker::{HandlerId, Worker, WorkerScope};
+use hushgrad_message::{Message, message};
 use js_sys::{Promise, Uint8Array};
 use wasm_bindgen::{JsCast, JsValue, closure::Closure, prelude::wasm_bindgen};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
@@ -19,7 +20,7 @@ use super::{
     asked::own_requests,
     helping,
     host::Host,
-    inbox::Message,
+    inbox::Incoming,
     load_error::LoadError,
     protocol::{Event, NetworkRequest, Request},
     reader_thread::{self, RequestLog},
@@ -38,7 +39,7 @@ extern "C" {
 
 /// The training thread that the page spawns.
 pub struct Trainer {
-    inbox: Option<UnboundedSender<Message>>,
+    inbox: Option<UnboundedSender<Incoming>>,
 }
 
 impl Worker for Trainer {
@@ -71,7 +72,7 @@ impl Worker for Trainer {
             scope.respond(page, Event::Pong);
         } else if let Some(inbox) = &self.inbox {
             // Sending fails only after the loop, and with it the thread, has ended.
-            drop(inbox.unbounded_send(Message::Request(request)));
+            drop(inbox.unbounded_send(Incoming::Request(request)));
         }
     }
 }
@@ -165,14 +166,14 @@ impl Host for Browser {
 }
 
 async fn fetch(url: &str, cache: RequestCache) -> Result<Vec<u8>, LoadError> {
-    let refused = |reason: String, absent| LoadError::Fetch { url: url.to_owned(), reason, absent };
-    let response = http::Request::get(url).cache(cache).send().await.map_err(|e| refused(e.to_string(), false))?;
+    let refused = |reason: Message, absent| LoadError::Fetch { url: url.to_owned(), reason, absent };
+    let response = http::Request::get(url).cache(cache).send().await.map_err(|e| refused(Message::text(e), false))?;
     if !response.ok() {
-        let reason = format!("the server answered {} {}", response.status(), response.status_text());
+        let reason = message!("the server answered {} {}", response.status(), response.status_text());
         // S3 answers 403 for an absent object.
         return Err(refused(reason, matches!(response.status(), 403 | 404 | 410)));
     }
-    response.binary().await.map_err(|e| refused(e.to_string(), false))
+    response.binary().await.map_err(|e| refused(Message::text(e), false))
 }
 
 /// The cache that keeps digits for offline visits. Its name continues with the site's address

@@ -2,7 +2,7 @@
 
 use super::{loader::Arrival, protocol::Request, run_store::StoreError};
 
-pub enum Message {
+pub enum Incoming {
     Request(Request),
     /// A part of what the load with this number brings.
     Arrival {

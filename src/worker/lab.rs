@@ -27,7 +27,7 @@ const ORDERS: u32 = 64;
 const SAMPLES: usize = 60;
 
 /// Why a noise cannot be compared.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, hushgrad_message::Error)]
 pub enum LabError {
     #[error(transparent)]
     Density(#[from] DensityError),

@@ -2,14 +2,15 @@
 
 use super::reading::ReaderError;
 use crate::data::shards::ShardError;
+use hushgrad_message::Message;
 
 /// Why a load failed. Earlier digits stay.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, hushgrad_message::Error)]
 pub enum LoadError {
     #[error("{url} could not be fetched: {reason}")]
     Fetch {
         url: String,
-        reason: String,
+        reason: Message,
         /// True if the server answers that the file does not exist.
         absent: bool,
     },

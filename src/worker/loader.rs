@@ -9,6 +9,7 @@ use crate::data::{
     self, Digits,
     shards::{Assembler, Manifest, ShardError},
 };
+use hushgrad_message::word;
 
 /// A part of a load.
 pub enum Arrival {
@@ -54,9 +55,9 @@ async fn site<H: Host>(host: &H, address: &str, deliver: &impl Fn(Arrival)) -> R
         }
         Err(error) => {
             deliver(match error {
-                LoadError::Fetch { absent: true, .. } => Arrival::Notice(
-                    "This site carries no MNIST, so digits drawn by the program are used. Drop MNIST's files here to train on them.",
-                ),
+                LoadError::Fetch { absent: true, .. } => Arrival::Notice(word!(
+                    "This site carries no MNIST, so digits drawn by the program are used. Drop MNIST's files here to train on them."
+                )),
                 error => Arrival::Gap(error),
             });
             deliver(whole(drawn_here()));
@@ -76,7 +77,7 @@ async fn site<H: Host>(host: &H, address: &str, deliver: &impl Fn(Arrival)) -> R
         };
         let taken = match checked(host, &format!("{folder}/{file}"), take).await {
             Ok(taken) => taken,
-            Err(LoadError::Fetch { reason, .. }) => Err(assembler.missing(&file, &reason)),
+            Err(LoadError::Fetch { reason, .. }) => Err(assembler.missing(&file, reason)),
             Err(other) => return Err(other),
         };
         if let Err(error) = taken {
@@ -92,9 +93,9 @@ async fn site<H: Host>(host: &H, address: &str, deliver: &impl Fn(Arrival)) -> R
         }
     }
     if announced == 0 {
-        deliver(Arrival::Notice(
-            "Too little of the site's dataset arrived to train on it, so digits drawn by the program are used.",
-        ));
+        deliver(Arrival::Notice(word!(
+            "Too little of the site's dataset arrived to train on it, so digits drawn by the program are used."
+        )));
         deliver(whole(drawn_here()));
     }
     Ok(())

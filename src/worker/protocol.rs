@@ -1,5 +1,6 @@
 //! Messages between page and training thread, in postcard; built together, they have no version.
 
+use hushgrad_message::{Message, ToMessage};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -190,7 +191,7 @@ pub enum Event {
         /// Names of the classes.
         classes: Vec<String>,
         /// Remarks on the visitor's own images, a sentence each.
-        remarks: Vec<String>,
+        remarks: Vec<Message>,
     },
     /// Bytes received or pictures decoded by the load requested last, and their total.
     Loading {
@@ -213,7 +214,7 @@ pub enum Event {
     NotLoaded {
         load: u32,
         over: bool,
-        sentence: String,
+        sentence: Message,
     },
     /// The current run changed: a new one at step 0, or a continued one.
     Started(RunInfo),
@@ -280,14 +281,14 @@ pub enum Event {
     /// A stored run, accounted for anew.
     Kept(Box<KeptRun>),
     /// A sentence on why runs are kept only as long as the thread lives.
-    Unkept(String),
+    Unkept(Message),
     /// All runs on the current run's digits; a sentence if some cannot be read.
-    Together(Result<Remembered, String>),
+    Together(Result<Remembered, Message>),
     /// A run file as JSON.
     RunFile(String),
     Requests(Vec<NetworkRequest>),
     /// A notice; nothing failed.
-    Notice(String),
+    Notice(Message),
     /// Something failed. A request that failed had no effect.
     Problem(Problem),
 }
@@ -295,14 +296,14 @@ pub enum Event {
 impl Event {
     /// Returns the failure of the current or a pending run; `field`: the setting at fault, if any.
     #[must_use]
-    pub fn problem(field: Option<&str>, error: &dyn std::fmt::Display) -> Self {
-        Self::Problem(Problem { field: field.map(str::to_owned), sentence: error.to_string(), aside: false })
+    pub fn problem(field: Option<&str>, error: &dyn ToMessage) -> Self {
+        Self::Problem(Problem { field: field.map(str::to_owned), sentence: error.to_message(), aside: false })
     }
 
     /// Returns the failure of anything else.
     #[must_use]
-    pub fn aside(error: &dyn std::fmt::Display) -> Self {
-        Self::Problem(Problem { field: None, sentence: error.to_string(), aside: true })
+    pub fn aside(error: &dyn ToMessage) -> Self {
+        Self::Problem(Problem { field: None, sentence: error.to_message(), aside: true })
     }
 }
 
@@ -310,7 +311,7 @@ impl Event {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fallback {
     /// A phrase.
-    pub reason: String,
+    pub reason: Message,
     /// True if there is WebGPU; else the browser's settings or another browser may help.
     pub webgpu: bool,
 }
@@ -369,7 +370,7 @@ pub struct Problem {
     /// The `RunConfig` field at fault, if any (`noise.sigma`).
     pub field: Option<String>,
     /// One sentence: what, where, what to do.
-    pub sentence: String,
+    pub sentence: Message,
     /// True if it concerns neither the current nor a pending run; pending requests stay.
     pub aside: bool,
 }

@@ -5,6 +5,7 @@ use std::{cell::RefCell, convert::Infallible, rc::Rc, sync::Arc};
 
 use futures::channel::mpsc::{UnboundedSender, unbounded};
 use gloo::timers::callback::Timeout;
+use hushgrad_message::{Message, word};
 use js_sys::{Array, Reflect, Uint8Array};
 use wasm_bindgen::{JsCast, JsValue, closure::Closure};
 use wasm_bindgen_futures::spawn_local;
@@ -99,9 +100,9 @@ pub fn start(address: &str, asked: RequestLog) -> Result<Reader, ReaderError> {
 }
 
 /// Returns the browser's message of a failure.
-fn reason(error: &JsValue) -> String {
+fn reason(error: &JsValue) -> Message {
     let said = Reflect::get(error, &"message".into()).ok().and_then(|said| said.as_string());
-    said.filter(|said| !said.is_empty()).unwrap_or_else(|| "the browser does not say why".to_owned())
+    said.filter(|said| !said.is_empty()).map_or(word!("the browser does not say why").into(), Message::text)
 }
 
 fn post(worker: &Worker, order: Order<Vec<u8>>) {
@@ -122,7 +123,7 @@ fn message(data: &JsValue) -> Option<Result<ReaderMessage<Digits>, ReaderError>>
     let message: &Array = data.dyn_ref()?;
     let told: ReaderMessage<ReadSet> = unpacked(message)?;
     Some(told.try_map(|said| {
-        let damaged = || ReaderError::Ended { reason: "its images did not arrive whole".to_owned() };
+        let damaged = || ReaderError::Ended { reason: word!("its images did not arrive whole").into() };
         said.with(set_bytes(message)?).ok_or_else(damaged)
     }))
 }

@@ -5,6 +5,7 @@ use futures::{
     StreamExt,
     channel::mpsc::{TryRecvError, UnboundedReceiver, UnboundedSender},
 };
+use hushgrad_message::{Message, ToMessage};
 use serde::{Deserialize, Serialize};
 
 use super::protocol::NetworkRequest;
@@ -37,7 +38,7 @@ pub enum ReaderMessage<D> {
     /// All the data of the files; the last answer.
     Read(D),
     /// Why the files are refused, in one sentence; the last answer.
-    Refused(String),
+    Refused(Message),
 }
 
 impl<B> Order<B> {
@@ -79,21 +80,21 @@ impl<D> ReaderMessage<D> {
 }
 
 /// Why files could not be read, other than for their contents.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, hushgrad_message::Error)]
 pub enum ReaderError {
     #[error(
         "the program that reads files did not come ({reason}), so nothing was read of them; choose them again once the network is back"
     )]
-    Absent { reason: String },
+    Absent { reason: Message },
     #[error("the thread that read the files has ended ({reason}), so nothing was taken of them; choose them again")]
-    Ended { reason: String },
+    Ended { reason: Message },
     #[error("the browser has no memory left for the {} of these images; close other pages, or give fewer examples", size(*.bytes))]
     NoMemory { bytes: u64 },
     #[error("other files were chosen, so the ones before were not read to their end")]
     Superseded,
     /// The reader's refusal of the files.
     #[error("{0}")]
-    Refused(String),
+    Refused(Message),
 }
 
 /// News of a reader.
@@ -134,7 +135,7 @@ pub async fn read(
     match digits(&mut orders, decode, &tell).await {
         Ok(Some(digits)) => tell(ReaderMessage::Read(digits)),
         Ok(None) => {}
-        Err(error) => tell(ReaderMessage::Refused(error.to_string())),
+        Err(error) => tell(ReaderMessage::Refused(error.to_message())),
     }
 }
 

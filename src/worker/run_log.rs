@@ -1,6 +1,7 @@
 //! The log of a run as a browser stores it: earlier releases, and the kind of each reserved
 //! release. Releases are reserved before they happen ([`super::write_ahead`]).
 
+use hushgrad_message::{Message, word};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -37,10 +38,10 @@ pub struct RunLog {
 }
 
 /// Why books are rejected.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, hushgrad_message::Error)]
 pub enum RunLogError {
     #[error("its books cannot be read ({0}); it was changed by hand or damaged, and is not opened")]
-    Unreadable(String),
+    Unreadable(Message),
     #[error(
         "its books say that {books} steps were released where its file says {file}; it was changed by hand or damaged, and is not opened"
     )]
@@ -86,7 +87,7 @@ impl RunLog {
     /// # Errors
     /// If the text was not written by this page.
     pub fn from_json(text: &str) -> Result<Self, RunLogError> {
-        serde_json::from_slice(text.as_bytes()).map_err(|error| RunLogError::Unreadable(error.to_string()))
+        serde_json::from_slice(text.as_bytes()).map_err(|error| RunLogError::Unreadable(Message::text(error)))
     }
 
     #[must_use]
@@ -119,7 +120,7 @@ impl RunLog {
                 }
             }
             None if reserved > 0 => {
-                return Err(RunLogError::Unreadable("they do not say what was released".to_owned()));
+                return Err(RunLogError::Unreadable(word!("they do not say what was released").into()));
             }
             None => {}
         }

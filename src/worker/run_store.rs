@@ -75,7 +75,7 @@ pub struct Spent {
 }
 
 /// Why the store did not write or read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, hushgrad_message::Error)]
 pub enum StoreError {
     #[error("this browser does not let the page keep anything (in a private window, perhaps)")]
     Refused,

@@ -1,5 +1,6 @@
 //! The joint cost of all runs on the same digits: whoever sees several may learn from them all.
 
+use hushgrad_message::{Message, message};
 use serde::{Deserialize, Serialize};
 
 use crate::accounting::{
@@ -21,35 +22,38 @@ pub struct Remembered {
 }
 
 /// Returns a sentence on all of them; empty for fewer than two.
-pub(super) fn sentence(Remembered { so_far, planned, delta }: &Remembered) -> String {
+pub(super) fn sentence(Remembered { so_far, planned, delta }: &Remembered) -> Message {
     let count = so_far.len();
     if count < 2 {
-        return String::new();
+        return Message::default();
     }
     // If all planned steps ran, there is only one sum.
     let ends = (planned != so_far).then(|| cost(planned, *delta));
     let so_far = cost(so_far, *delta);
     let Some(planned) = ends.filter(|planned| *planned != so_far) else {
-        return format!("All {count} runs on these digits that this browser remembers, together: {so_far}.");
+        return message!("All {count} runs on these digits that this browser remembers, together: {so_far}.");
     };
-    format!(
+    message!(
         "All {count} runs on these digits that this browser remembers, together: {planned} with all their planned steps, whenever one stops; {so_far} for the steps so far."
     )
 }
 
 /// Describes the cost of runs with these ledgers.
-fn cost(ledgers: &[Option<String>], delta: f64) -> String {
+fn cost(ledgers: &[Option<String>], delta: f64) -> Message {
     let runs = ledgers.len();
     let known: Vec<Ledger> = ledgers.iter().flatten().filter_map(|json| Ledger::from_json(json).ok()).collect();
     let without = runs - known.len();
     match composition::total_per_example(&known.iter().collect::<Vec<_>>(), delta) {
-        _ if without > 0 => format!("none, as {without} of them had no guarantee"),
+        _ if without > 0 => message!("none, as {without} of them had no guarantee"),
         Ok(Total { epsilon, delta: paid, neighbours, .. }) => {
-            let which = if neighbours == NeighbouringRelation::ReplaceOne { ", replace-one" } else { "" };
             // A δ equal to the one that was set is written as it was set.
             let paid = if paid == delta { format!("{delta:e}") } else { decimal::upper_power(paid, 2) };
-            format!("ε ≤ {} at δ = {paid}{which}", decimal::upper(epsilon, 3))
+            let epsilon = decimal::upper(epsilon, 3);
+            match neighbours {
+                NeighbouringRelation::AddOrRemoveOne => message!("ε ≤ {epsilon} at δ = {paid}"),
+                NeighbouringRelation::ReplaceOne => message!("ε ≤ {epsilon} at δ = {paid}, replace-one"),
+            }
         }
-        Err(error) => format!("none can be stated ({error})"),
+        Err(error) => message!("none can be stated ({error})"),
     }
 }

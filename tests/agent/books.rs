@@ -28,11 +28,11 @@ fn kept(events: &[Event]) -> Vec<&KeptRun> {
 }
 
 fn notice(events: &[Event]) -> String {
-    events.iter().filter_map(|e| if let Event::Notice(text) = e { Some(text.as_str()) } else { None }).collect()
+    events.iter().filter_map(|e| if let Event::Notice(text) = e { Some(text.to_string()) } else { None }).collect()
 }
 
-fn sentence(events: &[Event]) -> &str {
-    Thread::problems(events).first().map_or("", |problem| &problem.sentence)
+fn sentence(events: &[Event]) -> String {
+    Thread::problems(events).first().map_or(String::new(), |problem| problem.sentence.to_string())
 }
 
 /// Plays for `count` turns, and returns the events.
@@ -511,10 +511,10 @@ fn together(events: &[Event]) -> String {
     let said = events.iter().rev().find_map(|e| if let Event::Together(said) = e { Some(said.clone()) } else { None });
     match said.unwrap_or_else(|| panic!("nothing was added up: {events:?}")) {
         Ok(remembered) => match Accounts::default().answer(Question::Together(remembered)) {
-            Answer::Together(sentence) => sentence,
+            Answer::Together(sentence) => sentence.to_string(),
             other => panic!("{other:?}"),
         },
-        Err(sentence) => sentence,
+        Err(sentence) => sentence.to_string(),
     }
 }
 

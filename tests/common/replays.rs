@@ -96,7 +96,7 @@ fn run(factory: &EngineFactory, config: RunConfig, train: &Dataset) -> Result<St
         Privacy::Bounded(bound) => {
             format!("ε {} by {}", bound.improved.epsilon, digest(serde_json::to_string(&bound).unwrap()))
         }
-        Privacy::NoGuarantee { reason } => reason,
+        Privacy::NoGuarantee { reason } => reason.to_string(),
     };
 
     let plan = Plan::new(RunConfig { replay: Some(7), ..config }, train.len() as u32).unwrap();

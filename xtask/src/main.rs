@@ -9,7 +9,6 @@ mod mnist_files;
 mod prelude;
 mod project;
 mod screen;
-mod sentences;
 #[path = "../../crates/core/src/data/shard_writer.rs"]
 mod shard_writer;
 mod site;

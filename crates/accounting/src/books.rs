@@ -22,6 +22,7 @@ use super::{
     report::{Account, assumptions},
     sampling::Sampling,
 };
+use hushgrad_message::{Message, message};
 
 /// A ledger with the price of each of its releases. Each kind of release is priced once.
 ///
@@ -188,13 +189,13 @@ impl Books {
             Ok(tight) => Some(tight),
             Err(PrivacyError::Unpriced(_)) => None,
             Err(PrivacyError::TooManyKinds { kinds, .. }) => {
-                assumptions.push(format!(
+                assumptions.push(message!(
                     "no tight accounting: {kinds} kinds of release, and it is tried for {MOST_KINDS} at most; fewer noise scales would do"
                 ));
                 None
             }
             Err(refused @ PrivacyError::TooMuchWork { .. }) => {
-                assumptions.push(format!("no tight accounting: {refused}"));
+                assumptions.push(message!("no tight accounting: {refused}"));
                 None
             }
             Err(other) => return Err(other),
@@ -241,11 +242,11 @@ pub fn account(ledger: &Ledger, delta: f64) -> Result<Account, PrivacyError> {
 
 /// The ε of one example of a ledger that protects users or micro-batches, as a phrase; else `None`.
 #[must_use]
-pub fn of_one_example(ledger: &Ledger, delta: f64) -> Option<String> {
+pub fn of_one_example(ledger: &Ledger, delta: f64) -> Option<Message> {
     let example = ledger.per_example();
     (example != *ledger).then(|| {
         let cost = super::rdp::epsilon_of(&example, delta).map_or(f64::INFINITY, |cost| cost.improved.epsilon);
-        format!(
+        message!(
             "of one example alone ε ≤ {}, by Rényi accounting: it turns one vector into another",
             super::decimal::upper(cost, 6)
         )

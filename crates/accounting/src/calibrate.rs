@@ -10,6 +10,7 @@
 //! | [`rate`] | the largest Poisson sampling rate | noise, steps |
 //! | [`least_scale`] | the smallest scale of any mechanism | what its closure fixes |
 
+use hushgrad_message::{message, word};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -78,8 +79,13 @@ enum PricedStep {
 
 impl Target<'_> {
     fn validate(&self) -> Result<(), PrivacyError> {
-        require(self.epsilon > 0.0 && self.epsilon < 1e6, "target ε", self.epsilon, "above 0 (and below 1e6)")?;
-        require(self.delta > 0.0 && self.delta < 1.0, "delta", self.delta, "strictly between 0 and 1")
+        require(
+            self.epsilon > 0.0 && self.epsilon < 1e6,
+            word!("target ε"),
+            self.epsilon,
+            word!("above 0 (and below 1e6)"),
+        )?;
+        require(self.delta > 0.0 && self.delta < 1.0, "delta", self.delta, word!("strictly between 0 and 1"))
     }
 
     fn price(&self, release: &Release, work: &Work) -> Result<PricedStep, PrivacyError> {
@@ -98,8 +104,8 @@ impl Target<'_> {
         let curve = match priced {
             PricedStep::Tight(_) if work.left() <= 0.0 => {
                 return Err(PrivacyError::TooMuchWork {
-                    what: "so many trials by tight accounting",
-                    remedy: "calibrate by Rényi accounting, whose answer is on the safe side",
+                    what: word!("so many trials by tight accounting"),
+                    remedy: word!("calibrate by Rényi accounting, whose answer is on the safe side"),
                 });
             }
             PricedStep::Tight(pld) => return Ok(pld.compose(steps).epsilon_within(self.delta, work)?.value),
@@ -179,16 +185,18 @@ pub fn noise_scale(release: &Release, steps: u64, target: &Target<'_>) -> Result
     let delta = target.delta;
     let one = target.epsilon_of(&Release { noise: Some(spec.with_scale(widest)), ..release.clone() }, 1, &work)?;
     let why = if one <= target.epsilon {
-        format!("because {steps} steps add up: fewer steps, a smaller rate or a larger δ cost less")
+        message!("because {steps} steps add up: fewer steps, a smaller rate or a larger δ cost less")
     } else if target.method == Method::Tight {
-        format!("because a single step tells more than δ = {delta:e} forgives: a smaller rate or a larger δ costs less")
+        message!(
+            "because a single step tells more than δ = {delta:e} forgives: a smaller rate or a larger δ costs less"
+        )
     } else {
-        format!(
+        message!(
             "because the conversion to δ = {delta:e} alone costs that much at the largest order: a larger δ costs less, and tight \
              accounting has no such floor"
         )
     };
-    Err(PrivacyError::Calibration(format!(
+    Err(PrivacyError::Calibration(message!(
         "no noise scale reaches ε = {}: at {widest:.3e} it is still {}, {why}",
         target.epsilon,
         upper_power(at_widest, 3)
@@ -270,7 +278,7 @@ pub fn steps(release: &Release, target: &Target<'_>) -> Result<Calibrated<u64>, 
     let at = |steps: u64| target.epsilon_at(&priced, steps, &work);
     let first = at(1)?;
     if first > target.epsilon {
-        return Err(PrivacyError::Calibration(format!(
+        return Err(PrivacyError::Calibration(message!(
             "one step alone costs ε ≤ {}, more than the target {}: more noise or a smaller rate is needed",
             upper(first, 6),
             target.epsilon
@@ -296,7 +304,7 @@ pub fn steps(release: &Release, target: &Target<'_>) -> Result<Calibrated<u64>, 
 pub fn rate(release: &Release, steps: u64, target: &Target<'_>) -> Result<Calibrated<f64>, PrivacyError> {
     target.validate()?;
     let Sampling::Poisson { .. } = release.sampling else {
-        return Err(PrivacyError::Calibration("a rate can only be sought for Poisson sampling".into()));
+        return Err(PrivacyError::Calibration(word!("a rate can only be sought for Poisson sampling").into()));
     };
     let sampled = |rate: f64| Release { sampling: Sampling::Poisson { rate }, ..release.clone() };
     let work = Work::new(CALIBRATION);
@@ -315,7 +323,7 @@ pub fn rate(release: &Release, steps: u64, target: &Target<'_>) -> Result<Calibr
         (high, at_high) = (low, at_low);
         low /= 4.0;
         if low < 1e-12 {
-            return Err(PrivacyError::Calibration(format!(
+            return Err(PrivacyError::Calibration(message!(
                 "no sampling rate reaches ε = {}: at {high:.1e} it is still {}",
                 target.epsilon,
                 upper_power(at_high, 3)

@@ -8,8 +8,6 @@
 //! Assumed: the list is complete; the runs share their examples and privacy unit. Running again may
 //! depend on results: ε covers what was released. A promise needs a budget set beforehand.
 
-use std::fmt;
-
 use super::{
     books::Books,
     error::PrivacyError,
@@ -18,6 +16,7 @@ use super::{
     rdp::epsilon_of,
     sampling::NeighbouringRelation,
 };
+use hushgrad_message::{Message, ToMessage, message, word};
 
 impl Ledger {
     /// This ledger followed by `next`, a separate run with a new sampler: epochs left open here are
@@ -104,11 +103,13 @@ pub enum Accounting {
     Renyi,
 }
 
-impl fmt::Display for Accounting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+hushgrad_message::display!(Accounting);
+
+impl ToMessage for Accounting {
+    fn to_message(&self) -> Message {
         match self {
-            Self::Tight(rigor) => write!(f, "privacy loss distributions, {rigor}"),
-            Self::Renyi => f.write_str("Rényi accounting"),
+            Self::Tight(rigor) => message!("privacy loss distributions, {rigor}"),
+            Self::Renyi => word!("Rényi accounting").into(),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Errors of the accountants.
 
 use super::{decimal::quoted, envelope::EnvelopeError, noise::NoiseError};
+use hushgrad_message::Message;
 
 /// Why this crate refuses a question. Each error names the field, its value and the valid range.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, hushgrad_message::Error)]
 pub enum PrivacyError {
     /// A number outside its range. Correct the named field.
     #[error("{field} is {}; it must be {range}", quoted(*.value))]
@@ -78,13 +79,13 @@ pub enum PrivacyError {
     #[error("ledger, {place}: {problem}")]
     Ledger {
         /// Which entry.
-        place: String,
+        place: Message,
         /// What is wrong with it.
-        problem: String,
+        problem: Message,
     },
     /// No value reaches the target; the text gives the best value's ε and what would cost less.
     #[error("{0}")]
-    Calibration(String),
+    Calibration(Message),
 }
 
 /// Returns an error that names `field`, `value` and the valid `range` unless `ok`.

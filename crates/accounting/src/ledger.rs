@@ -1,7 +1,6 @@
 //! What a run released, as data for the accountants. Nothing here computes ε.
 
-use std::fmt;
-
+use hushgrad_message::{Message, ToMessage, message, word};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -77,14 +76,17 @@ impl PrivacyUnit {
     }
 }
 
-impl fmt::Display for PrivacyUnit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Example => "one example",
-            Self::ExampleInMicroBatch => "one example (inside a micro-batch: one vector turns into another)",
-            Self::MicroBatch => "one micro-batch (not one example)",
-            Self::User => "one user, with all their examples",
-        })
+hushgrad_message::display!(PrivacyUnit);
+
+impl ToMessage for PrivacyUnit {
+    fn to_message(&self) -> Message {
+        match self {
+            Self::Example => word!("one example"),
+            Self::ExampleInMicroBatch => word!("one example (inside a micro-batch: one vector turns into another)"),
+            Self::MicroBatch => word!("one micro-batch (not one example)"),
+            Self::User => word!("one user, with all their examples"),
+        }
+        .into()
     }
 }
 
@@ -167,7 +169,7 @@ impl Release {
         self.sampling.validate()?;
         match &self.sensitivity {
             Sensitivity::L2 { norm } => {
-                require((1e-100..=1e100).contains(norm), "sensitivity.norm", *norm, "finite and above 0")?;
+                require((1e-100..=1e100).contains(norm), "sensitivity.norm", *norm, word!("finite and above 0"))?;
             }
             // A profile is checked when it is made or read.
             Sensitivity::Envelope { .. } | Sensitivity::Unbounded => {}
@@ -178,12 +180,12 @@ impl Release {
         if matches!(self.sampling, Sampling::CyclicPoisson { .. }) {
             // Correlated steps are proven private for rotation-invariant (Gaussian) noise only.
             if !matches!(self.noise, Some(NoiseSpec::Gaussian { .. }) | None) {
-                return Err(PrivacyError::Unpriced(
-                    "cyclic sampling, and with it correlated noise, that is not Gaussian",
-                ));
+                return Err(PrivacyError::Unpriced(word!(
+                    "cyclic sampling, and with it correlated noise, that is not Gaussian"
+                )));
             }
             if self.grid.is_some() {
-                return Err(PrivacyError::Unpriced("cyclic sampling, and with it correlated noise, on a grid"));
+                return Err(PrivacyError::Unpriced(word!("cyclic sampling, and with it correlated noise, on a grid")));
             }
         }
         self.check_parts()?;
@@ -191,7 +193,7 @@ impl Release {
             grid.validate()?;
             if let Sensitivity::Envelope { profile } = &self.sensitivity {
                 let fits = profile.dimension() == grid.coordinates;
-                require(fits, "grid.coordinates", grid.coordinates as f64, "as many as the envelope's")?;
+                require(fits, "grid.coordinates", grid.coordinates as f64, word!("as many as the envelope's"))?;
             }
         }
         Ok(())
@@ -205,16 +207,16 @@ impl Release {
         let (Some(NoiseSpec::Gaussian { sigma }), Sensitivity::L2 { norm }, None) =
             (&self.noise, &self.sensitivity, self.grid)
         else {
-            return Err(PrivacyError::Unpriced(
-                "a release of several vectors, but for Gaussian noise on clipped ones without a grid",
-            ));
+            return Err(PrivacyError::Unpriced(word!(
+                "a release of several vectors, but for Gaussian noise on clipped ones without a grid"
+            )));
         };
         for Part { clip, noise, .. } in &self.parts {
-            require((1e-100..=1e100).contains(clip), "parts.clip", *clip, "finite and above 0")?;
-            require((1e-100..=1e100).contains(noise), "parts.noise", *noise, "finite and above 0")?;
+            require((1e-100..=1e100).contains(clip), "parts.clip", *clip, word!("finite and above 0"))?;
+            require((1e-100..=1e100).contains(noise), "parts.noise", *noise, word!("finite and above 0"))?;
         }
         let together = sigma / norm * self.spent_by_parts();
-        require((together - 1.0).abs() < 1e-9, "parts", together, "as much together as the release says, 1")
+        require((together - 1.0).abs() < 1e-9, "parts", together, word!("as much together as the release says, 1"))
     }
 
     /// √(Σ (Cᵢ/σᵢ)²) over the parts: the inverse of their joint noise multiplier.
@@ -436,8 +438,8 @@ impl Ledger {
     pub fn from_json(text: &str) -> Result<Self, PrivacyError> {
         // Parsed as bytes, like run files, so that a program that reads both contains one parser.
         let ledger: Self = serde_json::from_slice(text.as_bytes()).map_err(|e| PrivacyError::Ledger {
-            place: format!("line {}, column {}", e.line(), e.column()),
-            problem: e.to_string(),
+            place: message!("line {}, column {}", e.line(), e.column()),
+            problem: Message::text(e),
         })?;
         ledger.validate()?;
         Ok(ledger)
@@ -448,16 +450,16 @@ impl Ledger {
     /// # Errors
     /// The first impossible release or event, and the reason.
     pub fn validate(&self) -> Result<(), PrivacyError> {
-        let fail = |place: String, problem: String| Err(PrivacyError::Ledger { place, problem });
+        let fail = |place: Message, problem: Message| Err(PrivacyError::Ledger { place, problem });
         if self.format != FORMAT {
-            return fail("format".into(), format!("is {:?}; it must be {FORMAT:?}", self.format));
+            return fail("format".into(), message!("is {:?}; it must be {FORMAT:?}", self.format));
         }
         if self.version != VERSION {
-            return fail("version".into(), format!("is {}; this program reads {VERSION}", self.version));
+            return fail("version".into(), message!("is {}; this program reads {VERSION}", self.version));
         }
         for (i, release) in self.releases.iter().enumerate() {
             if let Err(e) = release.validate() {
-                return fail(format!("releases[{i}]"), e.to_string());
+                return fail(Message::text(format!("releases[{i}]")), e.to_message());
             }
         }
         let mut steps = 0u64;
@@ -465,13 +467,16 @@ impl Ledger {
             if event.release as usize >= self.releases.len() {
                 let known = self.releases.len();
                 return fail(
-                    format!("events[{i}].release"),
-                    format!("is {}; there are {known} releases", event.release),
+                    Message::text(format!("events[{i}].release")),
+                    message!("is {}; there are {known} releases", event.release),
                 );
             }
             steps = steps.saturating_add(event.count);
             if event.count == 0 || steps > MOST_STEPS {
-                return fail(format!("events[{i}].count"), format!("is {}; it must be 1 to 2^53 in all", event.count));
+                return fail(
+                    Message::text(format!("events[{i}].count")),
+                    message!("is {}; it must be 1 to 2^53 in all", event.count),
+                );
             }
         }
         Ok(())

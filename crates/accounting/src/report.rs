@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use hushgrad_message::{Message, ToMessage, message, word};
 use serde::Serialize;
 
 use super::{
@@ -32,13 +33,13 @@ pub struct Account {
     /// Total number of releases.
     pub steps: u64,
     /// The assumptions, one phrase each.
-    pub assumptions: Vec<String>,
+    pub assumptions: Vec<Message>,
 }
 
 /// All assumptions behind ε, one phrase each: mechanism, sampling, neighbours and unit of each kind
 /// of release that happened, then the general ones.
 #[must_use]
-pub fn assumptions(ledger: &Ledger) -> Vec<String> {
+pub fn assumptions(ledger: &Ledger) -> Vec<Message> {
     let mut phrases = Vec::new();
     let all = ledger.steps();
     for (release, steps) in ledger.releases().iter().zip(steps_by_kind(ledger)) {
@@ -46,31 +47,31 @@ pub fn assumptions(ledger: &Ledger) -> Vec<String> {
             continue;
         }
         if steps < all {
-            phrases.push(format!("{steps} of the steps:"));
+            phrases.push(message!("{steps} of the steps:"));
         }
         phrases.push(mechanism(release));
         for part in &release.parts {
             let sigma = six_digits(part.noise / part.clip);
             phrases.push(match part.holds {
-                Held::Gradient => format!("of these the clipped gradient, with noise of σ {sigma} by itself"),
+                Held::Gradient => message!("of these the clipped gradient, with noise of σ {sigma} by itself"),
                 Held::NormWithinClip => {
-                    format!("of these whether the gradient is within the clip, with noise of σ {sigma} by itself")
+                    message!("of these whether the gradient is within the clip, with noise of σ {sigma} by itself")
                 }
-                Held::AnswerAndClass => format!("of these answer and class, with noise of σ {sigma} by itself"),
+                Held::AnswerAndClass => message!("of these answer and class, with noise of σ {sigma} by itself"),
             });
         }
         if let Some(grid) = release.grid {
-            phrases.push(format!(
+            phrases.push(message!(
                 "gradients, sums and noise rounded to the grid 2^{}: what the low bits of floating-point noise tell is counted",
                 grid.exponent
             ));
         }
-        phrases.push(release.sampling.to_string());
-        phrases.push(format!("neighbours: {}", release.sampling.neighbours()));
-        phrases.push(format!("protected unit: {}", release.unit));
+        phrases.push(release.sampling.to_message());
+        phrases.push(message!("neighbours: {}", release.sampling.neighbours()));
+        phrases.push(message!("protected unit: {}", release.unit));
         if !matches!(release.noise, Some(NoiseSpec::Gaussian { .. }) | None) {
             phrases.push(
-                "Rényi accounting of this noise: what quadrature and series leave out is estimated on the safe side, and added".to_owned(),
+                word!("Rényi accounting of this noise: what quadrature and series leave out is estimated on the safe side, and added").into(),
             );
         }
     }
@@ -79,21 +80,22 @@ pub fn assumptions(ledger: &Ledger) -> Vec<String> {
         steps > 0 && release.sampling.neighbours() == NeighbouringRelation::AddOrRemoveOne
     };
     if ledger.releases().iter().zip(steps_by_kind(ledger)).any(counted) {
-        phrases.push("the number of training examples is public: ε does not cover what it tells".to_owned());
+        phrases.push(word!("the number of training examples is public: ε does not cover what it tells").into());
     }
-    phrases.push("every step that ran was released (Theorem 1 of Nasr et al. 2020)".to_owned());
+    phrases.push(word!("every step that ran was released (Theorem 1 of Nasr et al. 2020)").into());
     // If the stopping time depends on releases, the (ε, δ) of the steps so far is no guarantee:
     // fully adaptive composition costs more (Whitehouse et al. 2023).
     phrases.push(
-        "when to stop, and what to change on the way, was decided before the first release: after a look at releases, only the ε of all planned steps holds"
-            .to_owned(),
+        word!("when to stop, and what to change on the way, was decided before the first release: after a look at releases, only the ε of all planned steps holds")
+            .into(),
     );
     let off_grid = |(release, steps): (&Release, u64)| steps > 0 && release.grid.is_none();
     if all == 0 || ledger.releases().iter().zip(steps_by_kind(ledger)).any(off_grid) {
-        phrases
-            .push("noise as of real numbers: what the low bits of floating-point noise tell is not counted".to_owned());
+        phrases.push(
+            word!("noise as of real numbers: what the low bits of floating-point noise tell is not counted").into(),
+        );
     }
-    phrases.push("an upper bound: an attacker may see every noisy step, and can do no better than this".to_owned());
+    phrases.push(word!("an upper bound: an attacker may see every noisy step, and can do no better than this").into());
     phrases
 }
 
@@ -107,41 +109,41 @@ fn steps_by_kind(ledger: &Ledger) -> Vec<u64> {
     steps
 }
 
-fn mechanism(release: &Release) -> String {
+fn mechanism(release: &Release) -> Message {
     if let (false, Some(noise)) = (release.parts.is_empty(), &release.noise) {
-        return format!(
+        return message!(
             "several vectors of each example, in units of their bounds, as one of L2 norm 1; {} on every coordinate of the sum",
             describe(noise)
         );
     }
     let bound = match &release.sensitivity {
-        Sensitivity::L2 { norm } => format!("each gradient clipped to L2 norm {}", six_digits(*norm)),
-        Sensitivity::Envelope { profile } => format!(
+        Sensitivity::L2 { norm } => message!("each gradient clipped to L2 norm {}", six_digits(*norm)),
+        Sensitivity::Envelope { profile } => message!(
             "each gradient clamped into one of {} envelopes over {} parameters, largest norm {}",
             profile.len(),
             profile.dimension(),
             six_digits(profile.norm())
         ),
-        Sensitivity::Unbounded => "gradients without a bound".to_owned(),
+        Sensitivity::Unbounded => word!("gradients without a bound").into(),
     };
     match &release.noise {
-        Some(noise) => format!("{bound}; {} on every coordinate of the sum", describe(noise)),
+        Some(noise) => message!("{bound}; {} on every coordinate of the sum", describe(noise)),
         None => bound,
     }
 }
 
 /// Describes a noise and its parameters in words.
 #[must_use]
-pub fn describe(noise: &NoiseSpec) -> String {
+pub fn describe(noise: &NoiseSpec) -> Message {
     let scale = six_digits(noise.scale());
     match noise {
-        NoiseSpec::Gaussian { .. } => format!("Gaussian noise of σ {scale}"),
-        NoiseSpec::StudentT { nu, .. } => format!("Student-t noise of scale {scale}, ν {}", six_digits(*nu)),
+        NoiseSpec::Gaussian { .. } => message!("Gaussian noise of σ {scale}"),
+        NoiseSpec::StudentT { nu, .. } => message!("Student-t noise of scale {scale}, ν {}", six_digits(*nu)),
         NoiseSpec::GeneralizedGaussian { exponent, .. } => {
-            format!("generalised Gaussian noise of scale {scale}, exponent {}", six_digits(*exponent))
+            message!("generalised Gaussian noise of scale {scale}, exponent {}", six_digits(*exponent))
         }
-        NoiseSpec::Custom { density, .. } => format!("noise of scale {scale} and density {:?}", density.source()),
-        other => format!("{} noise of scale {scale}", other.family()),
+        NoiseSpec::Custom { density, .. } => message!("noise of scale {scale} and density {:?}", density.source()),
+        other => message!("{} noise of scale {scale}", other.family()),
     }
 }
 
@@ -219,7 +221,8 @@ mod tests {
         assert!(!text.contains("estimated"), "Gaussian noise has closed forms: {text}");
         let noise = Some(NoiseSpec::StudentT { nu: 9.0, scale: 1.0 });
         let other = ledger.register(Release { noise, ..ledger.releases()[0].clone() }).unwrap();
-        let estimated = |ledger: &Ledger| assumptions(ledger).iter().any(|phrase| phrase.contains("estimated"));
+        let estimated =
+            |ledger: &Ledger| assumptions(ledger).iter().any(|phrase| phrase.to_string().contains("estimated"));
         assert!(!estimated(&ledger), "it did not happen");
         ledger.record(other);
         assert!(estimated(&ledger));

@@ -32,6 +32,7 @@
 //! A sampler that inverts its distribution function numerically (generalised Gaussian, custom), or
 //! takes the logarithm of a 32-bit number (variance gamma), has no bound, and no cost is given.
 
+use hushgrad_message::word;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -66,7 +67,7 @@ impl Grid {
     pub fn validate(&self) -> Result<(), PrivacyError> {
         GridRounding::new(self.exponent)?;
         let possible = (1..=1 << 32).contains(&self.coordinates);
-        require(possible, "grid.coordinates", self.coordinates as f64, "1 to 2^32")
+        require(possible, "grid.coordinates", self.coordinates as f64, word!("1 to 2^32"))
     }
 }
 
@@ -165,7 +166,12 @@ impl GridRounding {
     /// # Errors
     /// An exponent outside −300 to 300.
     pub fn new(exponent: i32) -> Result<Self, PrivacyError> {
-        require((-300..=300).contains(&exponent), "grid exponent", f64::from(exponent), "from -300 to 300")?;
+        require(
+            (-300..=300).contains(&exponent),
+            word!("grid exponent"),
+            f64::from(exponent),
+            word!("from -300 to 300"),
+        )?;
         Ok(Self { exponent })
     }
 
@@ -231,7 +237,7 @@ impl GridRounding {
         failure: f64,
     ) -> Result<RoundingCost, PrivacyError> {
         let accuracy = noise.sampler_accuracy().ok_or(PrivacyError::Unpriced(
-            "noise on a grid from a sampler without a known error bound: Gaussian, Student-t, Laplace and hyperbolic secant noise have one",
+            word!("noise on a grid from a sampler without a known error bound: Gaussian, Student-t, Laplace and hyperbolic secant noise have one"),
         ))?;
         self.cost_of(noise, accuracy, coordinates, steps, failure)
     }
@@ -248,7 +254,7 @@ impl GridRounding {
         steps: u64,
         failure: f64,
     ) -> Result<RoundingCost, PrivacyError> {
-        require(failure > 0.0 && failure < 1.0, "failure", failure, "strictly between 0 and 1")?;
+        require(failure > 0.0 && failure < 1.0, "failure", failure, word!("strictly between 0 and 1"))?;
         let draws = coordinates as f64 * steps as f64;
         if draws == 0.0 {
             return Ok(RoundingCost { loss: 0.0, total_variation: 0.0 });
@@ -264,8 +270,8 @@ impl GridRounding {
         // The last cell, with what may fall into it, reaches beyond the cutoff.
         let reach = spacing + 2.0 * error;
         let relative = 2.0 * error / spacing * (steepest(noise, cutoff + reach) * reach).exp();
-        let range = "below 0.01: take a coarser grid, or noise of lighter tails";
-        require(relative < 0.01, "sampler error over grid", relative, range)?;
+        let range = word!("below 0.01: take a coarser grid, or noise of lighter tails");
+        require(relative < 0.01, word!("sampler error over grid"), relative, range)?;
         let cells = 2.0 * cutoff / spacing + 3.0;
         let bits = cells * f64::from(accuracy.intervals) * 0.5_f64.powf(f64::from(accuracy.uniform_bits));
         Ok(RoundingCost {

@@ -1,7 +1,6 @@
 //! Sampling policies: the samplers and what the accountants need of them.
 
-use std::fmt;
-
+use hushgrad_message::{Message, ToMessage, message, word};
 use rand::rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -95,32 +94,34 @@ pub enum NeighbouringRelation {
     ReplaceOne,
 }
 
-impl fmt::Display for NeighbouringRelation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::AddOrRemoveOne => "add or remove one",
-            Self::ReplaceOne => "replace one",
-        })
+hushgrad_message::display!(NeighbouringRelation);
+
+impl ToMessage for NeighbouringRelation {
+    fn to_message(&self) -> Message {
+        match self {
+            Self::AddOrRemoveOne => word!("add or remove one"),
+            Self::ReplaceOne => word!("replace one"),
+        }
+        .into()
     }
 }
 
-impl fmt::Display for Sampling {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+hushgrad_message::display!(Sampling);
+
+impl ToMessage for Sampling {
+    fn to_message(&self) -> Message {
         match *self {
-            Self::Poisson { rate } => write!(f, "Poisson, rate {}", super::numeric::six_digits(rate)),
+            Self::Poisson { rate } => message!("Poisson, rate {}", super::numeric::six_digits(rate)),
             Self::FixedSize { population, size } => {
-                write!(f, "fixed size, {size} of {population} without replacement")
+                message!("fixed size, {size} of {population} without replacement")
             }
-            Self::Shuffled { batches } => write!(
-                f,
+            Self::Shuffled { batches } => message!(
                 "shuffled partition, each example in one of {batches} batches by a draw of its own: one release an epoch, no amplification"
             ),
-            Self::RandomAllocation { batches } => write!(
-                f,
+            Self::RandomAllocation { batches } => message!(
                 "random allocation, each example in one of {batches} batches an epoch by a secret draw of its own, so that sizes differ; an epoch left open counts as a whole one"
             ),
-            Self::CyclicPoisson { rate, groups } => write!(
-                f,
+            Self::CyclicPoisson { rate, groups } => message!(
                 "cyclic Poisson, rate {} of one of {groups} groups a step, each example in a group of its own draw, so that noise may be correlated over {groups} steps; a cycle left open counts as a whole one",
                 super::numeric::six_digits(rate)
             ),
@@ -136,21 +137,21 @@ impl Sampling {
     pub fn validate(&self) -> Result<(), PrivacyError> {
         match *self {
             Self::Poisson { rate } => {
-                require((0.0..=1.0).contains(&rate), "sampling.rate", rate, "a probability, 0 to 1")
+                require((0.0..=1.0).contains(&rate), "sampling.rate", rate, word!("a probability, 0 to 1"))
             }
             Self::CyclicPoisson { rate, groups } => {
-                require((0.0..=1.0).contains(&rate), "sampling.rate", rate, "a probability, 0 to 1")?;
+                require((0.0..=1.0).contains(&rate), "sampling.rate", rate, word!("a probability, 0 to 1"))?;
                 let possible = (1..=u64::from(u32::MAX)).contains(&groups);
-                require(possible, "sampling.groups", groups as f64, "1 to 2^32 − 1")
+                require(possible, "sampling.groups", groups as f64, word!("1 to 2^32 − 1"))
             }
             Self::FixedSize { population, size } => {
-                require(population >= 1, "sampling.population", population as f64, "at least 1")?;
-                let range = "at least 1 and at most the population";
+                require(population >= 1, "sampling.population", population as f64, word!("at least 1"))?;
+                let range = word!("at least 1 and at most the population");
                 require(size >= 1 && size <= population, "sampling.size", size as f64, range)
             }
             Self::Shuffled { batches } | Self::RandomAllocation { batches } => {
                 let possible = (1..=u64::from(u32::MAX)).contains(&batches);
-                require(possible, "sampling.batches", batches as f64, "1 to 2^32 − 1")
+                require(possible, "sampling.batches", batches as f64, word!("1 to 2^32 − 1"))
             }
         }
     }
@@ -206,9 +207,9 @@ impl Sampling {
     pub fn sampler(self, population: u64) -> Result<Sampler, PrivacyError> {
         self.validate()?;
         let as_f64 = population as f64;
-        require((1..=u64::from(u32::MAX)).contains(&population), "population", as_f64, "1 to 2^32 − 1")?;
+        require((1..=u64::from(u32::MAX)).contains(&population), "population", as_f64, word!("1 to 2^32 − 1"))?;
         if let Self::FixedSize { population: priced, .. } = self {
-            require(priced == population, "population", as_f64, "the population of the sampling policy")?;
+            require(priced == population, "population", as_f64, word!("the population of the sampling policy"))?;
         }
         Ok(Sampler { policy: self, population: population as u32, batch_of: Vec::new(), next_batch: 0 })
     }
@@ -225,7 +226,9 @@ impl Sampling {
         out: &mut Vec<u32>,
     ) -> Result<(), PrivacyError> {
         if self.batches().is_some() {
-            return Err(PrivacyError::Unpriced("a partition, or groups, are drawn by their sampler, step by step"));
+            return Err(PrivacyError::Unpriced(word!(
+                "a partition, or groups, are drawn by their sampler, step by step"
+            )));
         }
         self.sampler(population)?.draw(rng, out);
         Ok(())

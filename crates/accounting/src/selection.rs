@@ -14,6 +14,7 @@
 //!
 //! If K is fixed, or runs continue until one is good enough, all count ([`super::composition`]).
 
+use hushgrad_message::word;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -81,7 +82,7 @@ pub trait Run {
 /// # Errors
 /// A mean below 1 or not finite.
 pub fn divergences(run: &impl Run, draw: Draw, mean: f64) -> Result<Vec<f64>, PrivacyError> {
-    require(mean.is_finite() && mean >= 1.0, "mean number of runs", mean, "at least 1")?;
+    require(mean.is_finite() && mean >= 1.0, word!("mean number of runs"), mean, word!("at least 1"))?;
     let one: Vec<f64> = (FIRST_ORDER..=LAST_ORDER).map(|order| run.divergence(order)).collect();
     let shape = if draw == Draw::Geometric { 1.0 } else { 0.0 };
     // λ̂ = 1 leaves ln(1/γ) alone.
@@ -121,7 +122,7 @@ pub struct Choice {
 /// No candidate, or a mean below 1; as [`Books::renyi`]; different neighbours or units; releases on
 /// a grid, whose rounding is no Rényi divergence; [`PrivacyError::Infinite`] without a finite ε.
 pub fn best_of(candidates: &[Ledger], mean: f64, delta: f64) -> Result<Choice, PrivacyError> {
-    require(!candidates.is_empty(), "candidates", 0.0, "at least 1")?;
+    require(!candidates.is_empty(), "candidates", 0.0, word!("at least 1"))?;
     let books = candidates.iter().map(|ledger| Books::of(ledger.clone())).collect::<Result<Vec<_>, _>>()?;
     let run = Candidates::of(&books, candidates)?;
     let mut best: Option<Choice> = None;

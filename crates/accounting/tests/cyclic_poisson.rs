@@ -183,6 +183,10 @@ fn ledgers_store_cyclic_sampling_and_older_ones_still_read() {
     assert_eq!(read.releases()[0].sampling, Sampling::Poisson { rate: 0.125 });
     assert!(Ledger::from_json(&text.replace("0.125", "1.125")).is_err());
     assert!(
-        account(&Ledger::from_json(&text).unwrap(), DELTA).unwrap().assumptions.iter().any(|a| a.contains("8 groups"))
+        account(&Ledger::from_json(&text).unwrap(), DELTA)
+            .unwrap()
+            .assumptions
+            .iter()
+            .any(|a| a.to_string().contains("8 groups"))
     );
 }

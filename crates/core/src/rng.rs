@@ -9,7 +9,7 @@ use rand_chacha::ChaCha20Rng;
 pub trait RandomSource: Rng {}
 
 /// The system's entropy could not be read.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, hushgrad_message::Error)]
 #[error(
     "the system gave no entropy ({0}): without it neither sampling nor noise would be private, so nothing was started"
 )]

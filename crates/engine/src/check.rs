@@ -41,6 +41,7 @@ use crate::{
     },
     model::{self, Architecture, CLASSES},
 };
+use hushgrad_message::{ToMessage, message, word};
 
 /// Examples of the known lot. The first is blank, so that one gradient is shorter than its clip.
 const EXAMPLES: u32 = 20;
@@ -191,10 +192,10 @@ impl Known {
         let mut plain = CpuEngine::new(task, self.data.clone(), &self.start, Performance::default())?;
         let ours = self.engine.scores(&self.data).await?;
         let difference = apart(ours.values(), self.scores.values());
-        self.judge("an image's logits", &self.engine.kernel_names().evaluation, difference)?;
+        self.judge(word!("an image's logits"), &self.engine.kernel_names().evaluation, difference)?;
         let image: Vec<f32> = self.data.image(IMAGE).iter().map(|&byte| model::pixel(byte)).collect();
         let (ours, theirs) = (self.engine.predict(&image).await?, plain.predict(&image).await?);
-        self.judge("a drawn image's logits", &self.engine.kernel_names().evaluation, apart(&ours, &theirs))
+        self.judge(word!("a drawn image's logits"), &self.engine.kernel_names().evaluation, apart(&ours, &theirs))
     }
 
     /// From the last layer to the first, the order of computation: reports the first wrong one.
@@ -203,7 +204,7 @@ impl Known {
         for layer in self.task.model.layers().iter().rev() {
             let range = layer.weights().start..layer.biases().end;
             let difference = apart(&trace.raw[range.clone()], &expected[range]);
-            self.judge(&format!("the gradient of {}", layer.name), &self.engine.kernel_names().gradients, difference)?;
+            self.judge(message!("the gradient of {}", layer.name), &self.engine.kernel_names().gradients, difference)?;
         }
         Ok(())
     }
@@ -216,18 +217,18 @@ impl Known {
         for example in 0..self.gradients.len() {
             let StepTrace { raw, encoded: ours, .. } = self.engine.traced_step(input(&[example as u32], 0.0)).await?;
             let difference = apart(&raw, &self.gradients[example]);
-            self.judge("an example's gradient", &self.engine.kernel_names().gradients, difference)?;
+            self.judge(word!("an example's gradient"), &self.engine.kernel_names().gradients, difference)?;
             let mut expected = raw;
             self.encoder.encode_on(self.grid, &mut expected);
             if let (Some(grid), Some(steps)) = (self.grid, self.engine.encoded_steps().await?) {
                 let outside = !self.inside(grid, &steps);
-                self.judge("an encoded gradient's bound", &kernels, if outside { f64::NAN } else { 0.0 })?;
+                self.judge(word!("an encoded gradient's bound"), &kernels, if outside { f64::NAN } else { 0.0 })?;
                 total.iter_mut().zip(&steps).for_each(|(total, step)| *total += step);
                 let whole = expected.iter().map(|&v| (f64::from(v) / f64::from(grid.step())) as i64);
                 let difference = self.apart_in_steps(&steps, &whole.collect::<Vec<_>>());
-                self.judge("an encoded gradient", &kernels, difference)?;
+                self.judge(word!("an encoded gradient"), &kernels, difference)?;
             } else {
-                self.judge("an encoded gradient", &kernels, apart(&ours, &expected))?;
+                self.judge(word!("an encoded gradient"), &kernels, apart(&ours, &expected))?;
                 plain.push(expected);
             }
         }
@@ -236,7 +237,7 @@ impl Known {
             Some(_) => f64::NAN,
             None => apart(&trace.encoded, &sum(plain.iter().map(Vec::as_slice), self.start.len())),
         };
-        self.judge("the sum of encoded gradients", &kernels, difference)
+        self.judge(word!("the sum of encoded gradients"), &kernels, difference)
     }
 
     /// As [`apart`], for whole steps, where neighbours count as equal; NaN if too many differ.
@@ -314,7 +315,7 @@ impl Known {
             (f64::from(noisy) - f64::from(sum) - z).abs() / allowed
         };
         let worst = drawn.iter().zip(trace.noisy.iter().zip(&trace.encoded)).map(error).fold(0.0, largest);
-        self.judge("the noise", &self.engine.kernel_names().noise, worst * TOLERANCE)
+        self.judge(word!("the noise"), &self.engine.kernel_names().noise, worst * TOLERANCE)
     }
 
     /// Compares the denoised sum with the plain function's.
@@ -325,9 +326,9 @@ impl Known {
         let mut expected = trace.noisy.clone();
         let factor = denoise.denoise(&mut expected);
         let (what, difference) = if self.task.denoiser == Denoiser::KolmogorovSmirnov {
-            ("the Kolmogorov–Smirnov distance", (f64::from(found) - factor).abs() / FACTOR_TOLERANCE * TOLERANCE)
+            (word!("the Kolmogorov–Smirnov distance"), (f64::from(found) - factor).abs() / FACTOR_TOLERANCE * TOLERANCE)
         } else {
-            ("the denoised sum", apart(&trace.denoised, &expected))
+            (word!("the denoised sum"), apart(&trace.denoised, &expected))
         };
         self.judge(what, &self.engine.kernel_names().denoising, difference)
     }
@@ -354,7 +355,7 @@ impl Known {
                 worst = largest(worst, near(average[i], theta + keeps * (self.start[i] - theta), scale));
             }
         }
-        self.judge("the parameters' update", &self.engine.kernel_names().update, worst * TOLERANCE)
+        self.judge(word!("the parameters' update"), &self.engine.kernel_names().update, worst * TOLERANCE)
     }
 
     /// Checks what each example alone adds to the counts, and that a lot's counts are their sum;
@@ -377,7 +378,7 @@ impl Known {
         self.engine.step(input(lot, 0.0)).await?;
         right &= self.engine.counts().await? == total;
         self.engine.set_task(&self.task).await?;
-        self.judge("the counts", &self.engine.kernel_names().encoding, if right { 0.0 } else { f64::NAN })
+        self.judge(word!("the counts"), &self.engine.kernel_names().encoding, if right { 0.0 } else { f64::NAN })
     }
 
     /// Checks canaries, alone and with a lot: their gradients, their bound, what they add to the
@@ -396,8 +397,8 @@ impl Known {
             expected.iter_mut().zip(&one).for_each(|(sum, &g)| *sum += g);
         }
         let traced = self.engine.traced_step(StepInput { canaries: &all, ..input(&[], 0.0) }).await?;
-        self.judge("the gradients of canaries", &kernels, apart(&traced.raw, &raw))?;
-        self.judge("what canaries add", &kernels, apart(&traced.encoded, &expected))?;
+        self.judge(word!("the gradients of canaries"), &kernels, apart(&traced.raw, &raw))?;
+        self.judge(word!("what canaries add"), &kernels, apart(&traced.encoded, &expected))?;
         let alone = self.engine.encoded_steps().await?;
         // Some alone: each is inside its bound, and adds at its own coordinates what all add there.
         if let (Some(grid), Some(alone)) = (self.grid, &alone) {
@@ -409,7 +410,7 @@ impl Known {
                 own.iter().for_each(|&at| expected[at as usize] = alone[at as usize]);
                 right &= steps == expected && self.inside(grid, &steps);
             }
-            self.judge("a canary's bound", &kernels, if right { 0.0 } else { f64::NAN })?;
+            self.judge(word!("a canary's bound"), &kernels, if right { 0.0 } else { f64::NAN })?;
         }
         // With a lot, whose own part of the sum and counts comes from a step without canaries.
         let before = self.engine.traced_step(input(lot, 0.0)).await?;
@@ -429,7 +430,7 @@ impl Known {
         right &= within == counts.within();
         counts.add_canaries(if self.task.counting.is_none() { 0 } else { all.len() });
         right &= self.engine.counts().await? == counts;
-        self.judge("what canaries add to a lot", &kernels, if right { 0.0 } else { f64::NAN })
+        self.judge(word!("what canaries add to a lot"), &kernels, if right { 0.0 } else { f64::NAN })
     }
 
     /// Returns the counts that an example may add, by the CPU's gradients and logits; units of
@@ -473,7 +474,7 @@ impl Known {
         let right = before == 0 && uncounted && counted == there as u64 && trace.encoded.iter().all(|&v| v == 0.0);
         let kernels = self.engine.kernel_names();
         let kernels: Vec<_> = kernels.evaluation.into_iter().chain(kernels.encoding).collect();
-        self.judge("what is not finite", &kernels, if right { 0.0 } else { f64::NAN })
+        self.judge(word!("what is not finite"), &kernels, if right { 0.0 } else { f64::NAN })
     }
 
     /// Checks the denoiser with nearly all of the sum far from the noise.
@@ -492,11 +493,11 @@ impl Known {
     }
 
     /// Refuses the adapter if `difference` exceeds [`TOLERANCE`] or is NaN.
-    fn judge(&self, what: &str, kernels: &[&'static str], difference: f64) -> Result<(), EngineError> {
+    fn judge(&self, what: impl ToMessage, kernels: &[&'static str], difference: f64) -> Result<(), EngineError> {
         if difference <= TOLERANCE {
             return Ok(());
         }
-        let what = format!("{what} ({})", kernels.join(", ").to_lowercase());
+        let what = message!("{} ({})", what.to_message(), kernels.join(", ").to_lowercase());
         Err(EngineError::WrongResult { adapter: self.engine.gpu().report().to_string(), what, difference })
     }
 }

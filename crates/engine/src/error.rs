@@ -1,19 +1,20 @@
 //! Errors of engines and tasks.
 
 use crate::{accounting::noise::NoiseError, data::Picture, mechanism::MechanismError};
+use hushgrad_message::{Message, message, word};
 
 /// An engine that is unavailable, cannot run a task, or fails during one.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, hushgrad_message::Error)]
 pub enum EngineError {
     #[error("no usable WebGPU adapter: {0}")]
-    NoAdapter(String),
+    NoAdapter(Message),
     #[error("no graphics adapter here is called `{wanted}`; {}", those(.there))]
     UnknownAdapter { wanted: String, there: Vec<String> },
     #[error("the graphics device was lost ({0}); the run is kept and can go on from its last checkpoint")]
-    DeviceLost(String),
+    DeviceLost(Message),
     /// `difference` is relative; NaN if the result is wrong whatever the size of the difference.
-    #[error("{adapter} computed {what} wrongly in a known step{}, so it is not used", by(*.difference))]
-    WrongResult { adapter: String, what: String, difference: f64 },
+    #[error("{adapter} computed {what} wrongly in {}, so it is not used", known_step(*.difference))]
+    WrongResult { adapter: String, what: Message, difference: f64 },
     #[error("this engine cannot run this: {0}")]
     Unsupported(#[from] Unsupported),
     /// Detected before anything is allocated.
@@ -26,7 +27,7 @@ pub enum EngineError {
 }
 
 /// A part of a task, a dataset, a state or a lot that an engine does not support.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, hushgrad_message::Error)]
 pub enum Unsupported {
     #[error("sums on a grid: WebGPU counts in 32 bits, and their noise takes numbers of 64")]
     GridOnGpu,
@@ -56,7 +57,7 @@ pub enum Unsupported {
     )]
     SteepNoise,
     #[error("{what} on this device: {reason}")]
-    Refused { what: &'static str, reason: String },
+    Refused { what: &'static str, reason: Message },
     #[error(transparent)]
     Mechanism(#[from] MechanismError),
     #[error(transparent)]
@@ -104,16 +105,20 @@ impl From<NoiseError> for EngineError {
     }
 }
 
-/// Formats a relative difference; empty if NaN.
-fn by(difference: f64) -> String {
-    if difference.is_nan() { String::new() } else { format!(" (relative difference {difference:.1e})") }
+/// Names the step with the relative difference found there, unless it is NaN.
+fn known_step(difference: f64) -> Message {
+    if difference.is_nan() {
+        word!("a known step").into()
+    } else {
+        message!("a known step (relative difference {difference:.1e})")
+    }
 }
 
 /// Lists adapters by number and name.
-fn those(there: &[String]) -> String {
+fn those(there: &[String]) -> Message {
     if there.is_empty() {
-        return "there is none at all".to_owned();
+        return word!("there is none at all").into();
     }
     let numbered: Vec<String> = there.iter().enumerate().map(|(number, name)| format!("{number}: {name}")).collect();
-    format!("there are {}", numbered.join("; "))
+    message!("there are {}", numbered.join("; "))
 }

@@ -144,7 +144,7 @@ impl EngineFactory {
     /// Always.
     #[cfg(not(feature = "gpu"))]
     pub async fn gpu_checked() -> Result<Self, EngineError> {
-        Err(EngineError::NoAdapter("this build was made without the WebGPU engine".to_owned()))
+        Err(EngineError::NoAdapter(hushgrad_message::word!("this build was made without the WebGPU engine").into()))
     }
 
     /// Fails: this build has no WebGPU.

@@ -1,5 +1,6 @@
 //! The [`Engine`] trait, its inputs and its results.
 
+use hushgrad_message::word;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -103,7 +104,7 @@ pub fn check_dataset(model: Architecture, data: &Dataset) -> Result<(), EngineEr
     if model.features().is_some_and(|map| !map.are_there()) {
         return Err(Unsupported::NoExtractor.into());
     }
-    check_length("bytes of images", data.images.len(), data.labels.len() * data.pixels())?;
+    check_length(word!("bytes of images"), data.images.len(), data.labels.len() * data.pixels())?;
     let classes = model.classes();
     if data.classes.count() > classes {
         return Err(Unsupported::Classes { found: data.classes.count(), expected: classes }.into());
@@ -121,7 +122,7 @@ pub fn check_dataset(model: Architecture, data: &Dataset) -> Result<(), EngineEr
 pub fn check_state(state: &State, dimension: usize) -> Result<(), EngineError> {
     let State { parameters, momentum, average } = state;
     let average = average.as_ref().map_or(dimension, Vec::len);
-    match [("parameters", parameters.len()), ("momenta", momentum.len()), ("mean parameters", average)]
+    match [("parameters", parameters.len()), ("momenta", momentum.len()), (word!("mean parameters"), average)]
         .iter()
         .find(|(_, length)| *length != dimension)
     {

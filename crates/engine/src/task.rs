@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hushgrad_message::word;
 use serde::{Deserialize, Serialize};
 
 use super::error::Unsupported;
@@ -206,13 +207,13 @@ impl Task {
         let refuse = |sentence| Err(MechanismError::Correlated(sentence));
         match &self.noise {
             _ if correlation.is_none() => Ok(None),
-            Some(NoiseSpec::Gaussian { .. }) if self.grid.is_some() => refuse("is not rounded to a grid"),
+            Some(NoiseSpec::Gaussian { .. }) if self.grid.is_some() => refuse(word!("is not rounded to a grid")),
             Some(NoiseSpec::Gaussian { .. }) if self.denoiser.needs_noise() => {
-                refuse("has another spread at each step, and the denoiser takes it for one")
+                refuse(word!("has another spread at each step, and the denoiser takes it for one"))
             }
             Some(NoiseSpec::Gaussian { .. }) if self.encoder.clips() => Ok(correlation),
-            Some(NoiseSpec::Gaussian { .. }) => refuse("is for gradients that are clipped"),
-            _ => refuse("is Gaussian"),
+            Some(NoiseSpec::Gaussian { .. }) => refuse(word!("is for gradients that are clipped")),
+            _ => refuse(word!("is Gaussian")),
         }
     }
 

@@ -22,6 +22,7 @@ use crate::{
     },
     data::{idx::MAX_EXAMPLES, name::kept, sharing::Sharing},
 };
+use hushgrad_message::{Message, ToMessage, message, word};
 
 /// Largest relative difference between a stated ε and the ledger's.
 const TOLERANCE: f64 = 1e-6;
@@ -39,27 +40,27 @@ const MOST_WORK: usize = 512;
 /// ledger's, or a ledger that the configuration cannot have led to.
 pub(super) fn account(name: &str, run: &mut RunCard, ledger: &mut Option<Ledger>) -> Result<(), RunFileError> {
     let RunCard { config, train, report, .. } = run;
-    let impossible = |field, value: String| RunFileError::Impossible { name: name.to_owned(), field, value };
+    let impossible = |field, value: Message| RunFileError::Impossible { name: name.to_owned(), field, value };
     let priced = price::of(config, *train)
-        .map_err(|error| RunFileError::NoPlan { name: name.to_owned(), reason: error.to_string() })?;
+        .map_err(|error| RunFileError::NoPlan { name: name.to_owned(), reason: error.to_message() })?;
     report.epoch = config.epochs(*train, report.step);
     report.complete = config.steps.is_some_and(|steps| report.step >= steps);
     let Some(written) = ledger.take() else {
         if matches!(report.privacy, Privacy::Bounded(_)) {
             return Err(RunFileError::Unaccounted { name: name.to_owned() });
         }
-        unclaimed(run, priced.err().map(|reason| reason.to_string()));
+        unclaimed(run, priced.err().map(|reason| reason.to_message()));
         return Ok(());
     };
-    let Ok(phases) = priced else { return Err(impossible("ledger", ANOTHER.to_owned())) };
-    written.validate().map_err(|error| impossible("ledger", format!("such that {error}")))?;
+    let Ok(phases) = priced else { return Err(impossible("ledger", ANOTHER.into())) };
+    written.validate().map_err(|error| impossible("ledger", message!("such that {error}")))?;
     if written.steps() < report.step {
-        let value = format!("of {} steps where the run took {}", written.steps(), report.step);
+        let value = message!("of {} steps where the run took {}", written.steps(), report.step);
         return Err(impossible("ledger", value));
     }
-    let own = own_ledger(&written, &phases, run).ok_or_else(|| impossible("ledger", ANOTHER.to_owned()))?;
+    let own = own_ledger(&written, &phases, run).ok_or_else(|| impossible("ledger", ANOTHER.into()))?;
     let RunCard { config, report, .. } = run;
-    let fail = |error: PrivacyError| impossible("ledger", format!("such that {error}"));
+    let fail = |error: PrivacyError| impossible("ledger", message!("such that {error}"));
     let known: Vec<_> = phases.iter().map(|phase| (&phase.release, &phase.curve)).collect();
     let books = Books::of_priced(own.clone(), &known).map_err(fail)?;
     let accounted = Privacy::of(config.delta, books.renyi(config.delta), &own).map_err(fail)?;
@@ -100,13 +101,13 @@ pub(super) fn account(name: &str, run: &mut RunCard, ledger: &mut Option<Ledger>
     Ok(())
 }
 
-const ANOTHER: &str = "of another mechanism than the configuration's";
+const ANOTHER: &str = word!("of another mechanism than the configuration's");
 
 /// Removes the ε curves of a run without a guarantee; states `reason`, else the file's own reason.
-fn unclaimed(run: &mut RunCard, reason: Option<String>) {
+fn unclaimed(run: &mut RunCard, reason: Option<Message>) {
     (run.improved_curve, run.classic_curve) = (vec![], vec![]);
     if let Privacy::NoGuarantee { reason: stated } = &mut run.report.privacy {
-        *stated = reason.unwrap_or_else(|| kept(stated, 200));
+        *stated = reason.unwrap_or_else(|| Message::text(kept(&stated.to_string(), 200)));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{config::RunConfig, error::ConfigError};
 use crate::data::sharing::Sharing;
+use hushgrad_message::{Message, message, word};
 
 /// Most canaries of a run; one score is kept for each.
 const MOST_CANARIES: u32 = 20_000;
@@ -25,28 +26,28 @@ pub(super) fn check(config: &RunConfig, examples: u32) -> Result<(), ConfigError
     if config.canaries > most {
         return Err(ConfigError::OutOfRange {
             field: "canaries",
-            value: config.canaries.to_string(),
-            range: format!(
+            value: Message::text(config.canaries),
+            range: message!(
                 "between 0 and {most}: each has a parameter of the model to itself ({parameters}), and there are no more of them than of examples ({examples})"
             ),
         });
     }
     let contradiction = |sentence| Err(ConfigError::Contradiction { field: "canaries", sentence });
     if config.replay.is_some() {
-        return contradiction(
-            "the coins of a replayed run follow from its seed, and what an auditor finds who knows it proves nothing; choose no replay, or no canaries",
-        );
+        return contradiction(word!(
+            "the coins of a replayed run follow from its seed, and what an auditor finds who knows it proves nothing; choose no replay, or no canaries"
+        ));
     }
     if matches!(config.sharing, Sharing::MicroBatches { .. }) {
-        return contradiction("a canary is a record by itself; choose no micro-batches, or no canaries");
+        return contradiction(word!("a canary is a record by itself; choose no micro-batches, or no canaries"));
     }
     if config.bands > 1 {
-        return contradiction(
-            "noise that is correlated over several steps is not scored step by step; choose 1 band, or no canaries",
-        );
+        return contradiction(word!(
+            "noise that is correlated over several steps is not scored step by step; choose 1 band, or no canaries"
+        ));
     }
     if config.metrics.is_some() {
-        return contradiction("a canary has no digit to be counted; release no metrics, or choose no canaries");
+        return contradiction(word!("a canary has no digit to be counted; release no metrics, or choose no canaries"));
     }
     Ok(())
 }

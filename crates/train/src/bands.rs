@@ -11,6 +11,7 @@ use crate::{
         correlated::{Correlation, most_bands},
     },
 };
+use hushgrad_message::{Message, message, word};
 
 impl RunConfig {
     /// Returns how this run draws lots from `examples` training examples: by its policy or, if
@@ -42,45 +43,47 @@ pub(super) fn check(config: &RunConfig, examples: u32) -> Result<(), ConfigError
     if bands == 1 {
         return Ok(());
     }
-    let range = |range: String| Err(ConfigError::OutOfRange { field: "bands", value: bands.to_string(), range });
+    let range = |range: Message| Err(ConfigError::OutOfRange { field: "bands", value: Message::text(bands), range });
     let most = most_bands(config.model.parameters());
     if bands == 0 || bands > most {
-        return range(format!("between 1 and {most}: the noise of so many steps is kept in memory"));
+        return range(message!("between 1 and {most}: the noise of so many steps is kept in memory"));
     }
     let contradiction = |sentence| Err(ConfigError::Contradiction { field: "bands", sentence });
     if config.sampling != SamplingPolicy::Poisson {
-        return contradiction(
-            "noise over several steps is priced for Poisson sampling of groups that take turns; choose Poisson sampling or 1 band",
-        );
+        return contradiction(word!(
+            "noise over several steps is priced for Poisson sampling of groups that take turns; choose Poisson sampling or 1 band"
+        ));
     }
     if !config.phases.is_none() {
-        return contradiction(
-            "noise over several steps has one scale for all of them, and phases change it; choose no phases or 1 band",
-        );
+        return contradiction(word!(
+            "noise over several steps has one scale for all of them, and phases change it; choose no phases or 1 band"
+        ));
     }
     if !matches!(config.noise, Some(NoiseSpec::Gaussian { .. })) {
-        return contradiction(
-            "noise over several steps is proven private for Gaussian noise alone; choose Gaussian noise or 1 band",
-        );
+        return contradiction(word!(
+            "noise over several steps is proven private for Gaussian noise alone; choose Gaussian noise or 1 band"
+        ));
     }
     if !config.encoder.clips() {
-        return contradiction("noise over several steps is for gradients that are clipped; choose a clip or 1 band");
+        return contradiction(word!(
+            "noise over several steps is for gradients that are clipped; choose a clip or 1 band"
+        ));
     }
     if config.grid_bits.is_some() {
-        return contradiction(
-            "a grid rounds the noise that is drawn, and not what becomes of it over several steps; choose no grid or 1 band",
-        );
+        return contradiction(word!(
+            "a grid rounds the noise that is drawn, and not what becomes of it over several steps; choose no grid or 1 band"
+        ));
     }
     if config.denoiser.needs_noise() {
-        return contradiction(
-            "noise over several steps has another spread at each, and the denoiser takes it for one; choose another denoiser or 1 band",
-        );
+        return contradiction(word!(
+            "noise over several steps has another spread at each, and the denoiser takes it for one; choose another denoiser or 1 band"
+        ));
     }
     if let Some(steps) = steps.filter(|steps| u64::from(bands) > *steps) {
-        return range(format!("at most the number of steps, {steps}"));
+        return range(message!("at most the number of steps, {steps}"));
     }
     if u64::from(bands) * u64::from(lot) > examples.into() {
-        return range(format!("at most {}, or a lot would be larger than a group", examples / lot.max(1)));
+        return range(message!("at most {}, or a lot would be larger than a group", examples / lot.max(1)));
     }
     Ok(())
 }

@@ -9,6 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hushgrad_message::{Message, ToMessage, message, word};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -71,16 +72,16 @@ pub struct Entry {
 }
 
 /// Why a file is not read as books.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, hushgrad_message::Error)]
 pub enum BooksError {
     #[error("{name} holds no books: it has {bytes} bytes, more than any")]
     TooLarge { name: String, bytes: usize },
     #[error("{name} holds no books of this program: {reason}")]
-    Unreadable { name: String, reason: String },
+    Unreadable { name: String, reason: Message },
     #[error("{name} was written by a later version of this program ({version}; this one reads {VERSION})")]
     Later { name: String, version: u32 },
     #[error("{name}: the run “{run}” cannot have happened: {reason}")]
-    Impossible { name: String, run: String, reason: String },
+    Impossible { name: String, run: String, reason: Message },
 }
 
 /// The joint cost of all runs on the same set.
@@ -102,7 +103,7 @@ pub enum Cost {
     /// An upper bound.
     Bounded { epsilon: f64, delta: f64, neighbours: NeighbouringRelation },
     /// No bound can be stated.
-    NoGuarantee { reason: String },
+    NoGuarantee { reason: Message },
 }
 
 impl Default for DatasetBooks {
@@ -122,24 +123,24 @@ impl DatasetBooks {
             format: String,
             version: u32,
         }
-        let unreadable = |reason: String| BooksError::Unreadable { name: name.to_owned(), reason };
+        let unreadable = |reason: Message| BooksError::Unreadable { name: name.to_owned(), reason };
         if bytes.len() > LARGEST {
             return Err(BooksError::TooLarge { name: name.to_owned(), bytes: bytes.len() });
         }
-        let head: Head = serde_json::from_slice(bytes).map_err(|error| unreadable(error.to_string()))?;
+        let head: Head = serde_json::from_slice(bytes).map_err(|error| unreadable(Message::text(error)))?;
         if head.format != FORMAT {
-            return Err(unreadable(format!("its format is “{}”", super::run_file::clipped(&head.format))));
+            return Err(unreadable(message!("its format is “{}”", super::run_file::clipped(&head.format))));
         }
         if head.version > VERSION {
             return Err(BooksError::Later { name: name.to_owned(), version: head.version });
         }
-        let books: Self = serde_json::from_slice(bytes).map_err(|error| unreadable(error.to_string()))?;
+        let books: Self = serde_json::from_slice(bytes).map_err(|error| unreadable(Message::text(error)))?;
         for entry in books.digits.values().flatten() {
             let checked = entry.released.iter().chain(&entry.planned).try_for_each(Ledger::validate);
             checked.map_err(|error| BooksError::Impossible {
                 name: name.to_owned(),
                 run: super::run_file::clipped(&entry.name),
-                reason: error.to_string(),
+                reason: error.to_message(),
             })?;
         }
         Ok(books)
@@ -203,10 +204,10 @@ impl Cost {
         match without {
             0 => match composition::total_per_example(&ledgers, delta) {
                 Ok(Total { epsilon, delta, neighbours, .. }) => Self::Bounded { epsilon, delta, neighbours },
-                Err(error) => Self::NoGuarantee { reason: error.to_string() },
+                Err(error) => Self::NoGuarantee { reason: error.to_message() },
             },
-            1 => Self::NoGuarantee { reason: "one of them has none".to_owned() },
-            _ => Self::NoGuarantee { reason: format!("{without} of them have none") },
+            1 => Self::NoGuarantee { reason: word!("one of them has none").into() },
+            _ => Self::NoGuarantee { reason: message!("{without} of them have none") },
         }
     }
 }
@@ -270,7 +271,7 @@ mod tests {
         else {
             panic!()
         };
-        assert_eq!(reason, "one of them has none");
+        assert_eq!(reason.to_string(), "one of them has none");
     }
 
     /// The plan alone covers a stop that depended on what was released.

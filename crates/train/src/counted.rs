@@ -11,6 +11,7 @@ use crate::{
     mechanism::{EncoderSpec, counts::Counting},
     model::CLASSES,
 };
+use hushgrad_message::{Message, message, word};
 
 /// Largest noise, in lots; with more, a count is useless.
 const MOST_NOISE: f64 = 1000.0;
@@ -62,7 +63,7 @@ pub(super) fn check(config: &RunConfig) -> Result<(), ConfigError> {
     if config.metrics.is_some() && config.model.classes() != CLASSES {
         return contradiction(
             "metrics",
-            "they count digits, and the model tells other classes apart; choose no metrics",
+            word!("they count digits, and the model tells other classes apart; choose no metrics"),
         );
     }
     let z = match config.noise {
@@ -70,26 +71,37 @@ pub(super) fn check(config: &RunConfig) -> Result<(), ConfigError> {
         _ => {
             return contradiction(
                 first,
-                "counts share one budget with the gradient where the noise is Gaussian; choose it, or release no counts",
+                word!(
+                    "counts share one budget with the gradient where the noise is Gaussian; choose it, or release no counts"
+                ),
             );
         }
     };
     if config.grid_bits.is_some() {
-        return contradiction(first, "counts are not rounded to a grid; leave out the grid, or release no counts");
+        return contradiction(
+            first,
+            word!("counts are not rounded to a grid; leave out the grid, or release no counts"),
+        );
     }
     if config.bands > 1 {
         return contradiction(
             first,
-            "beside noise that is correlated over several steps no counts are released; choose 1 band, or release no counts",
+            word!(
+                "beside noise that is correlated over several steps no counts are released; choose 1 band, or release no counts"
+            ),
         );
     }
     if !config.encoder.clips() {
         return contradiction(
             first,
-            "counts share one budget with gradients that are clipped to a norm; choose to clip, or release no counts",
+            word!(
+                "counts share one budget with gradients that are clipped to a norm; choose to clip, or release no counts"
+            ),
         );
     }
-    let range = |field, value: f64, range: String| Err(ConfigError::OutOfRange { field, value: quoted(value), range });
+    let range = |field, value: f64, range: Message| {
+        Err(ConfigError::OutOfRange { field, value: Message::text(quoted(value)), range })
+    };
     let lot = config.sharing.lot(config.lot);
     let mut left = z.powi(-2);
     let mut noise_of = |field, bound: f64, noise: f64| {
@@ -98,7 +110,7 @@ pub(super) fn check(config: &RunConfig) -> Result<(), ConfigError> {
             return range(
                 field,
                 noise,
-                format!(
+                message!(
                     "above {} and at most {MOST_NOISE}, as counts of less noise cost more than the noise scale allows",
                     quoted(least)
                 ),
@@ -111,19 +123,19 @@ pub(super) fn check(config: &RunConfig) -> Result<(), ConfigError> {
         if !matches!(config.encoder, EncoderSpec::Clip { .. }) {
             return contradiction(
                 "adaptive-clip",
-                "it follows the norms of whole gradients; choose one clip for all layers, or a fixed one",
+                word!("it follows the norms of whole gradients; choose one clip for all layers, or a fixed one"),
             );
         }
         noise_of("adaptive-clip.noise", 0.5, clip.noise)?;
         if clip.quantile.is_nan() || clip.quantile <= 0.0 || clip.quantile >= 1.0 {
-            return range("adaptive-clip.quantile", clip.quantile, "above 0 and below 1".to_owned());
+            return range("adaptive-clip.quantile", clip.quantile, word!("above 0 and below 1").into());
         }
     }
     if let Some(metrics) = config.metrics {
         if config.sharing.is_shared() {
             return contradiction(
                 "metrics",
-                "answers are counted example by example; choose no micro-batches and no users, or no metrics",
+                word!("answers are counted example by example; choose no micro-batches and no users, or no metrics"),
             );
         }
         noise_of("metrics.noise", 1.25_f64.sqrt(), metrics.noise)?;
@@ -132,7 +144,7 @@ pub(super) fn check(config: &RunConfig) -> Result<(), ConfigError> {
     if counting.of_gradient(z).is_none_or(|noise| !noise.is_finite()) {
         return contradiction(
             first,
-            "counts of so little noise leave the gradient none of the budget; choose more of it",
+            word!("counts of so little noise leave the gradient none of the budget; choose more of it"),
         );
     }
     Ok(())

@@ -3,12 +3,13 @@
 use crate::{
     accounting::error::PrivacyError, engine::EngineError, mechanism::error::MechanismError, rng::EntropyError,
 };
+use hushgrad_message::{Message, word};
 
 /// Why a [`RunConfig`](super::config::RunConfig) cannot become a plan. Nothing has started.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, hushgrad_message::Error)]
 pub enum ConfigError {
     #[error("{field} is {value}; it must be {range}")]
-    OutOfRange { field: &'static str, value: String, range: String },
+    OutOfRange { field: &'static str, value: Message, range: Message },
     #[error("{field}: {sentence}")]
     Contradiction { field: &'static str, sentence: &'static str },
     #[error("encoder: {0}")]
@@ -32,7 +33,7 @@ impl ConfigError {
 }
 
 /// Why a run's releases carry no guarantee.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, hushgrad_message::Error)]
 pub enum NoGuarantee {
     #[error("sampling and noise are replayed from a known seed, so anybody can subtract them")]
     Replayed,
@@ -45,7 +46,7 @@ pub enum NoGuarantee {
 }
 
 /// Why the cost of a run cannot be computed in advance.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, hushgrad_message::Error)]
 pub enum PriceError {
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -61,20 +62,20 @@ pub enum PriceError {
 }
 
 /// Why no noise scale keeps a budget, and what would.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, hushgrad_message::Error)]
 pub enum NoScale {
     #[error("so many steps add up, by tight accounting, too; plan fewer steps, smaller lots or a larger δ")]
     StepsAddUp,
     /// One step alone costs `floor`, whatever its noise.
     #[error(
         "its conversion to δ = {delta:e} alone costs {floor}; choose a larger ε or δ. Tight accounting {}",
-        if *tight { "has no such floor: to go by it, set the noise scale yourself and read the tight ε below" } else { "has no price for this" }
+        if *tight { word!("has no such floor: to go by it, set the noise scale yourself and read the tight ε below") } else { word!("has no price for this") }
     )]
     Conversion { delta: f64, floor: f64, tight: bool },
 }
 
 /// Why a run cannot go on. Its ledger has what it released so far.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, hushgrad_message::Error)]
 pub enum SessionError {
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -85,9 +86,9 @@ pub enum SessionError {
     #[error(transparent)]
     Privacy(#[from] PrivacyError),
     #[error("the pre-trained parameters did not arrive ({reason}); try again, or choose a random start")]
-    Start { reason: String },
+    Start { reason: Message },
     #[error(
         "the network that finds features did not arrive ({reason}); try again, or choose a model that takes pixels or scattering features"
     )]
-    Extractor { reason: String },
+    Extractor { reason: Message },
 }

@@ -14,6 +14,7 @@ use crate::{
     },
     mechanism::{AdaptiveClip, EncoderSpec},
 };
+use hushgrad_message::{Message, message};
 
 /// Largest magnitude of sums, momentum and parameters: a thirtieth of f32's, for differences.
 const LARGEST: f64 = 1e37;
@@ -28,15 +29,15 @@ const LEAST: f64 = f32::MIN_POSITIVE as f64;
 /// The number that is out of range, and the range.
 pub(super) fn check(config: &RunConfig, expected_lot: f64) -> Result<(), ConfigError> {
     let refuse =
-        |field, value: f64, range: String| Err(ConfigError::OutOfRange { field, value: format!("{value:e}"), range });
+        |field, value: f64, range: Message| Err(ConfigError::OutOfRange { field, value: message!("{value:e}"), range });
     let RunConfig { learning_rate, momentum, .. } = *config;
     if learning_rate < LEAST {
-        return refuse("learning-rate", learning_rate, format!("at least {}", upper_power(LEAST, 2)));
+        return refuse("learning-rate", learning_rate, message!("at least {}", upper_power(LEAST, 2)));
     }
     let momentum_left = 1.0 - f64::from(momentum as f32);
     if momentum_left <= 0.0 {
         let most = 1.0 - 2f64.powi(-24);
-        return refuse("momentum", momentum, format!("at most {}, or it never fades", lower(most, 9)));
+        return refuse("momentum", momentum, message!("at most {}, or it never fades", lower(most, 9)));
     }
     let (Some(relative), Some(noise)) = (&config.noise, absolute_noise(config)) else { return Ok(()) };
     let (scale, field) =
@@ -48,7 +49,7 @@ pub(super) fn check(config: &RunConfig, expected_lot: f64) -> Result<(), ConfigE
     };
     let norm = noise.scale() / scale;
     if noise.scale() < LEAST {
-        return refuse(field, scale, format!("at least {}, or it is none", upper_power(LEAST / norm, 2)));
+        return refuse(field, scale, message!("at least {}, or it is none", upper_power(LEAST / norm, 2)));
     }
     // The words 0 draw the largest noise.
     let reach = noise.build().map_err(PrivacyError::from)?.draw([0; 4]).abs() * bands::gain(config)? * growth;
@@ -62,7 +63,7 @@ pub(super) fn check(config: &RunConfig, expected_lot: f64) -> Result<(), ConfigE
     refuse(
         field,
         scale,
-        format!(
+        message!(
             "at most {most}, or noisy sums and what they make of the model overflow; take less noise, a smaller learning rate or fewer steps"
         ),
     )
@@ -103,7 +104,7 @@ mod tests {
 
     fn named(error: &ConfigError) -> f64 {
         let ConfigError::OutOfRange { range, .. } = error else { panic!("{error}") };
-        let number = range.split([' ', ',']).find_map(|word| word.parse().ok());
+        let number = range.to_string().split([' ', ',']).find_map(|word| word.parse().ok());
         number.unwrap_or_else(|| panic!("{range}"))
     }
 

@@ -6,6 +6,7 @@ use super::{
     phases::{Phase, Phases, shares},
 };
 use crate::mechanism::EncoderSpec;
+use hushgrad_message::word;
 
 fn in_phase(phase: &Phase, config: &RunConfig) -> RunConfig {
     let mut own = RunConfig { phases: Phases::None, ..config.clone() };
@@ -35,23 +36,23 @@ pub fn configurations(config: &RunConfig) -> Result<Vec<(u64, RunConfig)>, Confi
     let phases = config.phases.over(config.steps)?;
     let any = |is: fn(&Phase) -> bool| phases.iter().any(is);
     if config.noise.is_none() && any(|phase| phase.noise != 1.0 || phase.family.is_some()) {
-        return contradiction("they change the noise, and there is none; choose a noise or no phases");
+        return contradiction(word!("they change the noise, and there is none; choose a noise or no phases"));
     }
     if !config.encoder.clips() && any(|phase| phase.clip != 1.0) {
-        return contradiction(
-            "they change the clipping norm, and gradients are not clipped to one; choose to clip, or leave the factor out",
-        );
+        return contradiction(word!(
+            "they change the clipping norm, and gradients are not clipped to one; choose to clip, or leave the factor out"
+        ));
     }
     if config.adaptive_clip.is_some() && any(|phase| phase.clip != 1.0) {
-        return contradiction(
-            "they change the clipping norm, which follows the gradients' norms; leave the factor out, or choose a fixed clip",
-        );
+        return contradiction(word!(
+            "they change the clipping norm, which follows the gradients' norms; leave the factor out, or choose a fixed clip"
+        ));
     }
     let epochs = config.sampling.over(config.lot.max(1), config.lot).batches().is_some();
     if epochs && phases.iter().any(|phase| phase.lot.is_some_and(|lot| lot != config.lot)) {
-        return contradiction(
-            "an epoch has as many batches from its first to its last; choose Poisson sampling or a fixed size, or one lot for all phases",
-        );
+        return contradiction(word!(
+            "an epoch has as many batches from its first to its last; choose Poisson sampling or a fixed size, or one lot for all phases"
+        ));
     }
     Ok(phases.iter().map(|phase| (phase.steps, in_phase(phase, config))).collect())
 }

@@ -6,6 +6,7 @@
 
 use std::{fmt, str::FromStr};
 
+use hushgrad_message::{Message, message, word};
 use serde::{Deserialize, Serialize};
 
 use super::error::ConfigError;
@@ -134,15 +135,17 @@ impl Phases {
         let contradiction = |sentence| Err(ConfigError::Contradiction { field: "phases", sentence });
         let steps = match (self, steps) {
             (Self::None, steps) => return Ok(vec![Phase::plain(steps.unwrap_or(u64::MAX))]),
-            (_, None) => return contradiction("phases are parts of a run that has an end; plan a number of steps"),
+            (_, None) => {
+                return contradiction(word!("phases are parts of a run that has an end; plan a number of steps"));
+            }
             (_, Some(steps)) => steps,
         };
         let phases = match self {
             Self::None => vec![],
             Self::Schedule(schedule) => {
-                let range = |field, value: f64, fine: bool, range: String| match fine {
+                let range = |field, value: f64, fine: bool, range: Message| match fine {
                     true => Ok(()),
-                    false => Err(ConfigError::OutOfRange { field, value: quoted(value), range }),
+                    false => Err(ConfigError::OutOfRange { field, value: Message::text(quoted(value)), range }),
                 };
                 let most = steps.min(MOST_PHASES as u64);
                 let count = schedule.phases.into();
@@ -150,10 +153,10 @@ impl Phases {
                     "phases.phases",
                     schedule.phases.into(),
                     (2..=most).contains(&count),
-                    format!("from 2 to {most}"),
+                    message!("from 2 to {most}"),
                 )?;
                 let fine = factor(schedule.to).is_some();
-                range("phases.to", schedule.to, fine, "at least 0.001 and at most 1000".to_owned())?;
+                range("phases.to", schedule.to, fine, word!("at least 0.001 and at most 1000").into())?;
                 schedule.phases(steps)
             }
             Self::List(list) => list.read()?,
@@ -162,8 +165,8 @@ impl Phases {
         if sum != steps {
             return Err(ConfigError::OutOfRange {
                 field: "phases",
-                value: format!("{} phases of {sum} steps in all", phases.len()),
-                range: format!("as many steps as the run has, {steps}"),
+                value: message!("{} phases of {sum} steps in all", phases.len()),
+                range: message!("as many steps as the run has, {steps}"),
             });
         }
         Ok(phases)
@@ -233,9 +236,10 @@ impl FromStr for Phases {
                 (Some(phases), Some(to), None) => Ok(Self::Schedule(NoiseSchedule { rule, phases, to })),
                 _ => Err(ConfigError::OutOfRange {
                     field: "phases",
-                    value: format!("“{}”", text.trim()),
-                    range: format!(
-                        "{first}, the number of phases and the last one's noise as a multiple of the first one's, as in “{first} 6 0.5”"
+                    value: Message::text(format!("“{}”", text.trim())),
+                    range: message!(
+                        "{first}, the number of phases and the last one's noise as a multiple of the first one's, as in “{first} 6 0.5”",
+                        first = rule.name().to_owned()
                     ),
                 }),
             };
@@ -253,8 +257,8 @@ impl PhaseList {
         if parts.len() > MOST_PHASES {
             return Err(ConfigError::OutOfRange {
                 field: "phases",
-                value: format!("a list of {} phases", parts.len()),
-                range: format!("one of at most {MOST_PHASES}"),
+                value: message!("a list of {} phases", parts.len()),
+                range: message!("one of at most {MOST_PHASES}"),
             });
         }
         parts.into_iter().enumerate().map(|(place, part)| phase(place + 1, part)).collect()
@@ -262,12 +266,14 @@ impl PhaseList {
 }
 
 fn phase(place: usize, text: &str) -> Result<Phase, ConfigError> {
-    const WORDS: &str = "a number of steps, and then noise, clip or rate with a factor from 0.001 to 1000, lot with a number, or another family of noise";
+    const WORDS: &str = word!(
+        "a number of steps, and then noise, clip or rate with a factor from 0.001 to 1000, lot with a number, or another family of noise"
+    );
     let shown: String = text.trim().chars().take(40).collect();
     let wrong = || ConfigError::OutOfRange {
         field: "phases",
-        value: format!("“{shown}” in phase {place}"),
-        range: WORDS.to_owned(),
+        value: message!("“{shown}” in phase {place}"),
+        range: WORDS.into(),
     };
     let mut words = text.split_whitespace();
     let steps = words.next().and_then(|word| word.parse().ok()).filter(|steps| *steps > 0).ok_or_else(wrong)?;

@@ -17,6 +17,7 @@ use crate::{
     mechanism::{AdaptiveClip, EncoderSpec, MechanismError, canaries::Canaries, envelope::Envelope},
     model,
 };
+use hushgrad_message::word;
 
 /// What will run. A run begins with its first phase, and most have no other.
 #[derive(Clone, Debug)]
@@ -92,7 +93,9 @@ impl Plan {
         if config.minority == Minority::Turned && u64::from(train_examples) < ONE_IN {
             return Err(ConfigError::Contradiction {
                 field: "minority",
-                sentence: "about one training image in fifty is turned, and there are fewer than fifty; give more images, or choose no minority",
+                sentence: word!(
+                    "about one training image in fifty is turned, and there are fewer than fifty; give more images, or choose no minority"
+                ),
             });
         }
         let envelope = Drawn::of(&config).map(Drawn::draw).transpose()?.map(Arc::new);

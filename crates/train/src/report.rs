@@ -1,5 +1,6 @@
 //! A run's report: plain numbers for charts, files and screens.
 
+use hushgrad_message::{Message, ToMessage};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::mechanism::counts::Estimate;
@@ -88,7 +89,7 @@ pub enum Privacy {
     /// (ε, δ)-differential privacy holds with either bound.
     Bounded(PrivacyBound),
     /// No claim, with the reason (no noise, unbounded gradients, a replayable seed).
-    NoGuarantee { reason: String },
+    NoGuarantee { reason: Message },
 }
 
 impl Privacy {
@@ -100,7 +101,7 @@ impl Privacy {
         match epsilon {
             Ok(epsilon) => Ok(Self::Bounded(PrivacyBound::new(delta, &epsilon, ledger))),
             Err(error @ (PrivacyError::Infinite | PrivacyError::Inexact)) => {
-                Ok(Self::NoGuarantee { reason: error.to_string() })
+                Ok(Self::NoGuarantee { reason: error.to_message() })
             }
             Err(error) => Err(error),
         }
@@ -117,7 +118,7 @@ pub struct PrivacyBound {
     /// Canonne, Kamath & Steinke 2020, and its order.
     pub improved: OrderedEpsilon,
     /// Assumption phrases: mechanism, sampling, neighbours, unit, composition, "upper bound".
-    pub assumptions: Vec<String>,
+    pub assumptions: Vec<Message>,
 }
 
 impl PrivacyBound {

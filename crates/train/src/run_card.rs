@@ -1,5 +1,6 @@
 //! A run as lists and charts show it, and what can be wrong with one that is read.
 
+use hushgrad_message::{Message, message, word};
 use serde::{Deserialize, Serialize};
 
 use super::{config::RunConfig, projection::Point, report::Report};
@@ -44,18 +45,18 @@ pub struct RunCard {
 }
 
 /// Why a file is not a run that can be shown or continued.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, hushgrad_message::Error)]
 pub enum RunFileError {
     #[error("{name} is no run file: it has {bytes} bytes, more than any")]
     TooLarge { name: String, bytes: usize },
     #[error("{name} is no run file of this page: {reason}")]
-    Unreadable { name: String, reason: String },
+    Unreadable { name: String, reason: Message },
     #[error("{name} was written by a later version of this page ({version}; this one reads {VERSION}); open it there")]
     Later { name: String, version: u32 },
     #[error("{name}: {field} is {value}, which no run can have; the file was changed by hand or damaged")]
-    Impossible { name: String, field: &'static str, value: String },
+    Impossible { name: String, field: &'static str, value: Message },
     #[error("{name} holds settings that no run can have: {reason}")]
-    NoPlan { name: String, reason: String },
+    NoPlan { name: String, reason: Message },
     #[error(
         "{name} has taken no step, and its {field} is not what its settings start from; it was changed by hand, and is not continued"
     )]
@@ -76,7 +77,7 @@ impl RunCard {
     pub fn from_json(name: &str, bytes: &[u8]) -> Result<Self, RunFileError> {
         let name = clipped(name);
         let mut card: Self = serde_json::from_slice(bytes)
-            .map_err(|error| RunFileError::Unreadable { name: name.clone(), reason: error.to_string() })?;
+            .map_err(|error| RunFileError::Unreadable { name: name.clone(), reason: Message::text(error) })?;
         card.check(&name)?;
         Ok(card)
     }
@@ -93,19 +94,15 @@ impl RunCard {
         for text in [&mut self.note, &mut self.data, &mut self.engine.device] {
             *text = kept(text, LONGEST_TEXT);
         }
-        let fine = |field: &'static str, fine: bool, value: String| {
-            if fine {
-                Ok(())
-            } else {
-                Err(RunFileError::Impossible { name: name.to_owned(), field, value: clipped(&value) })
-            }
+        let fine = |field: &'static str, fine: bool, value: Message| {
+            if fine { Ok(()) } else { Err(RunFileError::Impossible { name: name.to_owned(), field, value }) }
         };
         if let Some(accuracy) = self.accuracy {
-            fine("accuracy", (0.0..=1.0).contains(&accuracy), accuracy.to_string())?;
+            fine("accuracy", (0.0..=1.0).contains(&accuracy), Message::text(accuracy))?;
         }
-        fine("train", (1..=MAX_EXAMPLES).contains(&self.train), self.train.to_string())?;
-        fine("lot", (1..=self.train).contains(&self.config.lot), self.config.lot.to_string())?;
-        fine("step", self.report.step <= 1 << 53, self.report.step.to_string())?;
+        fine("train", (1..=MAX_EXAMPLES).contains(&self.train), Message::text(self.train))?;
+        fine("lot", (1..=self.train).contains(&self.config.lot), Message::text(self.config.lot))?;
+        fine("step", self.report.step <= 1 << 53, Message::text(self.report.step))?;
         for (field, curve, most) in [
             ("accuracy-curve", &self.accuracy_curve, 1.0),
             ("improved-curve", &self.improved_curve, f64::MAX),
@@ -113,10 +110,10 @@ impl RunCard {
         ] {
             let ordered = curve.windows(2).all(|w| w[0].0 < w[1].0);
             let inside = curve.iter().all(|p| p.0 >= 0.0 && (0.0..=most).contains(&p.1));
-            fine(field, ordered && inside, "out of order or out of range".to_owned())?;
-            fine(field, curve.len() <= MOST_POINTS, format!("{} points long", curve.len()))?;
+            fine(field, ordered && inside, word!("out of order or out of range").into())?;
+            fine(field, curve.len() <= MOST_POINTS, message!("{} points long", curve.len()))?;
             let last = curve.last().map_or(0.0, |point| point.0);
-            fine(field, last <= self.report.step as f64, format!("beyond the {} steps", self.report.step))?;
+            fine(field, last <= self.report.step as f64, message!("beyond the {} steps", self.report.step))?;
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! A run as a file to show, account for anew and continue: configuration, report, ledger, state.
 
+use hushgrad_message::{Message, message, word};
 use serde::{Deserialize, Serialize};
 
 pub use super::run_card::{LONGEST_NAME, RunCard, RunFileError, clipped};
@@ -90,18 +91,18 @@ impl RunFile {
             version: u32,
         }
         let name = clipped(name);
-        let unreadable = |reason: String| RunFileError::Unreadable { name: name.clone(), reason };
+        let unreadable = |reason: Message| RunFileError::Unreadable { name: name.clone(), reason };
         if bytes.len() > LARGEST {
             return Err(RunFileError::TooLarge { name, bytes: bytes.len() });
         }
-        let head: Head = serde_json::from_slice(bytes).map_err(|error| unreadable(error.to_string()))?;
+        let head: Head = serde_json::from_slice(bytes).map_err(|error| unreadable(Message::text(error)))?;
         if head.format != FORMAT {
-            return Err(unreadable(format!("its format is “{}”", clipped(&head.format))));
+            return Err(unreadable(message!("its format is “{}”", clipped(&head.format))));
         }
         if head.version > VERSION {
             return Err(RunFileError::Later { name, version: head.version });
         }
-        let mut file: Self = serde_json::from_slice(bytes).map_err(|error| unreadable(error.to_string()))?;
+        let mut file: Self = serde_json::from_slice(bytes).map_err(|error| unreadable(Message::text(error)))?;
         file.run.check(&name)?;
         file.check_model(&name)?;
         file.check_counted(&name)?;
@@ -126,20 +127,20 @@ impl RunFile {
 
     /// Checks that the counts' results are possible.
     fn check_counted(&mut self, name: &str) -> Result<(), RunFileError> {
-        let impossible = |field, value: String| Err(RunFileError::Impossible { name: name.to_owned(), field, value });
+        let impossible = |field, value: Message| Err(RunFileError::Impossible { name: name.to_owned(), field, value });
         let usable = |clip: f64| (1e-9..=1e6).contains(&clip);
         let Counted { clip, answers } = self.run.report.counted;
         if let Some(clip) =
             self.clips.iter().map(|clip| f64::from(*clip)).chain(clip).find(|clip| !usable(*clip * (1.0 + 1e-6)))
         {
-            return impossible("clip", clip.to_string());
+            return impossible("clip", Message::text(clip));
         }
         if self.clips.len() as u64 > self.run.report.step {
-            return impossible("clips", format!("{} of {} steps", self.clips.len(), self.run.report.step));
+            return impossible("clips", message!("{} of {} steps", self.clips.len(), self.run.report.step));
         }
         match answers {
             Some(answers) if !answers.is_possible() || answers.steps > self.run.report.step => {
-                impossible("counted", "out of range".to_owned())
+                impossible("counted", word!("out of range").into())
             }
             _ => Ok(()),
         }
@@ -157,8 +158,8 @@ impl RunFile {
         ];
         for (field, values) in all.into_iter().filter_map(|(field, values)| Some((field, values?))) {
             let value = match values.iter().find(|value| !value.is_finite()) {
-                _ if values.len() != wanted => format!("{} numbers long", values.len()),
-                Some(value) => value.to_string(),
+                _ if values.len() != wanted => message!("{} numbers long", values.len()),
+                Some(value) => Message::text(value),
                 None => continue,
             };
             return Err(RunFileError::Impossible { name: name.to_owned(), field, value });

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use hushgrad_message::{ToMessage, word};
 use web_time::Instant;
 
 use super::{
@@ -160,7 +161,7 @@ impl<E: Engine> Session<E> {
     /// # Errors
     /// This run cannot break it ([`InjectedBug::refused`]), or has begun.
     pub fn inject_bug(&mut self, mutation: InjectedBug) -> Result<(), SessionError> {
-        let late = (self.step > 0).then_some("the run has begun");
+        let late = (self.step > 0).then_some(word!("the run has begun"));
         if let Some(sentence) = mutation.refused(&self.plan).or(late) {
             return Err(ConfigError::Contradiction { field: "mutation", sentence }.into());
         }
@@ -209,14 +210,14 @@ impl<E: Engine> Session<E> {
         if replayed && progress.step > MOST_REPLAYED {
             return Err(ConfigError::Contradiction {
                 field: "replay",
-                sentence: "a replayed run of more than a million steps is not continued; start it anew",
+                sentence: word!("a replayed run of more than a million steps is not continued; start it anew"),
             }
             .into());
         }
         if replayed && plan.config.bands > 1 && progress.step > 0 {
             return Err(ConfigError::Contradiction {
                 field: "replay",
-                sentence: "a replayed run whose noise is correlated over several steps is not continued, as that noise is not kept; start it anew",
+                sentence: word!("a replayed run whose noise is correlated over several steps is not continued, as that noise is not kept; start it anew"),
             }
             .into());
         }
@@ -573,8 +574,8 @@ impl<E: Engine> Session<E> {
     pub fn privacy_ahead(&self, steps: u64) -> Result<Privacy, SessionError> {
         let account = match (&self.account, &self.plan.priced) {
             (Some(account), _) => account,
-            (None, Err(reason)) => return Ok(Privacy::NoGuarantee { reason: reason.to_string() }),
-            (None, Ok(_)) => return Ok(Privacy::NoGuarantee { reason: "the run kept no ledger".to_owned() }),
+            (None, Err(reason)) => return Ok(Privacy::NoGuarantee { reason: reason.to_message() }),
+            (None, Ok(_)) => return Ok(Privacy::NoGuarantee { reason: word!("the run kept no ledger").into() }),
         };
         let delta = self.plan.config.delta;
         let mut books = std::borrow::Cow::Borrowed(&account.books);

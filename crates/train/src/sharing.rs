@@ -9,6 +9,7 @@ use crate::{
     data::sharing::Sharing,
     engine::LocalSteps,
 };
+use hushgrad_message::{Message, message, word};
 
 /// Most local steps of a user in a round.
 const MOST_LOCAL: u32 = 100;
@@ -57,7 +58,7 @@ impl RunConfig {
 /// # Errors
 /// The field that is out of range, or what contradicts it.
 pub(super) fn check(config: &RunConfig, examples: u32) -> Result<(), ConfigError> {
-    let range = |field, value: String, range: String| Err(ConfigError::OutOfRange { field, value, range });
+    let range = |field, value: Message, range: Message| Err(ConfigError::OutOfRange { field, value, range });
     let contradiction = |field, sentence| Err(ConfigError::Contradiction { field, sentence });
     let LocalSteps { steps, rate } = config.local;
     match config.sharing {
@@ -66,46 +67,61 @@ pub(super) fn check(config: &RunConfig, examples: u32) -> Result<(), ConfigError
             if size < 2 || size > config.lot {
                 return range(
                     "sharing.size",
-                    size.to_string(),
-                    format!("between 2 and the lot, {}: a micro-batch is a part of it", config.lot),
+                    Message::text(size),
+                    message!("between 2 and the lot, {}: a micro-batch is a part of it", config.lot),
                 );
             }
             if config.local != LocalSteps::MEAN {
-                return contradiction("local", "a micro-batch adds its mean gradient; local steps are for users");
+                return contradiction(
+                    "local",
+                    word!("a micro-batch adds its mean gradient; local steps are for users"),
+                );
             }
         }
         Sharing::Users { users, skew, .. } => {
             if users == 0 || users > examples {
                 return range(
                     "sharing.users",
-                    users.to_string(),
-                    format!("between 1 and the {examples} training examples"),
+                    Message::text(users),
+                    message!("between 1 and the {examples} training examples"),
                 );
             }
             if !(0.01..=1000.0).contains(&skew) {
-                return range("sharing.skew", quoted(skew), "at least 0.01 and at most 1000".to_owned());
+                return range(
+                    "sharing.skew",
+                    Message::text(quoted(skew)),
+                    word!("at least 0.01 and at most 1000").into(),
+                );
             }
             if config.lot > users {
-                return range("lot", config.lot.to_string(), format!("between 1 and the {users} users"));
+                return range("lot", Message::text(config.lot), message!("between 1 and the {users} users"));
             }
             if !(1..=MOST_LOCAL).contains(&steps) {
-                return range("local.steps", steps.to_string(), format!("between 1 and {MOST_LOCAL}"));
+                return range("local.steps", Message::text(steps), message!("between 1 and {MOST_LOCAL}"));
             }
             if !(1e-6..=1e3).contains(&rate) {
-                return range("local.rate", quoted(rate), "at least 1e-6 and at most 1000".to_owned());
+                return range(
+                    "local.rate",
+                    Message::text(quoted(rate)),
+                    word!("at least 1e-6 and at most 1000").into(),
+                );
             }
         }
     }
     if config.sampling == SamplingPolicy::FixedSize {
         return contradiction(
             "sampling",
-            "with lots of a fixed size one example is exchanged for another, which may be in another micro-batch or another user's; choose Poisson sampling",
+            word!(
+                "with lots of a fixed size one example is exchanged for another, which may be in another micro-batch or another user's; choose Poisson sampling"
+            ),
         );
     }
     if config.bands > 1 {
         return contradiction(
             "bands",
-            "noise over several steps is for examples that are sampled one by one; choose 1 band, or no micro-batches and no users",
+            word!(
+                "noise over several steps is for examples that are sampled one by one; choose 1 band, or no micro-batches and no users"
+            ),
         );
     }
     Ok(())

@@ -9,6 +9,7 @@ use crate::{
         text::{heard, t},
     },
 };
+use hushgrad_message::ToMessage;
 
 /// Why a key of a link was ignored, as a sentence for the page; its setting stays.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,7 +66,7 @@ impl fmt::Display for LinkError {
                 value = value,
                 n = most
             ),
-            Self::Layers(problem) => t!("In the link, layers: {problem}.", problem = heard(&problem.to_string())),
+            Self::Layers(problem) => t!("In the link, layers: {problem}.", problem = heard(&problem.to_message())),
             Self::Choice { key, value, allowed } => t!(
                 "In the link, {key} must be one of {allowed}; “{value}” is not.",
                 key = key,

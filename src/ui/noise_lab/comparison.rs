@@ -1,5 +1,6 @@
 //! Noise comparisons: questions to the accountant, and its answers.
 
+use hushgrad_message::Message;
 use leptos::prelude::*;
 
 use crate::{
@@ -46,7 +47,7 @@ pub struct Lab {
 }
 
 /// Index of a noise, the question about it, and the numbers, or why there are none.
-pub type Compared = (usize, ComparisonQuery, Result<NoiseComparison, String>);
+pub type Compared = (usize, ComparisonQuery, Result<NoiseComparison, Message>);
 
 /// Keeps the lab busy until dropped. A failed thread drops it with its question.
 struct Busy(RwSignal<bool>);

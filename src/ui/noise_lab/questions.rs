@@ -36,9 +36,7 @@ pub fn questions(lab: Lab) -> impl IntoView {
     let refusal = move || {
         lab.compared.with(|compared| {
             let found = compared.iter().find(|(which, ..)| *which == FORMULA);
-            found
-                .and_then(|(.., compared)| compared.as_ref().err().map(|phrase| as_sentence(phrase)))
-                .unwrap_or_default()
+            found.and_then(|(.., compared)| compared.as_ref().err().map(as_sentence)).unwrap_or_default()
         })
     };
     view! {

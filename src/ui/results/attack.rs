@@ -1,6 +1,7 @@
 //! An attack on the current run: lower bounds that rise towards ε, the canaries' scores, and the
 //! ROC.
 
+use hushgrad_message::ToMessage;
 use leptos::prelude::*;
 
 use super::{
@@ -118,7 +119,7 @@ fn verdict(page: Page, broken: Option<InjectedBug>) -> String {
     match (refuted(page), broken) {
         (true, Some(mutation)) => t!(
             "The lower bound has crossed ε: what the books say is not true. Broken was this promise: {promise}.",
-            promise = heard(mutation.promise())
+            promise = heard(&mutation.promise().to_message())
         ),
         (true, None) => t!(
             "A lower bound is above ε. With five bounds and many looks that happens to honest runs, too: start anew, and if it comes again and again, tell us."
@@ -126,7 +127,7 @@ fn verdict(page: Page, broken: Option<InjectedBug>) -> String {
         .to_owned(),
         (false, Some(mutation)) => t!(
             "Broken behind the books: {promise}. After {steps} steps the attacker has not proved it yet.",
-            promise = heard(mutation.promise()),
+            promise = heard(&mutation.promise().to_message()),
             steps = steps
         ),
         (false, None) => t!("After {steps} steps no lower bound is above ε.", steps = steps),

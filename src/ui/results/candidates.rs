@@ -1,5 +1,6 @@
 //! Which of a few candidates was in: the strongest attacker beside the bound on any.
 
+use hushgrad_message::Message;
 use leptos::prelude::*;
 
 use super::gauge::{Bar, gauge_row};
@@ -54,7 +55,7 @@ pub fn candidates(page: Page) -> AnyView {
     .into_any()
 }
 
-fn told(played: Result<Played, String>) -> AnyView {
+fn told(played: Result<Played, Message>) -> AnyView {
     match played {
         Err(refusal) => {
             view! { <p class="verdict-line" data-testid="game-refused">{as_sentence(&refusal)}</p> }.into_any()

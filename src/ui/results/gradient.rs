@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hushgrad_message::Message;
 use leptos::{html, prelude::*};
 
 use super::digit::bytes;
@@ -85,7 +86,7 @@ pub fn gradient(page: Page) -> AnyView {
     .into_any()
 }
 
-fn says(picture: Result<Arc<Picture>, String>, sigma: f64) -> AnyView {
+fn says(picture: Result<Arc<Picture>, Message>, sigma: f64) -> AnyView {
     let picture = match picture {
         Ok(picture) => picture,
         Err(refusal) => return view! { <p class="verdict-line">{as_sentence(&refusal)}</p> }.into_any(),

@@ -257,7 +257,7 @@ fn standing(page: Page) -> Option<AnyView> {
             let caution = of.filter(|of| *of != TestSet::Public).map(|_| {
                 view! { <p>{t!("ε does not cover what this accuracy tells of your own test digits.")}</p> }.into_any()
             });
-            let together = page.runs.together.with(|sentence| heard(sentence));
+            let together = page.runs.together.with(heard);
             Some(
                 view! { <p class="verdict-line" data-testid="paid">{paid}" "{so_far}" "{together}</p>{caution} }
                     .into_any(),

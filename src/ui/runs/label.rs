@@ -20,7 +20,8 @@ pub fn save(page: Page, format: Format) {
     }
     let info = past.info;
     // The composed cost of all runs is out of date while a run plays.
-    let together = if page.run.playing.get_untracked() { String::new() } else { page.runs.together.get_untracked() };
+    let together =
+        if page.run.playing.get_untracked() { String::new() } else { page.runs.together.get_untracked().to_string() };
     let card = RunCard {
         name: past.name,
         note: past.note,

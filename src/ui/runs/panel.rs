@@ -1,5 +1,6 @@
 //! RUNS: the list of earlier runs, with what changed between them; runs are pinned, named, deleted.
 
+use hushgrad_message::Message;
 use leptos::prelude::*;
 
 use super::{trade_off::trade_off, verdict::sweep_verdict};
@@ -42,8 +43,8 @@ pub fn panel(page: Page) -> impl IntoView {
             </div>
             <p class="small-label" hidden=bool_fn(empty)>{t!("Each ε is that of one run: who sees several on the same digits may learn as much as they add up to.")}</p>
             // While a run plays, it has cost more than was added up.
-            <p class="small-label" data-testid="together" hidden=bool_fn(move || page.run.playing.get() || page.runs.together.with(String::is_empty))>
-                {text_fn(move || page.runs.together.with(|sentence| heard(sentence)))}" "
+            <p class="small-label" data-testid="together" hidden=bool_fn(move || page.run.playing.get() || page.runs.together.with(Message::is_empty))>
+                {text_fn(move || page.runs.together.with(heard))}" "
                 <button type="button" title=t!("For digits that are public: the runs before count no more") on:click=on_click(move |_| {
                     page.runs.end_undo();
                     page.trainer.send(Request::Forget);

@@ -1,5 +1,6 @@
 //! A custom network: layers are added, removed, changed and moved, with their shapes.
 
+use hushgrad_message::ToMessage;
 use leptos::prelude::*;
 use web_sys::{DragEvent, KeyboardEvent};
 
@@ -110,7 +111,10 @@ fn inside(page: Page) -> AnyView {
     let problem = move || match draft.rows.with(|rows| draft.judged(rows)) {
         Ok(_) => String::new(),
         Err(error) => {
-            t!("{problem}. Until it fits, the run keeps the last layers that did.", problem = heard(&error.to_string()))
+            t!(
+                "{problem}. Until it fits, the run keeps the last layers that did.",
+                problem = heard(&error.to_message())
+            )
         }
     };
     let rows = move || {

@@ -1,5 +1,6 @@
 //! Names for the classes of the visitor's own images.
 
+use hushgrad_message::ToMessage;
 use leptos::prelude::*;
 
 use crate::{
@@ -33,7 +34,7 @@ fn line(page: Page) -> AnyView {
                 String::new()
             }
             Ok(classes) => t!("{found} names for {there} classes.", found = classes.count(), there = count()),
-            Err(error) => heard(&error.to_string()),
+            Err(error) => heard(&error.to_message()),
         });
     };
     view! {

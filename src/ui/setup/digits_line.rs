@@ -9,7 +9,7 @@ use crate::{
     ui::{
         size::closures::{bool_fn, on_event, text_fn, view_fn},
         state::Page,
-        text::{heard, t, text},
+        text::{named, t, text},
     },
 };
 
@@ -37,7 +37,7 @@ pub fn digits_line(page: Page) -> impl IntoView {
                 };
                 let n = |n: u32| format::integer(n.into());
                 let mut line =
-                    what.with(&[("name", heard(&loaded.name)), ("train", n(loaded.train)), ("test", n(loaded.test))]);
+                    what.with(&[("name", named(&loaded.name)), ("train", n(loaded.train)), ("test", n(loaded.test))]);
                 if let Some((name, train)) = running
                     && (name != loaded.name || train != loaded.train)
                 {
@@ -47,7 +47,7 @@ pub fn digits_line(page: Page) -> impl IntoView {
                     } else {
                         text!("The run that stands uses {name}, {train}; reset it to use these.")
                     };
-                    line = line + " " + &what.with(&[("name", heard(&name)), ("train", n(train))]);
+                    line = line + " " + &what.with(&[("name", named(&name)), ("train", n(train))]);
                 }
                 let caution = match loaded.test_set {
                     TestSet::Public => return line,

@@ -10,7 +10,7 @@ use crate::{
         browser,
         size::closures::{bool_fn, text_fn},
         state::Page,
-        text::{heard, t},
+        text::{heard, named, t},
         widgets::word::word,
     },
     worker::protocol::{BackendChoice, Fallback},
@@ -27,7 +27,7 @@ pub fn badge(page: Page) -> impl IntoView {
         })
     };
     let device = move || {
-        page.device.engine.with(|engine| engine.as_ref().map(|(info, _)| heard(&info.device)).unwrap_or_default())
+        page.device.engine.with(|engine| engine.as_ref().map(|(info, _)| named(&info.device)).unwrap_or_default())
     };
     let reason = move || {
         page.device.engine.with(|engine| match engine {

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use hushgrad_message::Message;
 use leptos::prelude::*;
 
 use crate::{
@@ -101,11 +102,11 @@ pub struct Attacks {
     pub seen: RwSignal<Vec<MembershipExperiment>>,
     pub candidates: RwSignal<u32>,
     game: StoredValue<Option<Game>>,
-    pub played: RwSignal<Option<Result<Played, String>>>,
+    pub played: RwSignal<Option<Result<Played, Message>>>,
     /// Noise of the gradient, in clipping norms, and number of its draw.
     pub sigma: RwSignal<f64>,
     pub draw: RwSignal<u32>,
-    pub picture: RwSignal<Option<Result<Arc<Picture>, String>>>,
+    pub picture: RwSignal<Option<Result<Arc<Picture>, Message>>>,
 }
 
 impl Attacks {

@@ -1,5 +1,6 @@
 //! Choosing digits or files: what is requested, and what follows when it arrives.
 
+use hushgrad_message::Message;
 use leptos::prelude::*;
 
 use super::{digits::LoadedDigits, messages::Origin, page::Page};
@@ -116,7 +117,7 @@ impl Page {
     }
 
     /// Takes digits that have arrived; starts a run on them if they were awaited.
-    pub(super) fn take_digits(self, load: u32, loaded: LoadedDigits, remarks: &[String]) {
+    pub(super) fn take_digits(self, load: u32, loaded: LoadedDigits, remarks: &[Message]) {
         let (own, train, complete) = (loaded.choice(), loaded.train, loaded.complete);
         let Some(arrival) = self.digits.arrive(load, loaded) else { return };
         self.pay_once.forget();
@@ -129,7 +130,7 @@ impl Page {
             self.settings.update(|settings| settings.model = now);
         }
         let fitted = if complete { self.fit_lot(train) } else { None };
-        let said: Vec<String> = fitted.into_iter().chain(remarks.iter().map(|remark| heard(remark))).collect();
+        let said: Vec<String> = fitted.into_iter().chain(remarks.iter().map(heard)).collect();
         if !said.is_empty() {
             self.messages.notify(said.join(" "));
         }

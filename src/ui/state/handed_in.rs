@@ -1,6 +1,7 @@
 //! A run submitted by a link. What the link claims is its author's word; ε is recomputed here from
 //! the settings, and the run can be trained again.
 
+use hushgrad_message::Message;
 use leptos::prelude::*;
 
 use super::page::Page;
@@ -49,7 +50,7 @@ impl Page {
         }
         self.submission.asked.set_value(asked.clone());
         let steps = said.planned.unwrap_or(said.steps);
-        let take = move |found: Result<f64, String>| {
+        let take = move |found: Result<f64, Message>| {
             if self.submission.asked.with_value(|now| *now == asked) {
                 self.submission.found.set(Some(found));
             }

@@ -1,5 +1,6 @@
 //! Messages to the visitor: problems by origin, a notice, and words for the screen reader.
 
+use hushgrad_message::Message;
 use leptos::prelude::*;
 
 use crate::ui::{browser, settings::Number, text::heard};
@@ -115,10 +116,10 @@ fn of_address(problems: &[String]) -> Vec<(Origin, String)> {
     if problems.is_empty() { vec![] } else { vec![(Origin::Address, problems.join(" "))] }
 }
 
-/// Translates an error message, and makes it a sentence with a capital and a full stop.
+/// Translates a message, and makes it a sentence with a capital and a full stop.
 #[must_use]
-pub fn as_sentence(text: &str) -> String {
-    let text = heard(text.trim());
+pub fn as_sentence(message: &Message) -> String {
+    let text = heard(message);
     // Keep the case of a file's name.
     let is_word = text.split_whitespace().next().is_some_and(|word| !word.contains(['-', '_', '/', '.']));
     let mut chars = text.chars();

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use gloo::timers::callback::Timeout;
+use hushgrad_message::Message;
 use leptos::prelude::*;
 
 use super::{
@@ -32,7 +33,7 @@ pub struct ProjectedCost {
     digits: DigitSets,
     accountant: AccountantClient,
     /// The projected cost, or why there is none.
-    pub projection: RwSignal<Option<Result<Arc<Projection>, String>>>,
+    pub projection: RwSignal<Option<Result<Arc<Projection>, Message>>>,
     /// Its settings and number of images; both stay until the next projection arrives.
     of: StoredValue<Option<(Settings, u32)>>,
     /// Tight ε of the projection, by step.

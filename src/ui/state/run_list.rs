@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use gloo::timers::callback::Interval;
+use hushgrad_message::Message;
 use leptos::prelude::*;
 
 use super::charts::{Charts, Curves};
@@ -73,7 +74,7 @@ pub struct RunList {
     pub deleted: RwSignal<Option<(usize, Past)>>,
     undo: StoredValue<Option<Interval>, LocalStorage>,
     /// What all runs on these digits cost together, as of the last pause.
-    pub together: RwSignal<String>,
+    pub together: RwSignal<Message>,
 }
 
 impl RunList {
@@ -86,7 +87,7 @@ impl RunList {
             current: StoredValue::new(Current::default()),
             deleted: RwSignal::new(None),
             undo: StoredValue::new_local(None),
-            together: RwSignal::new(String::new()),
+            together: RwSignal::new(Message::default()),
         }
     }
 

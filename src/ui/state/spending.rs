@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use hushgrad_message::Message;
 use leptos::prelude::*;
 
 use super::{
@@ -140,7 +141,7 @@ impl Spending {
 
     /// Returns what one example of a paused run costs if others share its vector.
     #[must_use]
-    pub fn of_one(self) -> Option<String> {
+    pub fn of_one(self) -> Option<Message> {
         self.known_curve()?.one
     }
 

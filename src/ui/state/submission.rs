@@ -1,5 +1,6 @@
 //! What a link claims, and what this page has found of it.
 
+use hushgrad_message::Message;
 use leptos::prelude::*;
 
 use crate::{
@@ -15,7 +16,7 @@ pub struct Submission {
     /// What the accountant was asked about.
     pub asked: StoredValue<Option<(RunConfig, u32)>>,
     /// ε of those settings and steps, or why there is none.
-    pub found: RwSignal<Option<Result<f64, String>>>,
+    pub found: RwSignal<Option<Result<f64, Message>>>,
 }
 
 impl Submission {

@@ -1,5 +1,6 @@
 //! Sweeps: four runs, or curves, that show the effect of one number.
 
+use hushgrad_message::Message;
 use leptos::prelude::*;
 
 use super::{appearance::Panel, charts::COLOURS, messages::as_sentence, page::Page, planned::planned_steps};
@@ -105,7 +106,7 @@ impl Page {
 
     /// Ends a sweep whose next run cannot start, dropping the refused value. Returns whether there
     /// was one.
-    pub fn end_sweep_early(self, why: &str) -> bool {
+    pub fn end_sweep_early(self, why: &Message) -> bool {
         let waits = self.sweeps.awaits_run();
         if waits {
             self.end_sweep();

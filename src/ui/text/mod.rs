@@ -14,13 +14,14 @@
 //!
 //! A line is an English text; the line below it, starting with `= `, is its translation. A text
 //! without one stays English. `cargo xtask text` adds new texts from the sources to every table,
-//! and removes unused ones. The same table translates what the threads say ([`heard`]).
-
-mod threads;
+//! and removes unused ones. The threads send messages as data ([`Message`]): their English templates
+//! are looked up in the same table ([`heard`]).
 
 use std::cell::Cell;
 
-pub use threads::heard;
+use hushgrad_message::{Message, Parts, Value};
+
+use crate::plot::format;
 
 /// A text of the page, identified by the digest of its English.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +62,62 @@ impl Text {
     }
 }
 
+/// Holes for words of the visitor or the browser.
+const OWN_WORDS: [&str; 9] = ["detail", "e", "file", "first", "images_file", "labels_file", "name", "second", "url"];
+
+/// Returns a thread's message in the visitor's language. Words of the visitor stay as they are; other
+/// values are numbers, formatted for the language, or words of a browser, translated if the table has
+/// them.
+#[must_use]
+#[inline(never)]
+pub fn heard(message: &Message) -> String {
+    fn whole(parts: Parts<'_>) -> String {
+        let (english, mut out) = (parts.template(), String::new());
+        parts.fill(TABLE.get().translation(english).unwrap_or(english), &mut out, &mut shown);
+        out
+    }
+    fn shown(name: &str, value: Value<'_>, out: &mut String) {
+        let is_own = || OWN_WORDS.contains(&name) || out.ends_with(['“', '„', '`']);
+        let text = match value {
+            Value::Message(parts) => whole(parts),
+            Value::Text(text) if is_own() => text.to_owned(),
+            Value::Text(text) if is_number(text) => format::local(text.to_owned()),
+            Value::Text(text) => TABLE.get().translation(text).unwrap_or(text).to_owned(),
+        };
+        out.push_str(&text);
+    }
+    whole(message.parts())
+}
+
+/// True if a text is a number or empty; hexadecimal bytes are numbers.
+fn is_number(text: &str) -> bool {
+    let has_digits = text.is_empty() || text.contains(|letter: char| letter.is_ascii_digit() || letter == '∞');
+    has_digits
+        && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte > 0x7f || b" .,-+".contains(&byte))
+        && !text.contains(", ")
+}
+
+/// Translates the name of a dataset or a device, which run files keep in English.
+#[must_use]
+pub fn named(name: &str) -> String {
+    if let Some(own) = TABLE.get().translation(name) {
+        return own.to_owned();
+    }
+    if let Some(name) = name.strip_suffix(" (your files)") {
+        return t!("{name} (your files)", name = name);
+    }
+    if let Some(name) = name.strip_prefix("your files (").and_then(|name| name.strip_suffix(')')) {
+        return t!("your files ({name})", name = name);
+    }
+    if let Some(name) = name.strip_suffix(", software)") {
+        return t!("{name}, software)", name = name);
+    }
+    match name.rsplit_once(", ").and_then(|(name, threads)| Some((name, threads.split_once(" thread")?.0))) {
+        Some((name, n)) => t!("{name}, {n} thread | {name}, {n} threads", name = name, n = n),
+        None => name.to_owned(),
+    }
+}
+
 /// Separates the forms of a text.
 const FORMS: &str = " | ";
 
@@ -93,7 +150,6 @@ pub fn fill(text: &str, value: &dyn Fn(&str) -> String) -> String {
 /// The texts of a language.
 pub struct Table {
     texts: Vec<(u32, &'static str)>,
-    patterns: Vec<threads::Pattern>,
     /// Separators of decimals and of thousands.
     pub decimal: char,
     pub group: char,
@@ -105,18 +161,8 @@ impl Table {
     /// Reads a table, without lines it cannot parse. `plural` returns the index of a number's form.
     #[must_use]
     pub fn read(text: &'static str, plural: fn(f64) -> usize) -> Self {
-        let mut table = Self { texts: vec![], patterns: vec![], decimal: '.', group: ',', plural };
-        let mut english = None;
-        let (texts, patterns) = text.split_once("\n@threads\n").unwrap_or((text, ""));
-        for line in patterns.lines() {
-            match line.strip_prefix("= ") {
-                Some(own) => {
-                    english.take().into_iter().for_each(|english| threads::add(&mut table.patterns, (english, own)))
-                }
-                None => english = Some(line),
-            }
-        }
-        for line in texts.lines() {
+        let mut table = Self { texts: vec![], decimal: '.', group: ',', plural };
+        for line in text.lines() {
             if let Some(told) = line.strip_prefix('@') {
                 let (name, value) = told.split_once(' ').unwrap_or((told, " "));
                 let sign = value.chars().next().unwrap_or(' ');
@@ -141,6 +187,11 @@ impl Table {
     fn find(&self, text: Text) -> &'static str {
         self.texts.binary_search_by_key(&text.0, |(digest, _)| *digest).map_or("", |at| self.texts[at].1)
     }
+
+    /// Returns the translation of an English text, if the table has it.
+    fn translation(&self, english: &str) -> Option<&'static str> {
+        Some(self.find(Text::of(english))).filter(|own| !own.is_empty())
+    }
 }
 
 thread_local! {
@@ -150,7 +201,7 @@ thread_local! {
 /// The page has no texts before its language is loaded.
 #[cfg(target_arch = "wasm32")]
 fn first() -> &'static Table {
-    static EMPTY: Table = Table { texts: vec![], patterns: vec![], decimal: '.', group: ',', plural: |_| 0 };
+    static EMPTY: Table = Table { texts: vec![], decimal: '.', group: ',', plural: |_| 0 };
     &EMPTY
 }
 
@@ -184,6 +235,9 @@ macro_rules! t {
 }
 
 pub(crate) use {t, text};
+
+#[cfg(test)]
+mod heard_tests;
 
 #[cfg(test)]
 mod tests {
@@ -224,7 +278,7 @@ mod tests {
                 let place = format!("{language}.txt, line {number}: {line}");
                 if let Some(told) = line.strip_prefix('@') {
                     let name = told.split(' ').next().unwrap_or_default();
-                    assert!(["name", "dir", "decimal", "group", "threads"].contains(&name), "{place}");
+                    assert!(["name", "dir", "decimal", "group"].contains(&name), "{place}");
                 } else if line.starts_with("= ") {
                     assert!(std::mem::take(&mut english), "{place}: a translation of nothing");
                 } else {

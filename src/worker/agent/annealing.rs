@@ -5,6 +5,7 @@ use crate::{
     train::config::RunConfig,
     worker::{annealing::Search, host::Host, protocol::Event},
 };
+use hushgrad_message::Message;
 
 impl<H: Host> Agent<H> {
     /// Starts a search at the ε of this configuration on `examples` examples, replacing any other.
@@ -30,9 +31,9 @@ impl<H: Host> Agent<H> {
         }
     }
 
-    fn end_search(&mut self, refusal: &str) {
+    fn end_search(&mut self, refusal: &Message) {
         self.jobs.search = None;
-        self.aside(&refusal);
+        self.aside(refusal);
         self.host.send(Event::Annealed(None));
     }
 }

@@ -5,11 +5,12 @@ use crate::{
     data::Digits,
     worker::{
         host::Host,
-        inbox::Message,
+        inbox::Incoming,
         loader::{self, Arrival},
         protocol::{DataRequest, Event},
     },
 };
+use hushgrad_message::ToMessage;
 
 impl<H: Host> Agent<H> {
     /// Starts to load digits, concurrently with the loop.
@@ -21,7 +22,7 @@ impl<H: Host> Agent<H> {
         };
         let (host, reply) = (self.host.clone(), self.reply.clone());
         // Sending fails only after the loop has ended.
-        let deliver = move |arrival| drop(reply.unbounded_send(Message::Arrival { load, arrival }));
+        let deliver = move |arrival| drop(reply.unbounded_send(Incoming::Arrival { load, arrival }));
         self.host.clone().spawn(async move { loader::load(&*host, from, deliver).await });
     }
 
@@ -38,14 +39,14 @@ impl<H: Host> Agent<H> {
                 }
             }
             Arrival::Digits { digits, complete } => self.take_digits(load, digits, complete).await,
-            Arrival::Notice(sentence) => self.host.send(Event::Notice(sentence.to_owned())),
+            Arrival::Notice(sentence) => self.host.send(Event::Notice(sentence.into())),
             Arrival::Gap(error) => {
-                self.host.send(Event::NotLoaded { load, over: false, sentence: error.to_string() });
+                self.host.send(Event::NotLoaded { load, over: false, sentence: error.to_message() });
             }
             Arrival::End(error) => {
                 self.data.loads.retain(|&other| other != load);
                 self.data.arriving = self.data.arriving.filter(|&other| other != load);
-                self.host.send(Event::NotLoaded { load, over: true, sentence: error.to_string() });
+                self.host.send(Event::NotLoaded { load, over: true, sentence: error.to_message() });
                 self.end_wait().await;
             }
         }
@@ -68,7 +69,7 @@ impl<H: Host> Agent<H> {
             complete,
             picture: digits.train.picture,
             classes: digits.train.classes.names(),
-            remarks: if complete { digits.remarks().iter().map(ToString::to_string).collect() } else { vec![] },
+            remarks: if complete { digits.remarks().iter().map(ToMessage::to_message).collect() } else { vec![] },
         });
         let (train, picture, classes) = (digits.train.len(), digits.train.picture, digits.train.classes.count());
         // Digest of the images before turning: a minority among them is the same people.

@@ -19,6 +19,7 @@ use crate::{
         protocol::{BackendChoice, Event, Fallback},
     },
 };
+use hushgrad_message::{Message, ToMessage, message, word};
 
 /// A plan with its engine.
 pub(super) struct Prepared {
@@ -37,7 +38,7 @@ impl<H: Host> Agent<H> {
                 Ok(factory) => (factory, None),
                 Err(error) => {
                     let webgpu = !matches!(error, EngineError::NoAdapter(_));
-                    (EngineFactory::cpu(), Some(Fallback { reason: error.to_string(), webgpu }))
+                    (EngineFactory::cpu(), Some(Fallback { reason: error.to_message(), webgpu }))
                 }
             },
         };
@@ -86,17 +87,19 @@ impl<H: Host> Agent<H> {
         }
         let lost = self.devices.helpers.iter().flatten().any(|helpers| helpers.lost() > 0);
         if lost && !std::mem::replace(&mut self.devices.told_of_helpers, true) {
-            let sentence = "A thread that computed a share of each step has ended, or answered too late. The others compute what it would have, so the run is the same; a step may take longer.";
-            self.host.send(Event::Notice(sentence.to_owned()));
+            let sentence = word!(
+                "A thread that computed a share of each step has ended, or answered too late. The others compute what it would have, so the run is the same; a step may take longer."
+            );
+            self.host.send(Event::Notice(sentence.into()));
         }
     }
 
     /// Returns why a run leaves the GPU. After a lost device, the factory builds on the CPU.
     pub(super) fn leave_gpu(&mut self, error: &EngineError) -> Fallback {
         let EngineError::DeviceLost(reason) = error else {
-            return Fallback { reason: error.to_string(), webgpu: true };
+            return Fallback { reason: error.to_message(), webgpu: true };
         };
-        let why = Fallback { reason: format!("the graphics device was lost ({reason})"), webgpu: true };
+        let why = Fallback { reason: message!("the graphics device was lost ({reason})"), webgpu: true };
         if self.devices.factory.info().backend == Backend::Gpu {
             (self.devices.factory, self.devices.fallback) = (EngineFactory::cpu(), Some(why.clone()));
             self.announce(self.devices.factory.info(), self.devices.fallback.clone());
@@ -111,7 +114,7 @@ impl<H: Host> Agent<H> {
         let learned = config.model.features().is_some_and(|map| map.kind == FeatureKind::Learned);
         let extractor = learned.then_some(&extractor::FILE);
         for (file, failed) in [
-            (start, (|reason| SessionError::Start { reason }) as fn(String) -> SessionError),
+            (start, (|reason| SessionError::Start { reason }) as fn(Message) -> SessionError),
             (extractor, |reason| SessionError::Extractor { reason }),
         ] {
             if let Some(file) = file {
@@ -122,16 +125,15 @@ impl<H: Host> Agent<H> {
     }
 
     /// Fetches one file. A damaged copy is fetched once more, past the browser's cache.
-    async fn bring(&self, file: &KeptFile) -> Result<(), String> {
+    async fn bring(&self, file: &KeptFile) -> Result<(), Message> {
         let Some(address) = file.address() else { return Ok(()) };
-        let failed =
-            |error| if let LoadError::Fetch { reason, .. } = error { reason } else { LoadError::to_string(&error) };
+        let failed = |error| if let LoadError::Fetch { reason, .. } = error { reason } else { error.to_message() };
         if file.bring(self.host.fetch(&address).await.map_err(failed)?)
             || file.bring(self.host.fetch_anew(&address).await.map_err(failed)?)
         {
             return Ok(());
         }
-        Err("the file is damaged, or of another version of this site".to_owned())
+        Err(word!("the file is damaged, or of another version of this site").into())
     }
 
     /// Builds an engine for a plan: on the CPU if it is faster, or if the GPU cannot run the plan.

@@ -6,6 +6,7 @@ use crate::{
     train::{error::SessionError, session::Session},
     worker::host::Host,
 };
+use hushgrad_message::message;
 
 impl<H: Host> Agent<H> {
     /// Moves a run whose GPU fails to the CPU, from its last checkpoint; its ledger counts every
@@ -24,7 +25,7 @@ impl<H: Host> Agent<H> {
             Ok(why) => {
                 let step = self.run.checkpoint.as_ref().map_or(0, |(step, _)| *step);
                 let done = self.run.session.as_ref().map_or(0, Session::step_count);
-                self.problem(None, &format!(
+                self.problem(None, &message!(
                     "{why}; the run goes on from its last checkpoint on the CPU, with its parameters after step {step} of {done}, and ε counts every step that was released"
                 ));
                 self.evaluate_now();

@@ -1,13 +1,14 @@
 //! The visitor's files stay with the page; a reader in its own thread requests pieces of them.
 
 use futures::StreamExt;
+use hushgrad_message::word;
 
 use super::state::Agent;
 use crate::{
     data::incoming::Piece,
     worker::{
         host::Host,
-        inbox::Message,
+        inbox::Incoming,
         loader::{self, Arrival},
         protocol::Event,
         reading::{Heard, Order, Reader, ReaderError, ReaderMessage},
@@ -39,12 +40,12 @@ impl<H: Host> Agent<H> {
                     Heard::Message(ReaderMessage::Read(digits)) => loader::whole(digits),
                     Heard::Message(ReaderMessage::Refused(sentence)) => Arrival::End(ReaderError::Refused(sentence).into()),
                     Heard::Late => Arrival::Notice(
-                        "The program that reads files takes long to come. Your files are read as soon as it is here; until then all stays as it is.",
+                        word!("The program that reads files takes long to come. Your files are read as soon as it is here; until then all stays as it is."),
                     ),
                     Heard::Failed(error) => Arrival::End(error.into()),
                 };
                 // Sending fails only after the loop has ended.
-                drop(reply.unbounded_send(Message::Arrival { load, arrival }));
+                drop(reply.unbounded_send(Incoming::Arrival { load, arrival }));
             }
         });
     }

@@ -11,6 +11,7 @@ use crate::{
         run_store::{Change, Entry, Record},
     },
 };
+use hushgrad_message::{Message, ToMessage, word};
 
 impl<H: Host> Agent<H> {
     /// Starts a release on the digits loaded last. The price of the one before stays in the books.
@@ -18,8 +19,8 @@ impl<H: Host> Agent<H> {
         self.jobs.pay_once = None;
         let digits = self.data.digits.clone().filter(|_| self.data.arriving.is_none());
         let begun = match digits {
-            Some(digits) => PayOnce::new(wanted, digits).map_err(|error| error.to_string()),
-            None => Err("the digits are not all there yet; release them when they are".to_owned()),
+            Some(digits) => PayOnce::new(wanted, digits).map_err(|error| error.to_message()),
+            None => Err(word!("the digits are not all there yet; release them when they are").into()),
         };
         match begun {
             Ok(job) => self.jobs.pay_once = Some((job, self.data.opening.clone())),
@@ -41,7 +42,7 @@ impl<H: Host> Agent<H> {
             Ok(Piece::Nothing) => return,
             Ok(Piece::FunctionalProgress(news)) => return self.host.send(Event::PaidOnce(news)),
             Ok(Piece::Books) => self.release().await,
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error.to_message()),
         };
         if let Err(refusal) = done {
             self.end_release(&refusal);
@@ -49,7 +50,7 @@ impl<H: Host> Agent<H> {
     }
 
     /// Enters the release into the books of these digits, then makes it.
-    async fn release(&mut self) -> Result<(), String> {
+    async fn release(&mut self) -> Result<(), Message> {
         let Some((job, digits)) = &self.jobs.pay_once else { return Ok(()) };
         if self.keeper.keeps {
             let books = RunLog::open(Some(&Ledger::new()), &[(&job.price().release, 1)], Some(1), digits.clone());
@@ -70,15 +71,15 @@ impl<H: Host> Agent<H> {
             }
         }
         let Some((job, _)) = &mut self.jobs.pay_once else { return Ok(()) };
-        let news = job.release().map_err(|error| error.to_string())?;
+        let news = job.release().map_err(|error| error.to_message())?;
         self.host.send(Event::PaidOnce(news));
         self.add_up();
         Ok(())
     }
 
-    fn end_release(&mut self, refusal: &str) {
+    fn end_release(&mut self, refusal: &Message) {
         self.jobs.pay_once = None;
-        self.aside(&refusal);
+        self.aside(refusal);
         self.host.send(Event::PaidOnce(FunctionalProgress::Ended));
     }
 }

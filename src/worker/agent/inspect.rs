@@ -8,13 +8,14 @@ use crate::{
     train::{config::RunConfig, error::SessionError, plan::Plan, session::Session},
     worker::{background::baseline_of, host::Host, protocol::Event},
 };
+use hushgrad_message::word;
 
 impl<H: Host> Agent<H> {
     /// Reads a drawn digit: 784 pixels in [0, 1].
     pub(super) async fn predict(&mut self, pixels: &[f32]) {
         let fine = pixels.len() == Picture::DIGIT.pixels() && pixels.iter().all(|p| (0.0..=1.0).contains(p));
         if !fine {
-            return self.aside(&"a drawn digit must have 784 pixels between 0 and 1");
+            return self.aside(&word!("a drawn digit must have 784 pixels between 0 and 1"));
         }
         let Some(session) = &mut self.run.session else { return };
         let (reading, picture) = (session.plan().config.reading, session.plan().config.model.picture());

@@ -11,6 +11,7 @@ use crate::{
         protocol::{Event, Request},
     },
 };
+use hushgrad_message::{message, word};
 
 impl<H: Host> Agent<H> {
     pub(super) async fn answer(&mut self, request: Request) {
@@ -32,23 +33,23 @@ impl<H: Host> Agent<H> {
             Request::Reset => {
                 match self.run.session.as_ref().map(|session| (session.plan().config.clone(), session.broken())) {
                     Some((config, broken)) => self.start(config, broken).await,
-                    None => self.problem(None, &"there is no run to reset yet; wait for the digits to load"),
+                    None => self.problem(None, &word!("there is no run to reset yet; wait for the digits to load")),
                 }
             }
             Request::Play => match &self.run.session {
                 Some(session) if session.complete() => {
                     self.host.send(Event::Notice(
-                        "The run has done all its steps. Reset it, or plan more steps.".to_owned(),
+                        word!("The run has done all its steps. Reset it, or plan more steps.").into(),
                     ));
                 }
                 Some(_) if self.keeper.ahead.as_ref().is_some_and(|ahead| ahead.place == Place::Gone) => {
-                    self.problem(None, &format!("the run's books are not here any more; {}", self.books_lost()));
+                    self.problem(None, &message!("the run's books are not here any more; {}", self.books_lost()));
                 }
                 Some(_) => {
                     self.run.step_awaits_digits = false;
                     self.set_playing(true);
                 }
-                None => self.problem(None, &"there is no run to play yet; wait for the digits to load"),
+                None => self.problem(None, &word!("there is no run to play yet; wait for the digits to load")),
             },
             Request::Pause => {
                 self.run.step_awaits_digits = false;
@@ -84,8 +85,8 @@ impl<H: Host> Agent<H> {
             Request::ExportLedger if self.is_broken() => self.aside(&BROKEN),
             Request::ExportLedger => match self.run.session.as_ref().map(Session::ledger) {
                 Some(Some(ledger)) => self.host.send(Event::Ledger(ledger.to_json())),
-                Some(None) => self.aside(&"this run has no guarantee, so it has no ledger to export"),
-                None => self.aside(&"there is no run to export yet; wait for the digits to load"),
+                Some(None) => self.aside(&word!("this run has no guarantee, so it has no ledger to export")),
+                None => self.aside(&word!("there is no run to export yet; wait for the digits to load")),
             },
             Request::ExportParameters => {
                 if let Some(session) = &mut self.run.session {

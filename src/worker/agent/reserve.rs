@@ -10,10 +10,11 @@ use super::{
 };
 use crate::worker::{
     host::Host,
-    inbox::Message,
+    inbox::Incoming,
     protocol::Event,
     run_store::{Change, Record, StoreError},
 };
+use hushgrad_message::{message, word};
 
 impl<H: Host> Agent<H> {
     /// True if the next step may run: its release is written as spent, or the run is not stored.
@@ -50,7 +51,7 @@ impl<H: Host> Agent<H> {
         self.host.spawn(async move {
             let result = write_beside(&*host, vec![change]).await;
             // If the loop has ended, nothing more is released.
-            drop(reply.unbounded_send(Message::Reserved { run, upto, result }));
+            drop(reply.unbounded_send(Incoming::Reserved { run, upto, result }));
         });
     }
 
@@ -123,9 +124,12 @@ impl<H: Host> Agent<H> {
 
     /// Tells the page why the run is kept only in memory.
     pub(super) fn refuse_to_keep(&mut self, error: StoreError) {
-        let more = if error == StoreError::Full { " Delete runs that you no longer need, or save" } else { " Save" };
-        self.host.send(Event::Unkept(format!(
-            "Nothing is written, because {error}: this run and its books are kept only as long as the page is open.{more} as a file what you want to keep."
+        let more = match error {
+            StoreError::Full => word!("Delete runs that you no longer need, or save as a file what you want to keep."),
+            _ => word!("Save as a file what you want to keep."),
+        };
+        self.host.send(Event::Unkept(message!(
+            "Nothing is written, because {error}: this run and its books are kept only as long as the page is open. {more}"
         )));
         self.keeper.refusal = Some(error);
     }
@@ -144,15 +148,19 @@ impl<H: Host> Agent<H> {
             self.rest().await;
             self.evaluate_now();
         }
-        self.problem(None, &format!("the run's books could not be written, because {error}; {then}"));
+        self.problem(None, &message!("the run's books could not be written, because {error}; {then}"));
     }
 
     /// Returns what the visitor can do if the run's books cannot be written.
     pub(super) fn books_lost(&self) -> &'static str {
         if self.keeper.ahead.as_ref().is_some_and(|ahead| ahead.place == Place::Gone) {
-            "the run stands still here, as its releases would be counted nowhere; reset it, or save it as a file and go on from that"
+            word!(
+                "the run stands still here, as its releases would be counted nowhere; reset it, or save it as a file and go on from that"
+            )
         } else {
-            "the run is paused, as no step is taken that is not written before; play it to try again, or save it as a file"
+            word!(
+                "the run is paused, as no step is taken that is not written before; play it to try again, or save it as a file"
+            )
         }
     }
 }

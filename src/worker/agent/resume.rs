@@ -28,12 +28,14 @@ use crate::{
         run_store::{Change, Record},
     },
 };
+use hushgrad_message::{Message, message, word};
 
 impl<H: Host> Agent<H> {
     /// Continues a stored run, paused, in place of the current one.
     pub(super) async fn continue_run(&mut self, key: &str) {
         if self.data.arriving.is_some() {
-            return self.problem(None, &"the digits are still on their way; continue the run when all are there");
+            return self
+                .problem(None, &word!("the digits are still on their way; continue the run when all are there"));
         }
         match self.take_up(key).await {
             Ok((session, fallback, continued, notice)) => {
@@ -42,7 +44,7 @@ impl<H: Host> Agent<H> {
                 if let Some(error) = self.keeper.refusal.take_if(|_| in_memory) {
                     self.refuse_to_keep(error);
                 }
-                if !notice.is_empty() {
+                if let Some(notice) = notice {
                     self.host.send(Event::Notice(notice));
                 }
             }
@@ -56,7 +58,7 @@ impl<H: Host> Agent<H> {
     async fn take_up(
         &mut self,
         key: &str,
-    ) -> Result<(Session<AnyEngine>, Option<Fallback>, Continued<H::Lock>, String), TakeError> {
+    ) -> Result<(Session<AnyEngine>, Option<Fallback>, Continued<H::Lock>, Option<Message>), TakeError> {
         let in_memory = self.keeper.memory.read(key).is_some();
         let _lock = if in_memory { None } else { Some(within(&*self.host, self.host.lock(key)).await?) };
         let record = self.read(key).await?;
@@ -88,23 +90,22 @@ impl<H: Host> Agent<H> {
         }
         saving.saved(session.step_count());
 
-        let mut notices = match lost {
-            0 => vec![],
-            1 => vec![
-                "One step was released or reserved after the last save: it is counted in ε, and its parameters are lost."
-                    .to_owned(),
-            ],
-            _ => vec![format!(
+        let lost = match lost {
+            0 => None,
+            1 => Some(word!("One step was released or reserved after the last save: it is counted in ε, and its parameters are lost.").into()),
+            _ => Some(message!(
                 "{lost} steps were released or reserved after the last save: they are counted in ε, and their parameters are lost."
-            )],
+            )),
         };
         let now = self.data.digits.as_ref().map(|digits| (&digits.train.name, digits.train.len() as u32));
-        if let Some((now, count)) = now.filter(|now| *now != (&data, train)) {
-            notices.push(format!(
-                "The run began on {data} ({train} images) and goes on with {now} ({count}): its ε counts both, for every image of either."
-            ));
-        }
-        Ok((session, fallback, Continued { ahead, saving, state, from: key.to_owned() }, notices.join(" ")))
+        let other = now.filter(|now| *now != (&data, train)).map(|(now, count)| message!(
+            "The run began on {data} ({train} images) and goes on with {now} ({count}): its ε counts both, for every image of either."
+        ));
+        let notice = match (lost, other) {
+            (Some(lost), Some(other)) => Some(message!("{lost} {other}")),
+            (lost, other) => lost.or(other),
+        };
+        Ok((session, fallback, Continued { ahead, saving, state, from: key.to_owned() }, notice))
     }
 
     /// Resumes a session from a file, on the digits loaded last.

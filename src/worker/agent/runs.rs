@@ -17,9 +17,10 @@ use crate::{
         run_store::{Change, Entry, Record, StoreError},
     },
 };
+use hushgrad_message::{message, word};
 
 /// Why a broken run has no file.
-pub(super) const BROKEN: &str = "this run breaks a promise behind its books, so no file is made of it";
+pub(super) const BROKEN: &str = word!("this run breaks a promise behind its books, so no file is made of it");
 
 impl<H: Host> Agent<H> {
     /// Tells the page of every stored run, accounted for anew, concurrently with the loop.
@@ -31,7 +32,7 @@ impl<H: Host> Agent<H> {
                 // Such a browser cannot write either; the page says so when it has to write.
                 Err(StoreError::Refused) => return,
                 Err(error) => {
-                    let sentence = format!(
+                    let sentence = message!(
                         "the runs of earlier visits cannot be listed, because {error}; reload the page to try again"
                     );
                     return host.send(Event::aside(&sentence));
@@ -84,7 +85,7 @@ impl<H: Host> Agent<H> {
             // If the browser keeps nothing, or the run is gone, nothing is left to delete.
             Ok(()) | Err(StoreError::Refused | StoreError::Gone) => {}
             Err(error) => {
-                self.aside(&format!("the run is not deleted: {error}; close the other tab, or try again later"));
+                self.aside(&message!("the run is not deleted: {error}; close the other tab, or try again later"));
                 if let Ok(Some(record)) = within(&*self.host, self.host.read(&key)).await {
                     self.host.send(shown(key, &record));
                 }
@@ -95,7 +96,7 @@ impl<H: Host> Agent<H> {
     /// Restores the run deleted last, over its books, which stayed.
     pub(super) async fn restore(&mut self, key: &str) {
         let Some((key, record)) = self.keeper.deleted.take_if(|(deleted, _)| deleted == key) else {
-            return self.aside(&"the run cannot be brought back: it is not here any more");
+            return self.aside(&word!("the run cannot be brought back: it is not here any more"));
         };
         self.put(key, record).await;
     }
@@ -116,10 +117,14 @@ impl<H: Host> Agent<H> {
     /// Keeps the run of a run file that the accountant has checked.
     pub(super) async fn keep_file(&mut self, card: RunCard, bytes: Vec<u8>) {
         let Ok(text) = String::from_utf8(bytes) else {
-            return self.aside(&"the file is no run file of this page; nothing was kept");
+            return self.aside(&word!("the file is no run file of this page; nothing was kept"));
         };
-        let entry =
-            Entry { name: card.name.clone(), note: "from a file".to_owned(), pinned: true, card: card.to_json() };
+        let entry = Entry {
+            name: card.name.clone(),
+            note: word!("from a file").to_owned(),
+            pinned: true,
+            card: card.to_json(),
+        };
         // It has no books: its ledger is read and checked with the file.
         self.put(new_key(0), Record { entry, file: text, books: None, reserved: 0 }).await;
     }

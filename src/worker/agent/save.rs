@@ -1,5 +1,6 @@
 //! Saving the current run during training; when it rests, its books are reduced to its steps.
 
+use hushgrad_message::{message, word};
 use web_time::Instant;
 
 use super::{
@@ -17,7 +18,7 @@ use crate::{
     },
     worker::{
         host::Host,
-        inbox::Message,
+        inbox::Incoming,
         run_store::{Change, Entry, StoreError},
     },
 };
@@ -30,7 +31,7 @@ impl<H: Host> Agent<H> {
             .run
             .session
             .as_mut()
-            .ok_or(ConfigError::Contradiction { field: "run", sentence: "there is none yet" })?;
+            .ok_or(ConfigError::Contradiction { field: "run", sentence: word!("there is none yet") })?;
         let state = session.engine().state().await?;
         let report = session.report(saving.accuracy_at(session.step_count()));
         let report = Report { test_set: self.run.test_set, ..report.await? };
@@ -81,7 +82,7 @@ impl<H: Host> Agent<H> {
         let (host, reply, run) = (self.host.clone(), self.reply.clone(), self.run.number);
         self.host.spawn(async move {
             let result = write_beside(&*host, vec![Change::Save { key, entry, file }]).await;
-            drop(reply.unbounded_send(Message::Saved { run, step, result }));
+            drop(reply.unbounded_send(Incoming::Saved { run, step, result }));
         });
     }
 
@@ -100,7 +101,7 @@ impl<H: Host> Agent<H> {
 
     fn tell_unsaved(&mut self, error: StoreError) {
         if !std::mem::replace(&mut self.keeper.saving.told, true) {
-            self.aside(&format!(
+            self.aside(&message!(
                     "the run's parameters could not be saved, because {error}; its steps are counted all the same. Save it as a file to keep them"
                 ),
             );

@@ -25,6 +25,7 @@ use crate::{
         protocol::{Event, Fallback, RunInfo},
     },
 };
+use hushgrad_message::{message, word};
 
 impl<H: Host> Agent<H> {
     /// Starts a run on the digits loaded last. If it is refused, the current run stays.
@@ -55,7 +56,9 @@ impl<H: Host> Agent<H> {
     /// Returns a plan and its engine on the digits loaded last, in `state` or at the plan's start.
     pub(super) async fn prepare(&mut self, config: RunConfig, state: Option<&State>) -> Result<Prepared, SessionError> {
         let Some(train) = self.training_set(config.minority) else {
-            return Err(ConfigError::Contradiction { field: "dataset", sentence: "no digits are loaded yet" }.into());
+            return Err(
+                ConfigError::Contradiction { field: "dataset", sentence: word!("no digits are loaded yet") }.into()
+            );
         };
         let plan = Plan::new(config, train.len() as u32)?;
         self.build(plan, &train, state).await
@@ -88,7 +91,7 @@ impl<H: Host> Agent<H> {
         self.announce(engine.clone(), fallback.clone().or_else(|| self.devices.fallback.clone()));
         self.announce_time(&session.plan().task);
         if let Some(Fallback { reason, .. }) = fallback {
-            self.host.send(Event::Notice(format!("This run is trained on the CPU, because of this: {reason}.")));
+            self.host.send(Event::Notice(message!("This run is trained on the CPU, because of this: {reason}.")));
         }
         self.run.slices = self.data.digits.as_ref().map(|digits| cut(&digits.test)).unwrap_or_default();
         self.run.data = self.training_set(session.plan().config.minority);

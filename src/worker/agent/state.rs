@@ -3,6 +3,7 @@
 use std::{rc::Rc, time::Duration};
 
 use futures::channel::mpsc::UnboundedSender;
+use hushgrad_message::ToMessage;
 use web_time::Instant;
 
 use super::{ahead::ReservedReleases, evaluation::Evaluation, saving::Saving, timed::TimedKind};
@@ -17,7 +18,7 @@ use crate::{
         background::BackgroundJobs,
         functional::PayOnce,
         host::Host,
-        inbox::Message,
+        inbox::Incoming,
         look::StepInspection,
         protocol::{BackendChoice, Event, Fallback},
         reading::Orders,
@@ -29,7 +30,7 @@ use crate::{
 pub(super) struct Agent<H: Host> {
     pub host: Rc<H>,
     /// The loop's own inbox, for concurrent tasks.
-    pub reply: UnboundedSender<Message>,
+    pub reply: UnboundedSender<Incoming>,
     pub devices: Devices,
     pub data: Data,
     pub run: Current,
@@ -138,7 +139,7 @@ pub(super) struct Jobs {
 }
 
 impl<H: Host> Agent<H> {
-    pub fn new(host: Rc<H>, reply: UnboundedSender<Message>) -> Self {
+    pub fn new(host: Rc<H>, reply: UnboundedSender<Incoming>) -> Self {
         let devices = Devices {
             factory: EngineFactory::cpu(),
             fallback: None,
@@ -162,12 +163,12 @@ impl<H: Host> Agent<H> {
     }
 
     /// Tells the page that the current or a pending run failed; `field`: the setting at fault.
-    pub fn problem(&self, field: Option<&str>, error: &dyn std::fmt::Display) {
+    pub fn problem(&self, field: Option<&str>, error: &dyn ToMessage) {
         self.host.send(Event::problem(field, error));
     }
 
     /// Tells the page of a failure that does not concern the run.
-    pub fn aside(&self, error: &dyn std::fmt::Display) {
+    pub fn aside(&self, error: &dyn ToMessage) {
         self.host.send(Event::aside(error));
     }
 

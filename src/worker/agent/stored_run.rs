@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Why a stored run is not shown, continued or exported.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, hushgrad_message::Error)]
 pub(super) enum TakeError {
     #[error(
         "the run is not kept any more; it was deleted or continued in another tab, or its thread had it in memory alone. Reload the page to see what is kept"

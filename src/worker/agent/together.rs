@@ -11,6 +11,7 @@ use crate::worker::{
     run_store::{Change, Spent, StoreError},
     together::Remembered,
 };
+use hushgrad_message::message;
 
 impl<H: Host> Agent<H> {
     /// Tells the page of all runs on the digits loaded last. A concurrent task reads them.
@@ -29,7 +30,7 @@ impl<H: Host> Agent<H> {
                 // Without the unreadable runs, the sum would be too small.
                 Err(error) => {
                     let sentence =
-                        format!("What all runs on these digits cost together is not known, because {error}.");
+                        message!("What all runs on these digits cost together is not known, because {error}.");
                     return host.send(Event::Together(Err(sentence)));
                 }
             }
@@ -61,10 +62,10 @@ impl<H: Host> Agent<H> {
         };
         match forgotten {
             Ok(0) | Err(StoreError::Refused) => {}
-            Ok(held) => self.aside(&format!(
+            Ok(held) => self.aside(&message!(
                 "{held} of the runs before still count, because another tab has them in hand; close it, and try again"
             )),
-            Err(error) => self.aside(&format!("the runs before are not forgotten, because {error}; try again later")),
+            Err(error) => self.aside(&message!("the runs before are not forgotten, because {error}; try again later")),
         }
         self.add_up();
     }

@@ -28,7 +28,7 @@ pub use rates::{ErrorRates, Errors, clopper_pearson_lower, clopper_pearson_upper
 use super::{error::PrivacyError, risk::RiskError, sampling::Sampling};
 
 /// Why there is no bound.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, hushgrad_message::Error)]
 pub enum AuditError {
     /// More right guesses than guesses, or more guesses than canaries.
     #[error(

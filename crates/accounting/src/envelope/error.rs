@@ -2,7 +2,7 @@
 
 /// Why vectors are not an envelope, or a stored profile fits no vectors. Vectors and entries are
 /// counted from 0. Draw the envelope again, or use the profile as the program wrote it.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, hushgrad_message::Error)]
 pub enum EnvelopeError {
     /// No vector was given.
     #[error("there is no vector")]

@@ -2,10 +2,11 @@
 
 use std::fmt::Debug;
 
+use hushgrad_message::word;
 use rand::rand_core::Rng;
 
 /// Why a noise cannot be used.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, hushgrad_message::Error)]
 pub enum NoiseError {
     /// A parameter outside its range. Correct the named field.
     #[error("{family} noise: {field} is {}; it must be {range}", crate::decimal::quoted(*.value))]
@@ -168,7 +169,7 @@ pub(crate) fn check_scale(family: &'static str, field: &'static str, value: f64)
     if value.is_finite() && (1e-100..=1e100).contains(&value) {
         Ok(())
     } else {
-        Err(NoiseError::Parameter { family, field, value, range: "a finite number above 0 (1e-100 to 1e100)" })
+        Err(NoiseError::Parameter { family, field, value, range: word!("a finite number above 0 (1e-100 to 1e100)") })
     }
 }
 

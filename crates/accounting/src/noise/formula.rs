@@ -4,6 +4,7 @@
 //! regex crate and its tables, 220 kB of wasm after Brotli against about 4 for this file; fasteval
 //! and meval have had no release for years; evalexpr is under the AGPL.
 
+use hushgrad_message::{Message, message, word};
 use winnow::{
     Parser,
     combinator::{Infix, Prefix, expression, opt},
@@ -79,12 +80,12 @@ impl Formula {
     /// # Errors
     /// What is wrong, and at which character.
     pub fn read(text: &str) -> Result<Self, DensityError> {
-        let wrong = |reason: String| Err(DensityError::Formula(reason));
+        let wrong = |reason: Message| Err(DensityError::Formula(reason));
         if text.len() > LONGEST {
-            return wrong(format!("it is longer than {LONGEST} characters"));
+            return wrong(message!("it is longer than {LONGEST} characters"));
         }
         if !text.is_ascii() {
-            return wrong("it has characters other than ASCII".to_owned());
+            return wrong(word!("it has characters other than ASCII").into());
         }
         let state = State { length: text.len(), depth: 0 };
         let mut input = Input { input: text.as_bytes(), state };
@@ -114,7 +115,7 @@ struct State {
 
 /// An error with its position; `None` where the parser may backtrack.
 #[derive(Debug)]
-struct Wrong(Option<String>);
+struct Wrong(Option<Message>);
 
 impl<I: Stream> ParserError<I> for Wrong {
     type Inner = Self;
@@ -133,14 +134,14 @@ impl<I: Stream> ParserError<I> for Wrong {
 }
 
 #[inline(never)]
-fn wrong(input: &Input<'_>, reason: &str) -> Wrong {
+fn wrong(input: &Input<'_>, reason: Message) -> Wrong {
     let place = input.state.length - input.eof_offset() + 1;
-    Wrong(Some(format!("at character {place}, {reason}")))
+    Wrong(Some(message!("at character {place}, {reason}")))
 }
 
 #[inline(never)]
 fn unexpected(input: &Input<'_>, found: u8) -> Wrong {
-    wrong(input, &format!("“{}” is not expected here", found as char))
+    wrong(input, message!("“{}” is not expected here", found as char))
 }
 
 /// Skips spaces and peeks at the next character.
@@ -153,7 +154,7 @@ fn ahead(input: &mut Input<'_>) -> Option<u8> {
 #[inline(never)]
 fn expect(input: &mut Input<'_>, wanted: u8) -> Read<()> {
     if ahead(input) != Some(wanted) {
-        return Err(wrong(input, &format!("a “{}” is missing", wanted as char)));
+        return Err(wrong(input, message!("a “{}” is missing", wanted as char)));
     }
     skip(input)
 }
@@ -168,7 +169,7 @@ fn skip(input: &mut Input<'_>) -> Read<()> {
 fn descend(input: &mut Input<'_>) -> Read<()> {
     input.state.depth += 1;
     if input.state.depth > DEEPEST {
-        return Err(wrong(input, &format!("it is nested more than {DEEPEST} deep")));
+        return Err(wrong(input, message!("it is nested more than {DEEPEST} deep")));
     }
     Ok(())
 }
@@ -217,7 +218,7 @@ fn signs<'a>(input: &mut Input<'a>) -> Read<Prefix<Input<'a>, Node, Wrong>> {
             Some(sign @ (b'-' | b'+')) => (negative, some) = (negative ^ (sign == b'-'), true),
             _ if negative => return Ok(Prefix(5, |_, a| Ok(Node::One(|a| -a, a.into())))),
             _ if some => return Ok(Prefix(5, |_, a| Ok(a))),
-            None => return Err(wrong(input, "it ends too early")),
+            None => return Err(wrong(input, word!("it ends too early").into())),
             Some(found) => return Err(unexpected(input, found)),
         }
         skip(input)?;
@@ -257,7 +258,10 @@ fn number(input: &mut Input<'_>) -> Read<Node> {
     let first = one_of(|c: u8| c.is_ascii_digit());
     let exponent = (one_of([b'e', b'E']), opt(one_of([b'-', b'+'])), first, digits(0));
     let found = text((digits(1), opt(exponent)).take().parse_next(input)?);
-    found.parse().map(Node::Number).map_err(|_| wrong(input, &format!("“{found}” is not a number")))
+    found
+        .parse()
+        .map(Node::Number)
+        .map_err(|_| wrong(input, message!("“{found}” is not a number", found = found.to_owned())))
 }
 
 #[inline(never)]
@@ -274,12 +278,8 @@ fn name(input: &mut Input<'_>) -> Read<Node> {
             };
         }
     }
-    let mut reason = format!("“{name}” is unknown; there are ");
-    for (place, (known, _)) in NAMES.iter().enumerate() {
-        reason.push_str(if place == 0 { "" } else { ", " });
-        reason.push_str(known);
-    }
-    Err(wrong(&before, &reason))
+    let names: Vec<&str> = NAMES.iter().map(|(known, _)| *known).collect();
+    Err(wrong(&before, message!("“{}” is unknown; there are {}", name.to_owned(), names.join(", "))))
 }
 
 #[cfg(test)]

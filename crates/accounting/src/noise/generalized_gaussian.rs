@@ -6,6 +6,7 @@ use super::{
     signed,
 };
 use crate::numeric::{ln_gamma, unit_from_words};
+use hushgrad_message::word;
 
 /// |x/scale|^exponent below which one Taylor term of the distribution function is exact.
 const SMALLEST: f64 = 1e-290;
@@ -52,9 +53,9 @@ impl GeneralizedGaussian {
     /// Unless 1 ≤ p ≤ 100 (below, the density has a pole in its slope and is not log-concave;
     /// above, it is a box, which reveals shifts) and 1e-100 ≤ scale ≤ 1e100.
     pub fn new(exponent: f64, scale: f64) -> Result<Self, NoiseError> {
-        check_scale("generalised Gaussian", "scale", scale)?;
+        check_scale(word!("generalised Gaussian"), "scale", scale)?;
         if !(1.0..=100.0).contains(&exponent) {
-            let (family, range) = ("generalised Gaussian", "1 to 100");
+            let (family, range) = (word!("generalised Gaussian"), word!("1 to 100"));
             return Err(NoiseError::Parameter { family, field: "exponent", value: exponent, range });
         }
         let log_peak = exponent.ln() - (2.0 * scale).ln() - ln_gamma(exponent.recip());

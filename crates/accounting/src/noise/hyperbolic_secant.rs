@@ -4,6 +4,7 @@ use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
 use super::{Noise, NoiseError, SamplerAccuracy, Smoothness, check_scale, legendre::log_legendre, signed};
 use crate::numeric::unit_from_words;
+use hushgrad_message::word;
 
 const CATALAN: f64 = 0.915_965_594_177_219;
 
@@ -28,7 +29,7 @@ impl HyperbolicSecant {
     /// # Errors
     /// Unless 1e-100 ≤ s ≤ 1e100.
     pub fn new(scale: f64) -> Result<Self, NoiseError> {
-        check_scale("hyperbolic secant", "scale", scale)?;
+        check_scale(word!("hyperbolic secant"), "scale", scale)?;
         Ok(Self { scale })
     }
 }

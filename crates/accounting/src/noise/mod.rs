@@ -17,6 +17,7 @@ mod variance_gamma;
 #[cfg(test)]
 mod tests;
 
+use hushgrad_message::word;
 use serde::{Deserialize, Serialize};
 
 pub use super::numeric::negative_log_of_unit;
@@ -112,9 +113,9 @@ impl NoiseSpec {
             Self::StudentT { .. } => "Student-t",
             Self::Laplace { .. } => "Laplace",
             Self::Cauchy { .. } => "Cauchy",
-            Self::VarianceGamma { .. } => "variance gamma",
-            Self::HyperbolicSecant { .. } => "hyperbolic secant",
-            Self::GeneralizedGaussian { .. } => "generalised Gaussian",
+            Self::VarianceGamma { .. } => word!("variance gamma"),
+            Self::HyperbolicSecant { .. } => word!("hyperbolic secant"),
+            Self::GeneralizedGaussian { .. } => word!("generalised Gaussian"),
             Self::Custom { .. } => "custom",
         }
     }

@@ -7,6 +7,7 @@ use super::{
     moments::{SmoothDensity, smooth_log_moments},
 };
 use crate::numeric::{ln_gamma_half_step, negative_log_of_unit, unit_from_words};
+use hushgrad_message::word;
 
 /// Density ∝ (1 + x²/(ν s²))^{−(ν+1)/2}.
 ///
@@ -33,7 +34,7 @@ impl StudentT {
     pub fn new(nu: f64, scale: f64) -> Result<Self, NoiseError> {
         check_scale("Student-t", "scale", scale)?;
         if !(nu > 2.0 && nu <= 1e9) {
-            let range = "above 2 and at most 1e9 (ν ≤ 2 has no variance)";
+            let range = word!("above 2 and at most 1e9 (ν ≤ 2 has no variance)");
             return Err(NoiseError::Parameter { family: "Student-t", field: "nu", value: nu, range });
         }
         let log_peak = ln_gamma_half_step(0.5 * nu) - 0.5 * (nu * PI).ln() - scale.ln();

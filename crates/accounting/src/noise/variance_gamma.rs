@@ -6,6 +6,7 @@ use super::{
     signed,
 };
 use crate::numeric::{ln_1p_minus, negative_log_of_unit};
+use hushgrad_message::word;
 
 /// e·E₁(1) = ∫₀^∞ e^{−y}/(1+y) dy.
 const E_E1: f64 = 0.596_347_362_323_194_1;
@@ -34,7 +35,7 @@ impl VarianceGamma {
     /// # Errors
     /// Unless 1e-100 ≤ c ≤ 1e100.
     pub fn new(scale: f64) -> Result<Self, NoiseError> {
-        check_scale("variance gamma", "scale", scale)?;
+        check_scale(word!("variance gamma"), "scale", scale)?;
         Ok(Self { scale, nodes: Nodes::new(0.0, REACH, 0.25) })
     }
 }

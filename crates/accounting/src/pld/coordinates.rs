@@ -25,6 +25,7 @@ use super::{
     work::{COORDINATE_CELL, Work},
 };
 use crate::{PrivacyError, envelope::EnvelopeProfile, noise::Noise, parallel};
+use hushgrad_message::word;
 
 /// The pair of an example that participates for certain.
 #[derive(Clone, Debug)]
@@ -115,8 +116,10 @@ fn product(
     work: &Work,
 ) -> Result<Symmetric, PrivacyError> {
     let too_much = || PrivacyError::TooMuchWork {
-        what: "tight accounting of this noise inside this envelope",
-        remedy: "fewer different entries, vectors that are more alike, a smoother density or a scale nearer to the entries take less; Rényi accounting has a bound",
+        what: word!("tight accounting of this noise inside this envelope"),
+        remedy: word!(
+            "fewer different entries, vectors that are more alike, a smoother density or a scale nearer to the entries take less; Rényi accounting has a bound"
+        ),
     };
     let information = noise.fisher_information();
     let log_tail = TAIL.ln();
@@ -173,7 +176,7 @@ fn product(
         infinity += compose::LOW_TAIL;
     }
     if mass.iter().any(|m| !m.is_finite()) {
-        return Err(PrivacyError::Unpriced("privacy loss distributions of this noise: its tail is not covered"));
+        return Err(PrivacyError::Unpriced(word!("privacy loss distributions of this noise: its tail is not covered")));
     }
     // Negligible mass at the end becomes infinite loss.
     while let [_, .., last] = mass.as_slice() {

@@ -33,6 +33,7 @@ pub(crate) mod work;
 
 use std::sync::{Arc, OnceLock};
 
+use hushgrad_message::{Message, ToMessage, message, word};
 use serde::Serialize;
 
 use self::{
@@ -82,11 +83,13 @@ pub enum Rigor {
     Numerical(&'static str),
 }
 
-impl std::fmt::Display for Rigor {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+hushgrad_message::display!(Rigor);
+
+impl ToMessage for Rigor {
+    fn to_message(&self) -> Message {
         match self {
-            Self::Proven => f.write_str("proven"),
-            Self::Numerical(step) => write!(f, "numerical: {step}"),
+            Self::Proven => "proven".into(),
+            Self::Numerical(step) => message!("numerical: {step}"),
         }
     }
 }
@@ -185,9 +188,9 @@ impl Pld {
         let spec = &release.priced_noise()?;
         let noise = spec.build()?;
         if release.grid.is_some() {
-            return Err(PrivacyError::Unpriced(
-                "privacy loss distributions of noise on a grid: Rényi accounting counts what it tells",
-            ));
+            return Err(PrivacyError::Unpriced(word!(
+                "privacy loss distributions of noise on a grid: Rényi accounting counts what it tells"
+            )));
         }
         let sensitivity_factor = release.sensitivity_factor();
         let norm = release.sensitivity.norm().ok_or(PrivacyError::NoBound)?;
@@ -196,24 +199,24 @@ impl Pld {
             // Two vectors of the envelope may have large entries in different places: no multiple
             // of ψ bounds their difference by coordinate. (For Gaussian noise the norm suffices.)
             (None, Sensitivity::Envelope { .. }) if sensitivity_factor > 1.0 => {
-                return Err(PrivacyError::Unpriced(
-                    "an example exchanged inside an envelope, with noise that is not Gaussian: use Rényi accounting",
-                ));
+                return Err(PrivacyError::Unpriced(word!(
+                    "an example exchanged inside an envelope, with noise that is not Gaussian: use Rényi accounting"
+                )));
             }
             (None, Sensitivity::Envelope { profile }) => {
                 (Unsampled::envelope(noise.as_ref(), profile, work)?, Rigor::Proven)
             }
             (None, _) => {
-                return Err(PrivacyError::Unpriced(
-                    "an L2 bound with noise that is not Gaussian: only an envelope says which coordinates can move",
-                ));
+                return Err(PrivacyError::Unpriced(word!(
+                    "an L2 bound with noise that is not Gaussian: only an envelope says which coordinates can move"
+                )));
             }
         };
         let epoch = match release.sampling.allocated() {
             Some(batches) if batches > 1 && sensitivity_factor == 1.0 && Ratio::is_known(&unsampled) => {
                 Some(Arc::new(Ratio::of(&unsampled, batches, work).ok_or(PrivacyError::TooMuchWork {
-                    what: "tight accounting of so many kinds of release in epochs of a random allocation",
-                    remedy: "fewer noise scales would do; Rényi accounting has a bound",
+                    what: word!("tight accounting of so many kinds of release in epochs of a random allocation"),
+                    remedy: word!("fewer noise scales would do; Rényi accounting has a bound"),
                 })?))
             }
             _ => None,
@@ -341,7 +344,7 @@ impl Pld {
 
     /// As [`Pld::epsilon`], taking from `work` at most the share of one question.
     pub(crate) fn epsilon_within(&self, delta: f64, work: &Work) -> Result<Tight, PrivacyError> {
-        require(delta > 0.0 && delta <= 1.0, "delta", delta, "above 0 and at most 1")?;
+        require(delta > 0.0 && delta <= 1.0, "delta", delta, word!("above 0 and at most 1"))?;
         if delta == 1.0 {
             return Ok(Tight { value: 0.0, method: Method::ClosedForm, rigor: Rigor::Proven });
         }
@@ -365,7 +368,7 @@ impl Pld {
     fn renyi_rigor(&self, order: f64) -> Rigor {
         let all = |holds: fn(&PricedRelease) -> bool| self.priced.iter().all(|priced| holds(priced));
         if !all(|priced| priced.unsampled.mu().is_some()) {
-            return Rigor::Numerical("what quadrature and series leave out of ln I_k is estimated, and added");
+            return Rigor::Numerical(word!("what quadrature and series leave out of ln I_k is estimated, and added"));
         }
         // Integer orders of Lemma 4 are closed-form sums. Fractional orders, central moments of
         // fixed-size lots and negative moments of random allocation are integrals.
@@ -375,9 +378,9 @@ impl Pld {
         if order.fract() == 0.0 && !self.priced.iter().any(|priced| integral(priced)) {
             return Rigor::Proven;
         }
-        Rigor::Numerical(
-            "an integral by a trapezoidal rule, whose error is far below the margin that is added, but not enclosed",
-        )
+        Rigor::Numerical(word!(
+            "an integral by a trapezoidal rule, whose error is far below the margin that is added, but not enclosed"
+        ))
     }
 
     /// Upper bound on δ at `epsilon` ≥ 0.
@@ -385,7 +388,7 @@ impl Pld {
     /// # Errors
     /// `epsilon` negative or NaN.
     pub fn delta(&self, epsilon: f64) -> Result<Tight, PrivacyError> {
-        require(epsilon >= 0.0, "epsilon", epsilon, "at least 0")?;
+        require(epsilon >= 0.0, "epsilon", epsilon, word!("at least 0"))?;
         let work = Work::new(QUESTION);
         Ok(self.ask(Question::Delta { epsilon }, &|mu| normal::delta_gaussian(mu, epsilon), &work))
     }
@@ -532,5 +535,5 @@ fn check_kind_count(kinds: usize) -> Result<(), PrivacyError> {
     if kinds <= MOST_KINDS {
         return Ok(());
     }
-    Err(PrivacyError::TooManyKinds { kinds, most: MOST_KINDS, whom: "tight accounting" })
+    Err(PrivacyError::TooManyKinds { kinds, most: MOST_KINDS, whom: word!("tight accounting") })
 }

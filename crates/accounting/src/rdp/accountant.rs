@@ -14,6 +14,7 @@ use crate::{
     sampling::Sampling,
     sequence::{CompositionTerm, SATURATED, Sequence},
 };
+use hushgrad_message::word;
 
 /// Most curves of one accountant.
 pub const MOST_CURVES: usize = 1024;
@@ -128,7 +129,7 @@ impl RdpAccountant {
     }
 
     fn rounding_at(&self, delta: f64, orders: Orders<'_>) -> Result<Option<RoundingCost>, PrivacyError> {
-        require(delta > 0.0 && delta < 1.0, "delta", delta, "strictly between 0 and 1")?;
+        require(delta > 0.0 && delta < 1.0, "delta", delta, word!("strictly between 0 and 1"))?;
         let releases = self.on_grid();
         if releases.is_empty() {
             return Ok(None);
@@ -354,8 +355,8 @@ fn summed(terms: &[CompositionTerm<CurveId>]) -> f64 {
 /// [`PrivacyError::TooManyKinds`].
 fn check_kind_count(kinds: usize, slow: usize) -> Result<(), PrivacyError> {
     let limits = [
-        (kinds, MOST_CURVES, "Rényi accounting"),
-        (slow, MOST_SLOW_CURVES, "Rényi accounting of noise that is not Gaussian, or of lots of a fixed size,"),
+        (kinds, MOST_CURVES, word!("Rényi accounting")),
+        (slow, MOST_SLOW_CURVES, word!("Rényi accounting of noise that is not Gaussian, or of lots of a fixed size,")),
     ];
     match limits.into_iter().find(|(kinds, most, _)| kinds > most) {
         Some((kinds, most, whom)) => Err(PrivacyError::TooManyKinds { kinds, most, whom }),

@@ -10,6 +10,7 @@ use super::{
     sets::Sets,
     zipped::{self, Zipped},
 };
+use hushgrad_message::Message;
 
 /// A parsed file.
 #[derive(Debug)]
@@ -38,7 +39,7 @@ impl Content {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, hushgrad_message::Error)]
 pub(super) enum ContentError {
     #[error(transparent)]
     Idx(#[from] IdxError),
@@ -75,7 +76,7 @@ fn form(name: &str, start: &[u8], size: u64) -> Result<Form, FileFault> {
         [0, 0, ..] | [0] => Ok(Form::Idx),
         // A record's first byte is below 20.
         [0..20, ..] if is_bin(name) => Err(FileFault::CifarLength { found: size }),
-        _ => Err(FileFault::Unknown { found: idx::told(start) }),
+        _ => Err(FileFault::Unknown { found: idx::start(start) }),
     }
 }
 
@@ -101,7 +102,11 @@ pub(super) fn read(name: &str, bytes: Vec<u8>) -> Result<Content, ContentError> 
         Form::Cifar => Content::Batch(Batch::read(bytes).map_err(named)?),
         Form::Text => match cifar::text(name, &bytes) {
             Some(text) => Content::Text(text.map_err(named)?),
-            None => return Err(named(FileFault::Unknown { found: hex(&bytes[..bytes.len().min(4)]) }).into()),
+            None => {
+                return Err(
+                    named(FileFault::Unknown { found: Message::text(hex(&bytes[..bytes.len().min(4)])) }).into()
+                );
+            }
         },
         Form::Zip => {
             let zip = Zipped::open(bytes).map_err(named)?;

@@ -4,6 +4,7 @@ use super::{
     name::quoted,
     picture::{ClassesError, MOST_CLASSES, MOST_SIDE},
 };
+use hushgrad_message::{Message, ToMessage, word};
 
 /// Most examples in a set.
 pub(super) const MOST_EXAMPLES: usize = super::idx::MAX_EXAMPLES as usize;
@@ -17,7 +18,7 @@ pub(super) const LONGEST: u32 = 4096;
 pub(super) const MOST_PIXELS: u64 = 20_000_000_000;
 
 /// A refused file, by its name.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, hushgrad_message::Error)]
 #[error("{file}: {fault}")]
 pub struct FileError {
     /// The file's name.
@@ -27,14 +28,14 @@ pub struct FileError {
 }
 
 /// What is wrong with one file.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, hushgrad_message::Error)]
 #[expect(missing_docs, reason = "the message of each says what it is")]
 pub enum FileFault {
     #[error(
         "bytes {found}: not one of the formats that are read here, which are IDX, CIFAR's binary files, NumPy's .npz, and a ZIP with a folder of PNG or JPEG \
          files for each class"
     )]
-    Unknown { found: String },
+    Unknown { found: Message },
     #[error("a picture by itself; put pictures into a ZIP, a folder for each class, and give that")]
     OnePicture,
     #[error("one NumPy array by itself; put images and labels into one file, by numpy.savez(…, x=…, y=…)")]
@@ -198,13 +199,16 @@ pub enum CifarField {
     Fine,
 }
 
-impl std::fmt::Display for CifarField {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
+hushgrad_message::display!(CifarField);
+
+impl ToMessage for CifarField {
+    fn to_message(&self) -> Message {
+        match self {
             Self::Label => "label",
-            Self::Coarse => "coarse label",
-            Self::Fine => "fine label",
-        })
+            Self::Coarse => word!("coarse label"),
+            Self::Fine => word!("fine label"),
+        }
+        .into()
     }
 }
 
@@ -219,13 +223,16 @@ pub enum TarField {
     Checksum,
 }
 
-impl std::fmt::Display for TarField {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
+hushgrad_message::display!(TarField);
+
+impl ToMessage for TarField {
+    fn to_message(&self) -> Message {
+        match self {
             Self::Name => "name",
             Self::Size => "size",
             Self::Checksum => "checksum",
-        })
+        }
+        .into()
     }
 }
 
@@ -242,14 +249,17 @@ pub enum NpyField {
     Shape,
 }
 
-impl std::fmt::Display for NpyField {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Length => "its length",
+hushgrad_message::display!(NpyField);
+
+impl ToMessage for NpyField {
+    fn to_message(&self) -> Message {
+        match self {
+            Self::Length => word!("its length"),
             Self::Descr => "“descr”",
             Self::FortranOrder => "“fortran_order”",
             Self::Shape => "“shape”",
-        })
+        }
+        .into()
     }
 }
 
@@ -266,16 +276,19 @@ pub enum NpyExpected {
     LabelShape,
 }
 
-impl std::fmt::Display for NpyExpected {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::ImageType => "unsigned bytes (u1) or floats (f4, f8)",
-            Self::LabelType => "whole numbers (u1, u2, u4, u8, i1, i2, i4, i8)",
+hushgrad_message::display!(NpyExpected);
+
+impl ToMessage for NpyExpected {
+    fn to_message(&self) -> Message {
+        match self {
+            Self::ImageType => word!("unsigned bytes (u1) or floats (f4, f8)"),
+            Self::LabelType => word!("whole numbers (u1, u2, u4, u8, i1, i2, i4, i8)"),
             Self::ImageShape => {
-                "(count, rows, columns), with 1 or 3 channels behind or before rows and columns, or (count, side×side)"
+                word!("(count, rows, columns), with 1 or 3 channels behind or before rows and columns, or (count, side×side)")
             }
-            Self::LabelShape => "(count,) or (count, 1)",
-        })
+            Self::LabelShape => word!("(count,) or (count, 1)"),
+        }
+        .into()
     }
 }
 
@@ -288,12 +301,15 @@ pub enum NpySide {
     Columns,
 }
 
-impl std::fmt::Display for NpySide {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
+hushgrad_message::display!(NpySide);
+
+impl ToMessage for NpySide {
+    fn to_message(&self) -> Message {
+        match self {
             Self::Rows => "rows",
             Self::Columns => "columns",
-        })
+        }
+        .into()
     }
 }
 

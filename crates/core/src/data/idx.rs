@@ -5,9 +5,10 @@
 //! decompression bomb takes more memory than the file could fill.
 //! Source: LeCun, Cortes & Burges, "The IDX file format", <http://yann.lecun.com/exdb/mnist/>.
 
-use std::{fmt, io::Read};
+use std::io::Read;
 
 use flate2::bufread::MultiGzDecoder;
+use hushgrad_message::{Message, ToMessage, message, word};
 
 pub use super::shard_writer::PIXELS;
 use super::{
@@ -46,12 +47,15 @@ const fn header_bytes(dimensions: usize) -> usize {
     4 + 4 * dimensions
 }
 
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+hushgrad_message::display!(Kind);
+
+impl ToMessage for Kind {
+    fn to_message(&self) -> Message {
+        match self {
             Self::Images => "images",
             Self::Labels => "labels",
-        })
+        }
+        .into()
     }
 }
 
@@ -104,7 +108,7 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
 }
 
 /// Why a file, or a pair of files, was refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, hushgrad_message::Error)]
 #[expect(missing_docs, reason = "the message of each says what it is")]
 pub enum IdxError {
     #[error("{file}: {fault}")]
@@ -116,12 +120,12 @@ pub enum IdxError {
 }
 
 /// What is wrong with one file: the field, what was found there, what was expected.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, hushgrad_message::Error)]
 #[expect(missing_docs, reason = "the message of each says what it is")]
 pub enum Fault {
     #[error("the file is empty (0 bytes); expected an IDX file, plain or gzipped")]
     Empty,
-    #[error("bytes {}{}: neither gzip (1f 8b) nor IDX (00 00 08 …); the file cannot be read", hex(.found), known(.found))]
+    #[error("bytes {}: neither gzip (1f 8b) nor IDX (00 00 08 …); the file cannot be read", start(.found))]
     Magic { found: Vec<u8> },
     #[error("gzip: the compressed data ends early, so the file was cut short; fetch it again")]
     GzipTruncated,
@@ -131,11 +135,11 @@ pub enum Fault {
     NoMemory { bytes: usize },
     #[error("gzip: the compressed data is damaged ({detail}); fetch the file again")]
     GzipDamaged { detail: String },
-    #[error("the gzip wrapper holds bytes {}{}; expected IDX (00 00 08 …)", hex(.found), known(.found))]
+    #[error("the gzip wrapper holds bytes {}; expected IDX (00 00 08 …)", start(.found))]
     NotIdxInside { found: Vec<u8> },
     #[error("the header ends after {found} bytes, in the field {field}; expected {expected} bytes")]
     HeaderTruncated { field: Field, found: usize, expected: usize },
-    #[error("element type {found:#04x}{}; expected 0x08 (unsigned bytes)", element_type(*.found))]
+    #[error("element type {}; expected 0x08 (unsigned bytes)", element_type(*.found))]
     ElementType { found: u8 },
     #[error(
         "number of dimensions {found}; expected 3 (images: count, rows, columns), 4 (the same, and the colours of a pixel) or 1 (labels: count)"
@@ -159,7 +163,10 @@ pub enum Fault {
     TooLarge { bytes: u64 },
     #[error("length: {expected} bytes were declared and the file has {found}; it was cut short")]
     Truncated { found: u64, expected: u64 },
-    #[error("length: {expected} bytes were declared and the file has {}{found}; something else is in it", if *.at_least { "at least " } else { "" })]
+    #[error(
+        "length: {expected} bytes were declared and the file has {}; something else is in it",
+        if *.at_least { message!("at least {}", *.found) } else { Message::text(*.found) }
+    )]
     TooLong {
         found: u64,
         /// Unpacking stopped at the first excess byte.
@@ -189,17 +196,20 @@ pub enum Field {
     Colours,
 }
 
-impl fmt::Display for Field {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+hushgrad_message::display!(Field);
+
+impl ToMessage for Field {
+    fn to_message(&self) -> Message {
+        match self {
             Self::Magic => "magic",
-            Self::ElementType => "element type",
-            Self::Dimensions => "number of dimensions",
+            Self::ElementType => word!("element type"),
+            Self::Dimensions => word!("number of dimensions"),
             Self::Count => "count",
             Self::Rows => "rows",
             Self::Columns => "columns",
             Self::Colours => "colours",
-        })
+        }
+        .into()
     }
 }
 
@@ -465,34 +475,31 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 }
 
 /// Formats the first four bytes of a file, with the file type they suggest.
-pub(super) fn told(start: &[u8]) -> String {
-    let start = &start[..start.len().min(4)];
-    format!("{}{}", hex(start), known(start))
-}
-
-/// The file type that begins with `bytes`, as a hint for error messages.
-fn known(bytes: &[u8]) -> &'static str {
+pub(super) fn start(bytes: &[u8]) -> Message {
+    let bytes = &bytes[..bytes.len().min(4)];
+    let shown = hex(bytes);
     match bytes {
-        [b'P', b'K', ..] => " (a ZIP archive: unpack it first)",
-        [0x89, b'P', ..] | [0xff, 0xd8, ..] => " (a picture)",
-        [b'<', ..] => " (a web page, such as a server's error page)",
-        [0x93, b'N', ..] => " (a NumPy array)",
-        [b'v', b'e', b'r', b's'] => " (a Git LFS pointer: fetch the file itself)",
-        [0x28, 0xb5, 0x2f, 0xfd] => " (zstd)",
-        [b'B', b'Z', ..] => " (bzip2)",
-        [0xfd, b'7', ..] => " (xz)",
-        _ => "",
+        [b'P', b'K', ..] => message!("{shown} (a ZIP archive: unpack it first)"),
+        [0x89, b'P', ..] | [0xff, 0xd8, ..] => message!("{shown} (a picture)"),
+        [b'<', ..] => message!("{shown} (a web page, such as a server's error page)"),
+        [0x93, b'N', ..] => message!("{shown} (a NumPy array)"),
+        [b'v', b'e', b'r', b's'] => message!("{shown} (a Git LFS pointer: fetch the file itself)"),
+        [0x28, 0xb5, 0x2f, 0xfd] => message!("{shown} (zstd)"),
+        [b'B', b'Z', ..] => message!("{shown} (bzip2)"),
+        [0xfd, b'7', ..] => message!("{shown} (xz)"),
+        _ => Message::text(shown),
     }
 }
 
-/// Names the format's other element types.
-const fn element_type(byte: u8) -> &'static str {
+/// Formats an element type, with its name in the format.
+fn element_type(byte: u8) -> Message {
+    let shown = format!("{byte:#04x}");
     match byte {
-        0x09 => " (signed bytes)",
-        0x0b => " (16-bit integers)",
-        0x0c => " (32-bit integers)",
-        0x0d => " (32-bit floats)",
-        0x0e => " (64-bit floats)",
-        _ => " (unknown)",
+        0x09 => message!("{shown} (signed bytes)"),
+        0x0b => message!("{shown} (16-bit integers)"),
+        0x0c => message!("{shown} (32-bit integers)"),
+        0x0d => message!("{shown} (32-bit floats)"),
+        0x0e => message!("{shown} (64-bit floats)"),
+        _ => message!("{shown} (unknown)"),
     }
 }

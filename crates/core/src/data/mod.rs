@@ -43,6 +43,7 @@ mod zipped;
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use hushgrad_message::word;
 use idx::{Idx, IdxError, Kind};
 pub use images::Images;
 pub use picture::{Classes, Picture};
@@ -300,7 +301,7 @@ const DARK: u8 = 128;
 ///
 /// ε covers one example more or less. Size, scale and colour of the images and the number of
 /// classes may depend on a single example; they are presumed public.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, hushgrad_message::Error)]
 pub enum Remark {
     /// Applies to every unpublished set.
     #[error(
@@ -331,11 +332,11 @@ impl TestSet {
         match self {
             Self::Public => None,
             Self::Visitor => {
-                Some("The test images are yours too: ε does not cover what the test accuracy tells of them.")
+                Some(word!("The test images are yours too: ε does not cover what the test accuracy tells of them."))
             }
-            Self::HeldOut => Some(
-                "One image in six is kept for testing, whichever others there are: ε does not cover what the test accuracy tells of those.",
-            ),
+            Self::HeldOut => Some(word!(
+                "One image in six is kept for testing, whichever others there are: ε does not cover what the test accuracy tells of those."
+            )),
         }
     }
 }

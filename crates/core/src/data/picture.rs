@@ -1,7 +1,8 @@
 //! The size of images, and the classes of a set.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
+use hushgrad_message::{Message, ToMessage, message};
 use serde::{Deserialize, Serialize};
 
 use super::name::{is_hidden, quoted};
@@ -55,10 +56,12 @@ impl Default for Picture {
     }
 }
 
-impl fmt::Display for Picture {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+hushgrad_message::display!(Picture);
+
+impl ToMessage for Picture {
+    fn to_message(&self) -> Message {
         let side = self.side;
-        if self.channels == 1 { write!(f, "{side}×{side} grey") } else { write!(f, "{side}×{side} colour") }
+        if self.channels == 1 { message!("{side}×{side} grey") } else { message!("{side}×{side} colour") }
     }
 }
 
@@ -77,7 +80,7 @@ enum Names {
 pub const LONGEST_NAME: usize = 40;
 
 /// Why classes were refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, hushgrad_message::Error)]
 pub enum ClassesError {
     /// Too few or too many.
     #[error("{found} classes; expected {FEWEST_CLASSES} to {MOST_CLASSES}")]

@@ -18,7 +18,7 @@ pub struct Raster {
 }
 
 /// A decoder's error.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, hushgrad_message::Error)]
 #[error("{detail}")]
 pub struct DecodeError {
     /// The decoder's message.

@@ -4,6 +4,7 @@
 //! hands in the bytes. Ten thousand training examples and the test set are enough to start a run;
 //! more join later. [`Assembler::digits`] takes a snapshot, so a run's training set never changes.
 
+use hushgrad_message::{Message, ToMessage};
 use serde::{Deserialize, Serialize};
 
 pub use super::shard_writer::{FORMAT, MANIFEST};
@@ -28,7 +29,7 @@ const MNIST_SHARDS: [&str; 7] = [
 ];
 
 /// Why the site's dataset is not available, in whole or in part.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, hushgrad_message::Error)]
 #[expect(missing_docs, reason = "the message of each says what it is")]
 pub enum ShardError {
     #[error("{MANIFEST}: {fault}")]
@@ -36,7 +37,7 @@ pub enum ShardError {
     #[error(
         "shard {file} is missing on the server ({reason}); train on the examples that did arrive, or load the page again"
     )]
-    Missing { file: String, reason: String },
+    Missing { file: String, reason: Message },
     #[error("shard {file} is not in the manifest")]
     Unknown { file: String },
     #[error("shard {file} is damaged: {fault}; load the page again")]
@@ -48,7 +49,7 @@ pub enum ShardError {
 }
 
 /// What is wrong with a manifest.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, hushgrad_message::Error)]
 #[expect(missing_docs, reason = "the message of each says what it is")]
 pub enum ManifestFault {
     #[error("{bytes} bytes; expected at most {MAX_MANIFEST_BYTES}")]
@@ -85,12 +86,15 @@ pub enum Part {
     Test,
 }
 
-impl std::fmt::Display for Part {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
+hushgrad_message::display!(Part);
+
+impl ToMessage for Part {
+    fn to_message(&self) -> Message {
+        match self {
             Self::Train => "train",
             Self::Test => "test",
-        })
+        }
+        .into()
     }
 }
 
@@ -290,11 +294,11 @@ impl Assembler {
     }
 
     /// Records that a shard was not fetched (`reason`, e.g. "404 Not Found"); returns the error.
-    pub fn missing(&mut self, file: &str, reason: &str) -> ShardError {
+    pub fn missing(&mut self, file: &str, reason: Message) -> ShardError {
         match self.index(file) {
             Ok(i) => {
                 self.failed[i] = self.arrived[i].is_none();
-                ShardError::Missing { file: file.to_owned(), reason: reason.to_owned() }
+                ShardError::Missing { file: file.to_owned(), reason }
             }
             Err(error) => error,
         }

@@ -12,6 +12,7 @@ use super::{
     pictures::Undecoded,
     sets::{Part, Sets},
 };
+use hushgrad_message::{Message, ToMessage, message, word};
 
 /// One training example in about this many is held out when no test files are given.
 pub const HOLD_OUT: u64 = 6;
@@ -22,7 +23,7 @@ pub(super) const MAX_FILES: usize = 7;
 const MAX_IDX: usize = 4;
 
 /// Why a drop of files was refused as a whole.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, hushgrad_message::Error)]
 #[expect(missing_docs, reason = "the message of each says what it is")]
 pub enum VisitorError {
     #[error(transparent)]
@@ -85,10 +86,12 @@ pub enum VisitorError {
 
 /// Formats bytes rounded up to one decimal: `1.2 GB`, `392.1 MB`.
 #[must_use]
-pub fn size(bytes: u64) -> String {
-    let (unit, name) = if bytes < 1_000_000_000 { (1_000_000, "MB") } else { (1_000_000_000, "GB") };
-    let tenths = bytes.div_ceil(unit / 10);
-    format!("{}.{} {name}", tenths / 10, tenths % 10)
+pub fn size(bytes: u64) -> Message {
+    let of = |unit: u64| {
+        let tenths = bytes.div_ceil(unit / 10);
+        format!("{}.{}", tenths / 10, tenths % 10)
+    };
+    if bytes < 1_000_000_000 { message!("{} MB", of(1_000_000)) } else { message!("{} GB", of(1_000_000_000)) }
 }
 
 /// The part of a file that has no examples.
@@ -100,12 +103,15 @@ pub enum Missing {
     Test,
 }
 
-impl std::fmt::Display for Missing {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Training => "to train on",
-            Self::Test => "to test with",
-        })
+hushgrad_message::display!(Missing);
+
+impl ToMessage for Missing {
+    fn to_message(&self) -> Message {
+        match self {
+            Self::Training => word!("to train on"),
+            Self::Test => word!("to test with"),
+        }
+        .into()
     }
 }
 
@@ -118,12 +124,15 @@ pub enum Role {
     Test,
 }
 
-impl std::fmt::Display for Role {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
+hushgrad_message::display!(Role);
+
+impl ToMessage for Role {
+    fn to_message(&self) -> Message {
+        match self {
             Self::Training => "training",
             Self::Test => "test",
-        })
+        }
+        .into()
     }
 }
 

@@ -8,7 +8,7 @@ pub const MAX_VECTORS: u32 = 4096;
 pub const MAX_ENTRIES: usize = 1 << 27;
 
 /// A mechanism cannot be built, or slices do not fit together.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, hushgrad_message::Error)]
 pub enum MechanismError {
     /// The number of vectors is not 1 to [`MAX_VECTORS`].
     #[error("the envelope Ψ was asked for {0} vectors; it takes 1 to {MAX_VECTORS}")]

@@ -22,6 +22,7 @@
 
 use core::{fmt, str::FromStr};
 
+use hushgrad_message::word;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use super::{
@@ -122,7 +123,7 @@ pub enum Shape {
 }
 
 /// A list is not a valid network. Layers are counted from 1.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, hushgrad_message::Error)]
 pub enum LayersError {
     /// An unknown layer name.
     #[error(
@@ -714,9 +715,9 @@ fn read_layer(layer: usize, item: &str) -> Result<LayerSpec, LayersError> {
     // Parses K/S; without /S, the stride is `stride`, or K.
     let window = |text: &str, most: u32, stride: Option<u32>| -> Result<(u8, u8), LayersError> {
         let (side, every) = text.split_once('/').map_or((text, None), |(side, every)| (side, Some(every)));
-        let side = number(side, "its window", 1, most)?;
+        let side = number(side, word!("its window"), 1, most)?;
         let stride = match every {
-            Some(every) => number(every, "its stride", 1, 64)?,
+            Some(every) => number(every, word!("its stride"), 1, 64)?,
             None => stride.unwrap_or(side),
         };
         Ok((side as u8, stride as u8))
@@ -724,16 +725,16 @@ fn read_layer(layer: usize, item: &str) -> Result<LayerSpec, LayersError> {
     let activation = |activation| if rest.is_empty() { Ok(LayerSpec::Activation(activation)) } else { Err(written()) };
     match (*kind, rest) {
         ("conv", [filters, size, padding @ ..]) => {
-            let filters = number(filters, "the number of filters", 1, 1024)? as u16;
+            let filters = number(filters, word!("the number of filters"), 1, 1024)? as u16;
             let (width, rest) = size.split_once('x').ok_or_else(written)?;
             let (kernel, stride) = window(rest, 64, Some(1))?;
-            if number(width, "its kernel", 1, 64)? != u32::from(kernel) {
+            if number(width, word!("its kernel"), 1, 64)? != u32::from(kernel) {
                 return Err(written());
             }
             let padding = match padding {
                 [] => Padding::Pixels(0),
                 ["same"] => Padding::Same,
-                ["pad", pixels] => Padding::Pixels(number(pixels, "its padding", 0, 63)? as u8),
+                ["pad", pixels] => Padding::Pixels(number(pixels, word!("its padding"), 0, 63)? as u8),
                 _ => return Err(written()),
             };
             Ok(LayerSpec::Convolution { filters, kernel, stride, padding })
@@ -744,10 +745,10 @@ fn read_layer(layer: usize, item: &str) -> Result<LayerSpec, LayersError> {
             Ok(LayerSpec::Pool { kind, window, stride })
         }
         ("dense", [outputs]) => {
-            Ok(LayerSpec::Dense { outputs: number(outputs, "the number of outputs", 1, 4096)? as u16 })
+            Ok(LayerSpec::Dense { outputs: number(outputs, word!("the number of outputs"), 1, 4096)? as u16 })
         }
         ("groupnorm", [groups]) => {
-            Ok(LayerSpec::GroupNorm { groups: number(groups, "the number of groups", 1, 1024)? as u16 })
+            Ok(LayerSpec::GroupNorm { groups: number(groups, word!("the number of groups"), 1, 1024)? as u16 })
         }
         ("tempered", [scale, inverse_temperature, offset]) => {
             let hundredths = |text: &str, what, low: u32| -> Result<u16, LayersError> {
@@ -767,9 +768,9 @@ fn read_layer(layer: usize, item: &str) -> Result<LayerSpec, LayersError> {
                 }
             };
             Ok(LayerSpec::Activation(Activation::Tempered {
-                scale: hundredths(scale, "its scale", 1)?,
-                inverse_temperature: hundredths(inverse_temperature, "its inverse temperature", 1)?,
-                offset: hundredths(offset, "its offset", 0)?,
+                scale: hundredths(scale, word!("its scale"), 1)?,
+                inverse_temperature: hundredths(inverse_temperature, word!("its inverse temperature"), 1)?,
+                offset: hundredths(offset, word!("its offset"), 0)?,
             }))
         }
         ("flatten", []) => Ok(LayerSpec::Flatten),

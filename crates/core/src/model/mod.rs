@@ -2,6 +2,7 @@
 
 #![warn(missing_docs)]
 
+use hushgrad_message::{Message, ToMessage, word};
 use serde::{Deserialize, Serialize};
 
 pub mod cnn;
@@ -63,19 +64,19 @@ pub enum Architecture {
     Built(LayerList),
 }
 
-impl std::fmt::Display for Architecture {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if let Self::Built(list) = self {
-            return write!(f, "{list}");
+hushgrad_message::display!(Architecture);
+
+impl ToMessage for Architecture {
+    fn to_message(&self) -> Message {
+        match self {
+            Self::Linear => word!("linear model"),
+            Self::Scattering => word!("linear model on scattering features"),
+            Self::Mlp => word!("multilayer perceptron (tanh)"),
+            Self::CnnTanh => word!("CNN (tanh)"),
+            Self::CnnRelu => word!("CNN (ReLU)"),
+            Self::Built(list) => return Message::text(list),
         }
-        f.write_str(match self {
-            Self::Linear => "linear model",
-            Self::Scattering => "linear model on scattering features",
-            Self::Mlp => "multilayer perceptron (tanh)",
-            Self::CnnTanh => "CNN (tanh)",
-            Self::CnnRelu => "CNN (ReLU)",
-            Self::Built(_) => "",
-        })
+        .into()
     }
 }
 

@@ -49,6 +49,7 @@ use crate::{
     },
     model::Architecture,
 };
+use hushgrad_message::word;
 
 /// Momenta of smaller magnitude are set to zero, before they become denormal.
 const NEGLIGIBLE_MOMENTUM: f32 = 1e-30;
@@ -161,7 +162,7 @@ impl CpuEngine {
         performance: Performance,
     ) -> Result<Self, EngineError> {
         let p = task.model.parameters();
-        check_length("initial parameters", initial_parameters.len(), p)?;
+        check_length(word!("initial parameters"), initial_parameters.len(), p)?;
         check_dataset(task.model, &train)?;
         let Made { encoding, noise, denoising, on_grid, layers, encoder } = Made::of(&task)?;
         let correlated = task.correlated_noise(p)?;
@@ -224,7 +225,7 @@ impl CpuEngine {
     }
 
     fn check(&mut self, &StepInput { lot, shifts, canaries, position, .. }: &StepInput<'_>) -> Result<(), EngineError> {
-        check_length("copies of each example", shifts.len(), self.task.copies as usize)?;
+        check_length(word!("copies of each example"), shifts.len(), self.task.copies as usize)?;
         check_canaries(self.task.canaries.as_deref(), canaries)?;
         if let Some(correlated) = &mut self.correlated {
             correlated.go_to(position)?;

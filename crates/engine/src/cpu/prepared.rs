@@ -11,6 +11,7 @@ use crate::{
     EngineError, Performance, Task, Unsupported, check_length,
     mechanism::{EncoderSpec, layers::Layers},
 };
+use hushgrad_message::word;
 
 /// Returns how gradients of `task` are encoded; `layers` are its clipped layers, if any.
 ///
@@ -28,7 +29,7 @@ pub fn encoding(task: &Task, layers: Option<&Layers>) -> Result<Encoding, Engine
         (EncoderSpec::Envelope { .. }, None) => Err(Unsupported::NoEnvelope.into()),
         (EncoderSpec::Envelope { pre_scale, .. }, Some(envelope)) => {
             let p = task.model.parameters();
-            check_length("entries of an envelope's vector", envelope.dimension(), p)?;
+            check_length(word!("entries of an envelope's vector"), envelope.dimension(), p)?;
             if p > Ranker::MOST {
                 return Err(Unsupported::EnvelopeTooLong { parameters: p, most: Ranker::MOST }.into());
             }

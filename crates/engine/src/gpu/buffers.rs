@@ -8,6 +8,7 @@ use super::{
     memory::{OFFSET_ALIGNMENT, Owned, buffer, entries, fits, storage, uniform},
 };
 use crate::{EngineError, mechanism::envelope::Envelope, model::Architecture};
+use hushgrad_message::word;
 
 /// Most bytes of all buffers together.
 const BUDGET: u64 = 240 << 20;
@@ -85,13 +86,13 @@ impl Buffers {
     pub async fn new(gpu: &Gpu, sizes: &Sizes<'_>) -> Result<Self, EngineError> {
         let p = sizes.model.parameters() as u64;
         let envelope = sizes.envelope.map_or(4, |e| 4 * (e.values().len() + e.block_sums().len()) as u64);
-        fits(gpu, "the envelope Ψ", envelope)?;
+        fits(gpu, word!("the envelope Ψ"), envelope)?;
         let example = 4 * sizes.model.example_words() as u64;
         let score = score_bytes(sizes.model);
         // Features of a chunk, for evaluations.
         let row = if sizes.model == Architecture::Scattering { example } else { 0 };
         let noisy = 4 * p * u64::from(sizes.bands.max(1));
-        fits(gpu, "the noise of earlier steps", noisy)?;
+        fits(gpu, word!("the noise of earlier steps"), noisy)?;
         // Scores take the place of histograms, and are read.
         let tally = match sizes.encoding {
             Encoding::Envelope => 4 * BUCKETS as u64,
@@ -121,7 +122,7 @@ impl Buffers {
         };
         // Bindings begin at multiples of 64 words.
         let average_at = if sizes.apart { p.next_multiple_of(OFFSET_ALIGNMENT / 4) } else { 0 };
-        gpu.guarded("the run's buffers", || Self {
+        gpu.guarded(word!("the run's buffers"), || Self {
             chunk,
             kept,
             parameters: storage(gpu, "parameters", 4 * (average_at + p)),
@@ -203,7 +204,7 @@ fn chunk_size(gpu: &Gpu, sizes: &Sizes<'_>, fixed: u64, per_example: u64) -> Res
     let piece = binding.min(gpu.report().max_buffer);
     let by_binding = piece.saturating_sub(4096) / largest_row;
     if by_binding == 0 {
-        return Err(EngineError::TooLarge { what: "one example", needed: largest_row + 4096, limit: piece });
+        return Err(EngineError::TooLarge { what: word!("one example"), needed: largest_row + 4096, limit: piece });
     }
     let by_budget = BUDGET.saturating_sub(fixed) / per_example;
     if by_budget == 0 {

@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use hushgrad_message::{Message, message, word};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -69,13 +70,13 @@ impl AdapterReport {
 /// Checks limits that the kernels need and every WebGPU adapter has; less is refused by name.
 fn check_limits(limits: &wgpu::Limits) -> Result<(), EngineError> {
     let needs = [
-        ("storage buffers in a kernel", limits.max_storage_buffers_per_shader_stage, 8),
-        ("bytes of workgroup memory", limits.max_compute_workgroup_storage_size, 16_384),
-        ("invocations in a workgroup", limits.max_compute_invocations_per_workgroup, 256),
+        (word!("storage buffers in a kernel"), limits.max_storage_buffers_per_shader_stage, 8),
+        (word!("bytes of workgroup memory"), limits.max_compute_workgroup_storage_size, 16_384),
+        (word!("invocations in a workgroup"), limits.max_compute_invocations_per_workgroup, 256),
     ];
     match needs.iter().find(|(_, found, needed)| found < needed) {
         Some((what, found, needed)) => {
-            Err(EngineError::NoAdapter(format!("it allows {found} {what}, and {needed} are needed")))
+            Err(EngineError::NoAdapter(message!("it allows {found} {what}, and {needed} are needed")))
         }
         None => Ok(()),
     }
@@ -96,7 +97,7 @@ async fn request_adapter() -> Result<wgpu::Adapter, EngineError> {
     let adapter = instance()
         .request_adapter(&options)
         .await
-        .map_err(|e| EngineError::NoAdapter(format!("this browser or system offers none ({e})")))?;
+        .map_err(|e| EngineError::NoAdapter(message!("this browser or system offers none ({e})")))?;
     check_limits(&adapter.limits())?;
     Ok(adapter)
 }
@@ -251,7 +252,7 @@ impl Gpu {
         let (device, queue) = adapter
             .request_device(&descriptor)
             .await
-            .map_err(|e| EngineError::NoAdapter(format!("it refused to open a device ({e})")))?;
+            .map_err(|e| EngineError::NoAdapter(message!("it refused to open a device ({e})")))?;
         Ok(Self::new(AdapterReport::new(&adapter), device, queue, edit))
     }
 
@@ -294,7 +295,7 @@ impl Gpu {
     /// [`EngineError::DeviceLost`] after the first loss or uncaught error.
     pub fn check(&self) -> Result<(), EngineError> {
         match &*lock(&self.shared.fault) {
-            Some(fault) => Err(EngineError::DeviceLost(fault.clone())),
+            Some(fault) => Err(EngineError::DeviceLost(Message::text(fault))),
             None => Ok(()),
         }
     }
@@ -317,7 +318,7 @@ impl Gpu {
             return Err(EngineError::OutOfMemory { what });
         }
         match internal.or(validation) {
-            Some(error) => Err(Unsupported::Refused { what, reason: error.to_string() }.into()),
+            Some(error) => Err(Unsupported::Refused { what, reason: Message::text(error) }.into()),
             None => Ok(made),
         }
     }

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use hushgrad_message::word;
 use web_time::Instant;
 
 use super::{
@@ -120,7 +121,7 @@ impl GpuEngine {
         gpu.check()?;
         let lowered = Lowered::new(task)?;
         let Lowered { dimension, encoding, grid, denoising, .. } = lowered;
-        check_length("initial parameters", initial_parameters.len(), dimension)?;
+        check_length(word!("initial parameters"), initial_parameters.len(), dimension)?;
         let (examples, features) = place(gpu, task.model, train).await?;
         let passes = Passes::new(gpu, task, encoding, grid.is_some());
         let members = train.len() as f32 / task.sharing.units(train.len() as u32).max(1) as f32;
@@ -147,7 +148,7 @@ impl GpuEngine {
         // In dense models a prediction's pixels follow the last example.
         let pixels_at = passes.inputs_at().unwrap_or(buffers.chunk as usize * passes.slices.stride);
         let (programs, release_group, training, prediction_group, shared, planted) = gpu
-            .guarded("the kernels", || {
+            .guarded(word!("the kernels"), || {
                 let training = ExampleSet::of_training(gpu, examples, &buffers);
                 let ExampleSet { examples, starts, .. } = &training;
                 let prediction = bind(gpu, examples, starts, &buffers, buffers.average_at, &buffers.run);
@@ -570,7 +571,7 @@ impl Engine for GpuEngine {
         if (tails, quantiles) != (self.buffers.tails.size(), self.buffers.quantiles.size()) {
             let gpu = self.gpu.clone();
             let make = || (storage(&gpu, "tails", tails), storage(&gpu, "quantiles", quantiles));
-            (self.buffers.tails, self.buffers.quantiles) = gpu.guarded("the noise's tables", make).await?;
+            (self.buffers.tails, self.buffers.quantiles) = gpu.guarded(word!("the noise's tables"), make).await?;
             self.release_group = self.buffers.release_group(&gpu);
         }
         lowered.write(&self.gpu, &self.buffers);

@@ -1,6 +1,7 @@
 //! Datasets on the device, and their bindings with a run's buffers.
 
 use super::layout::OnDevice as _;
+use hushgrad_message::word;
 use std::{ops::Range, sync::Arc};
 
 use super::{
@@ -49,7 +50,7 @@ impl Examples {
     /// # Errors
     /// As [`Self::upload`].
     pub async fn room(gpu: &Gpu, data: &Dataset, len: usize, model: Architecture) -> Result<Self, EngineError> {
-        const WHAT: &str = "the examples";
+        const WHAT: &str = word!("the examples");
         if data.is_empty() {
             return Err(Unsupported::NoExamples.into());
         }

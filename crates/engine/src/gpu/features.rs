@@ -20,6 +20,7 @@ use crate::{
         scattering::{ANGLES, FEATURES, ZERO, centre},
     },
 };
+use hushgrad_message::{message, word};
 
 /// Images whose coefficients are in memory at a time.
 pub const SLICE: usize = 256;
@@ -47,7 +48,7 @@ impl Scattering {
         let bank = bank();
         let words = (SLICE * EXAMPLE_WORDS * 4) as u64;
         let made = gpu
-            .guarded("scattering features", || Self {
+            .guarded(word!("scattering features"), || Self {
                 images: storage(gpu, "images", words),
                 bank: storage(gpu, "wavelets", 4 * bank.len() as u64),
                 coefficients: storage(gpu, "coefficients", (SLICE * FEATURES * 4) as u64),
@@ -147,7 +148,7 @@ impl Scattering {
             return Ok(());
         }
         let names = self.passes.each_ref().map(|pass| pass.name).join(", ").to_lowercase();
-        let what = format!("scattering features ({names})");
+        let what = message!("scattering features ({names})");
         Err(EngineError::WrongResult { adapter: gpu.report().to_string(), what, difference: differing })
     }
 }

@@ -1,6 +1,7 @@
 //! A task converted to the numbers that kernels take.
 
 use bytemuck::{Pod, Zeroable};
+use hushgrad_message::word;
 
 use super::{
     buffers::Buffers,
@@ -137,7 +138,7 @@ impl<'a> Lowered<'a> {
             Encoding::Plain | Encoding::Clip | Encoding::Layers => None,
             Encoding::Envelope => {
                 let envelope = task.envelope.as_deref().ok_or(Unsupported::NoEnvelope)?;
-                check_length("entries of an envelope's vector", envelope.dimension(), dimension)?;
+                check_length(word!("entries of an envelope's vector"), envelope.dimension(), dimension)?;
                 Some(envelope)
             }
         };

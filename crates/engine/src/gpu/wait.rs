@@ -1,6 +1,7 @@
 //! Waiting for the device, natively and in a browser's event loop.
 
 use futures::channel::oneshot;
+use hushgrad_message::{Message, word};
 
 use super::device::Gpu;
 use crate::EngineError;
@@ -18,13 +19,13 @@ pub async fn read(gpu: &Gpu, staging: &wgpu::Buffer, bytes: u64) -> Result<Vec<u
         let _ = sender.send(result);
     });
     poll(gpu, None)?;
-    let lost = |what: String| gpu.check().err().unwrap_or(EngineError::DeviceLost(what));
+    let lost = |what: Message| gpu.check().err().unwrap_or(EngineError::DeviceLost(what));
     match receiver.await {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => return Err(lost(error.to_string())),
-        Err(_) => return Err(lost("a read was dropped".to_owned())),
+        Ok(Err(error)) => return Err(lost(Message::text(error))),
+        Err(_) => return Err(lost(word!("a read was dropped").into())),
     }
-    let data = slice.get_mapped_range().map_err(|e| lost(e.to_string()))?.to_vec();
+    let data = slice.get_mapped_range().map_err(|e| lost(Message::text(e)))?.to_vec();
     staging.unmap();
     gpu.check()?;
     Ok(data)
@@ -55,7 +56,9 @@ impl Fence {
         // An error means that the device dropped the callback, which only a lost device does.
         match self.done.await {
             Ok(()) => gpu.check(),
-            Err(_) => Err(gpu.check().err().unwrap_or_else(|| EngineError::DeviceLost("its queue is gone".to_owned()))),
+            Err(_) => {
+                Err(gpu.check().err().unwrap_or_else(|| EngineError::DeviceLost(word!("its queue is gone").into())))
+            }
         }
     }
 }
@@ -65,7 +68,7 @@ fn poll(gpu: &Gpu, submission_index: Option<wgpu::SubmissionIndex>) -> Result<()
     if cfg!(not(target_arch = "wasm32")) {
         gpu.device()
             .poll(wgpu::PollType::Wait { submission_index, timeout: None })
-            .map_err(|e| gpu.check().err().unwrap_or_else(|| EngineError::DeviceLost(e.to_string())))?;
+            .map_err(|e| gpu.check().err().unwrap_or_else(|| EngineError::DeviceLost(Message::text(e))))?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Why an attack is refused or has failed.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, hushgrad_message::Error)]
 pub enum AttackError {
     /// A ROC needs scores of both kinds.
     #[error(

@@ -12,6 +12,7 @@
 //! true-positive rate p. As the best trade-off is concave, p is at most its true-positive rate at
 //! 1/N (reconstruction robustness: Hayes, Mahloujifar & Balle 2023).
 
+use hushgrad_message::word;
 use rand::rand_core::Rng as _;
 use serde::{Deserialize, Serialize};
 
@@ -197,7 +198,7 @@ impl Game {
             let is_in = self.ins.len() < ins;
             // What a single step rules out is clamped to a finite score.
             let score = self.score(is_in).clamp(f64::MIN, f64::MAX);
-            let of = if is_in { "candidates that were in" } else { "candidates that were out" };
+            let of = if is_in { word!("candidates that were in") } else { word!("candidates that were out") };
             let kind = if is_in { &mut self.ins } else { &mut self.outs };
             if !score.is_finite() {
                 return Err(AttackError::NotFinite { of, place: kind.len(), value: score });

@@ -10,6 +10,7 @@
 //! That is long before anything is private. At σ = 0.1 there is no picture, yet a step costs ε =
 //! 92: an attacker with a few candidate images still knows which it was ([`game`](super::game)).
 
+use hushgrad_message::word;
 use serde::{Deserialize, Serialize};
 
 use super::{error::AttackError, perceptron::Perceptron, singular::first_right};
@@ -101,9 +102,9 @@ impl OneGradient {
         }
         if !(2..=MOST_UNITS).contains(&units) {
             return Err(AttackError::OutOfRange {
-                field: "the number of units",
+                field: word!("the number of units"),
                 value: units.into(),
-                range: "from 2 to 128",
+                range: word!("from 2 to 128"),
             });
         }
         let perceptron = Perceptron::new(units as usize);
@@ -157,7 +158,7 @@ impl OneGradient {
         let encoder = Encoder::new(&EncoderSpec::Clip { norm: 1.0 }, self.gradient.len())?;
         let mut encoded = self.gradient.clone();
         if !encoder.encode_on(encoder.sum_grid().filter(|_| on_grid), &mut encoded) {
-            return Err(AttackError::Gradient { what: "this image" });
+            return Err(AttackError::Gradient { what: word!("this image") });
         }
         Ok(encoded.into_iter().map(f64::from).collect())
     }
@@ -196,7 +197,7 @@ impl Released {
         let quotient: Option<Vec<f64>> =
             best.map(|unit| self.weights(unit).iter().map(|weight| weight / biases[unit]).collect());
         let finite = |pixels: &Vec<f64>| pixels.iter().all(|pixel| pixel.is_finite());
-        quotient.filter(finite).ok_or(AttackError::Gradient { what: "the first layer's biases" })
+        quotient.filter(finite).ok_or(AttackError::Gradient { what: word!("the first layer's biases") })
     }
 
     /// Returns the direction that all units' gradients most share, of norm 1 and with more ink than
@@ -206,7 +207,7 @@ impl Released {
     /// [`AttackError::Gradient`] if all is zero, or not finite.
     pub fn by_singular_vector(&self) -> Result<Vec<f64>, AttackError> {
         let rows: Vec<&[f64]> = (0..self.units).map(|unit| self.weights(unit)).collect();
-        let mut found = first_right(&rows).ok_or(AttackError::Gradient { what: "the first layer's weights" })?;
+        let mut found = first_right(&rows).ok_or(AttackError::Gradient { what: word!("the first layer's weights") })?;
         if found.iter().sum::<f64>() < 0.0 {
             found.iter_mut().for_each(|pixel| *pixel = -*pixel);
         }

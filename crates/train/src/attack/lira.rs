@@ -7,6 +7,7 @@
 //! online, with one variance for all records, as suits few models). It needs no wrong labels and
 //! sees the last model alone.
 
+use hushgrad_message::word;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -74,9 +75,9 @@ impl Lira {
         let Shadows { records, models, seed } = *shadows;
         if !(2..=MOST_SHADOWS).contains(&models) {
             return Err(AttackError::OutOfRange {
-                field: "the number of shadow models",
+                field: word!("the number of shadow models"),
                 value: models.into(),
-                range: "from 2 to 1024",
+                range: word!("from 2 to 1024"),
             });
         }
         if records == 0 {

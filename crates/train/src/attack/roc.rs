@@ -1,5 +1,6 @@
 //! ROC curves of scores, and what privacy forbids of them.
 
+use hushgrad_message::word;
 use serde::{Deserialize, Serialize};
 
 use super::{error::AttackError, estimate::Estimate};
@@ -26,7 +27,7 @@ impl Roc {
     pub fn new(members: &[f64], others: &[f64]) -> Result<Self, AttackError> {
         let mut sorted = Vec::with_capacity(members.len() + others.len());
         for (scores, is_in, of) in
-            [(members, true, "candidates that were in"), (others, false, "candidates that were out")]
+            [(members, true, word!("candidates that were in")), (others, false, word!("candidates that were out"))]
         {
             if scores.is_empty() {
                 return Err(AttackError::NoScores { missing: of });

@@ -2,6 +2,7 @@
 
 use super::super::plan::Plan;
 use crate::{accounting::sampling::Sampling, engine::Task, mechanism::EncoderSpec};
+use hushgrad_message::word;
 
 /// What is broken. The privacy accounting goes on as if it were not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -52,13 +53,13 @@ impl InjectedBug {
     #[must_use]
     pub const fn promise(self) -> &'static str {
         match self {
-            Self::HalfNoise => "the noise is as strong as the books say",
-            Self::DoubleClip => "no example adds more than the clip",
-            Self::DoubleSampling => "an example is drawn as seldom as the books say",
-            Self::FixedBatches => "lots are drawn anew at each step",
-            Self::DrawnLot => "sums are divided by a number that no example changes",
-            Self::NoiseOfMean => "noise is added to what is released, and not to something smaller",
-            Self::CountUnpaid => "what is counted has its share of the noise",
+            Self::HalfNoise => word!("the noise is as strong as the books say"),
+            Self::DoubleClip => word!("no example adds more than the clip"),
+            Self::DoubleSampling => word!("an example is drawn as seldom as the books say"),
+            Self::FixedBatches => word!("lots are drawn anew at each step"),
+            Self::DrawnLot => word!("sums are divided by a number that no example changes"),
+            Self::NoiseOfMean => word!("noise is added to what is released, and not to something smaller"),
+            Self::CountUnpaid => word!("what is counted has its share of the noise"),
         }
     }
 
@@ -69,21 +70,25 @@ impl InjectedBug {
         let counts = !plan.task.counting.is_none();
         let poisson = matches!(plan.sampling, Sampling::Poisson { .. });
         match self {
-            _ if plan.task.canaries.is_none() => Some("a promise is broken for an audit to find; choose some canaries"),
-            _ if plan.task.noise.is_none() => Some("a run without noise has promised nothing"),
-            _ if plan.task.grid.is_some() => Some("on a grid the noise is rounded as the books say; choose no grid"),
-            Self::DoubleClip if !clips => Some("twice the clip is for gradients that are clipped as a whole"),
-            Self::DoubleClip | Self::DrawnLot if counts => {
-                Some("this is a mistake about a clip that stands; choose one that does not follow the norms")
+            _ if plan.task.canaries.is_none() => {
+                Some(word!("a promise is broken for an audit to find; choose some canaries"))
             }
-            Self::CountUnpaid if !counts => Some(
-                "this is a mistake about counts that are released with the gradient; choose a clip that follows the norms",
-            ),
-            Self::DoubleSampling if matches!(plan.sampling, Sampling::Shuffled { .. }) => Some(
-                "a shuffled epoch is priced without regard to how seldom an example is drawn; choose Poisson sampling",
-            ),
+            _ if plan.task.noise.is_none() => Some(word!("a run without noise has promised nothing")),
+            _ if plan.task.grid.is_some() => {
+                Some(word!("on a grid the noise is rounded as the books say; choose no grid"))
+            }
+            Self::DoubleClip if !clips => Some(word!("twice the clip is for gradients that are clipped as a whole")),
+            Self::DoubleClip | Self::DrawnLot if counts => {
+                Some(word!("this is a mistake about a clip that stands; choose one that does not follow the norms"))
+            }
+            Self::CountUnpaid if !counts => Some(word!(
+                "this is a mistake about counts that are released with the gradient; choose a clip that follows the norms"
+            )),
+            Self::DoubleSampling if matches!(plan.sampling, Sampling::Shuffled { .. }) => Some(word!(
+                "a shuffled epoch is priced without regard to how seldom an example is drawn; choose Poisson sampling"
+            )),
             Self::FixedBatches | Self::DrawnLot if !poisson => {
-                Some("this is a mistake about Poisson sampling; choose it")
+                Some(word!("this is a mistake about Poisson sampling; choose it"))
             }
             _ => None,
         }

@@ -21,6 +21,7 @@ use crate::{
         canaries::{Canaries, DrawnCanary, Witness},
     },
 };
+use hushgrad_message::word;
 
 /// What a step released, as an auditor sees it.
 #[derive(Clone, Copy)]
@@ -79,7 +80,9 @@ impl Witnessed {
         };
         let scorer = Scorer::new(sampling).map_err(|_| ConfigError::Contradiction {
             field: "canaries",
-            sentence: "lots that are drawn from groups in turn are not scored; choose another sampling, or no canaries",
+            sentence: word!(
+                "lots that are drawn from groups in turn are not scored; choose another sampling, or no canaries"
+            ),
         })?;
         let (noise, sigma, encoded) = prepared(task, &canaries)?;
         let (task, beyond) = (task.clone(), Vec::new());

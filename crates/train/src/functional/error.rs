@@ -3,7 +3,7 @@
 use crate::{accounting::PrivacyError, rng::EntropyError};
 
 /// Why nothing was released, or nothing summed.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, hushgrad_message::Error)]
 pub enum FunctionalError {
     /// ε is out of range.
     #[error("epsilon is {0}; it must be from 0.001 to 100")]

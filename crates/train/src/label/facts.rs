@@ -102,7 +102,7 @@ impl PrivacyLabel {
         let books = plan.as_ref().or(books);
         let ledger = books.map(Books::ledger);
         let refused = subject.card.and_then(|card| match &card.report.privacy {
-            Privacy::NoGuarantee { reason } => Some(reason.clone()),
+            Privacy::NoGuarantee { reason } => Some(reason.to_string()),
             Privacy::Bounded(_) => None,
         });
         let bounds = match (books, refused) {
@@ -130,7 +130,7 @@ impl PrivacyLabel {
             neighbours: each(|release| release.sampling.neighbours().to_string()),
             sampling: each(|release| release.sampling.to_string()),
             bounds,
-            assumptions: ledger.map(assumptions).unwrap_or_default(),
+            assumptions: ledger.map(assumptions).unwrap_or_default().iter().map(ToString::to_string).collect(),
             tuning: tuning(subject.together),
             uncovered: uncovered(subject.card),
         })

@@ -15,6 +15,7 @@ use crate::{
     report::{Privacy, PrivacyBound},
 };
 use crate::{engine::EngineInfo, projection::Point};
+use hushgrad_message::Message;
 
 fn run() -> RunFile {
     run_of(RunConfig::default())
@@ -224,9 +225,9 @@ fn where_no_guarantee_was_stated_none_is_found() {
         assert!(back.run.improved_curve.is_empty() && back.run.classic_curve.is_empty());
     }
     // The reason is a text like any other.
-    file.run.report.privacy = Privacy::NoGuarantee { reason: "x".repeat(1 << 18) };
+    file.run.report.privacy = Privacy::NoGuarantee { reason: Message::text("x".repeat(1 << 18)) };
     let Privacy::NoGuarantee { reason } = read_file(&file).unwrap().run.report.privacy else { panic!("a guarantee") };
-    assert_eq!(reason.len(), 200);
+    assert_eq!(reason.to_string().len(), 200);
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! Why a user-supplied density is refused.
 
 /// Most knots of a table.
+use hushgrad_message::Message;
 pub(super) const MOST_KNOTS: usize = 4096;
 
 /// Where and why a density is refused.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, hushgrad_message::Error)]
 pub enum DensityError {
     /// Too few or too many points. Give 2 to 4096 at x ≥ 0.
     #[error("the density needs at least two points with x ≥ 0 (and at most {MOST_KNOTS}); there are {0}")]
@@ -50,5 +51,5 @@ pub enum DensityError {
     },
     /// A formula that is not an expression in x; the text says where.
     #[error("the formula cannot be read: {0}")]
-    Formula(String),
+    Formula(Message),
 }

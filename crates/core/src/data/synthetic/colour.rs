@@ -10,9 +10,10 @@
 
 use super::{Chance, TEST_START};
 use crate::data::{Classes, Dataset, Digits, Images, Picture, Source, TestSet};
+use hushgrad_message::word;
 
 /// Name shown on the page.
-pub const NAME: &str = "colour shapes";
+pub const NAME: &str = word!("colour shapes");
 /// Size of the images.
 pub const PICTURE: Picture = Picture { channels: 3, side: SIDE as u8 };
 /// Names of the classes.

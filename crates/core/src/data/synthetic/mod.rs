@@ -14,12 +14,13 @@ mod skeletons;
 
 use super::{Dataset, Digits, Images, Picture, Source, TestSet, coin::mixed, idx::PIXELS};
 use crate::rng::NotPrivateReplay;
+use hushgrad_message::word;
 use pen::Page;
 use rand::rand_core::Rng;
 use skeletons::{ASPECT, STEADINESS, STYLES, Style};
 
 /// Name shown on the page.
-pub const NAME: &str = "synthetic digits";
+pub const NAME: &str = word!("synthetic digits");
 /// Index of a seed's first test example, far beyond any training example.
 pub const TEST_START: u64 = 1 << 40;
 
