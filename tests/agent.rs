@@ -37,13 +37,13 @@ use hushgrad::{
     },
     worker::{
         agent,
-        counting::{Counted, MISREAD, accuracy},
+        counting::{ClassReport, MISREAD, accuracy},
         host::Host,
         inbox::Incoming,
         load_error::LoadError,
         protocol::{BackendChoice, DataRequest, Event, NetworkRequest, Problem, Request, RunInfo},
         reading::{self, Heard, Reader, ReaderError},
-        run_store::{Change, Entry, Memory, Record, Spent, Store, StoreError},
+        run_store::{Change, Entry, Memory, Record, Store, StoreError, StoredBooks},
     },
 };
 use hushgrad_message::Message;
@@ -132,7 +132,7 @@ impl Store for Page {
         self.said(|kept| Ok(kept.read(key).cloned())).await
     }
 
-    async fn spent(&self) -> Result<Vec<Spent>, StoreError> {
+    async fn spent(&self) -> Result<Vec<StoredBooks>, StoreError> {
         self.said(|kept| Ok(kept.spent())).await
     }
 
@@ -372,9 +372,9 @@ impl Thread {
     }
 
     /// Counts which digits pay for privacy.
-    fn count(&mut self) -> Counted {
+    fn count(&mut self) -> ClassReport {
         let events = self.ask_and_settle(Request::Count);
-        let Some(Event::Counted(counted)) = events.last() else { panic!("{events:?}") };
+        let Some(Event::ClassReport(counted)) = events.last() else { panic!("{events:?}") };
         (**counted).clone()
     }
 

@@ -85,7 +85,8 @@ fn noise_hides_the_inverted_image() {
     assert!(cosine(0) > 0.999 && cosine(1) > 0.9 && cosine(2) < 0.4 && cosine(3) < 0.3, "{found:?}");
     assert!(found[0]["epsilon-at-most"].is_null() && found[2]["epsilon-at-most"].as_f64().unwrap() > 91.0);
     assert_eq!(found[0]["picture"].as_array().unwrap().len(), 784);
-    for (words, why) in [("--image 300", "none of the 300"), ("--units 1", "from 2 to 128"), ("--sigma -0.1", "sigma")]
+    for (words, why) in
+        [("--image 300", "the 300 training images"), ("--units 1", "from 2 to 128"), ("--sigma -0.1", "sigma")]
     {
         let sentence = refused(&format!("attack invert --data @ {words}"), &files);
         assert!(sentence.contains(why), "{words}: {sentence}");

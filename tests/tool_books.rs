@@ -79,7 +79,7 @@ fn continued_runs_are_counted_once_and_unknown_ones_in_full() {
     fs::copy(files.0.join("run.json"), files.0.join("copy.json")).unwrap();
     // It does not continue without its books.
     let alone = hushgrad("train --data @ --resume @run.json --steps 10", &files.0);
-    assert!(!alone.status.success() && text(&alone.stderr).contains("counted in books"), "{}", text(&alone.stderr));
+    assert!(!alone.status.success() && text(&alone.stderr).contains("recorded in books"), "{}", text(&alone.stderr));
     let on = all_runs(&files, "--data @ --books @books --resume @run.json --steps 10 --ledger @l.json");
     assert!(same(epsilon(&on), cost(&ledger(&files, "l.json"))), "{on:?}");
     // Twice from one file: the common part is counted once, and so is each addition.

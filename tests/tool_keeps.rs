@@ -141,7 +141,7 @@ fn existing_files_are_refused_before_anything_is_read() {
         let out = hushgrad(&format!("train --data @nowhere --steps 4 {words}"), &files.0);
         let said = text(&out.stderr);
         assert!(
-            !out.status.success() && said.contains(sentence) && said.contains("is there already; "),
+            !out.status.success() && said.contains(sentence) && said.contains("already exists; "),
             "{words}: {said}"
         );
         assert!(said.contains("--force replaces"), "{words}: {said}");
@@ -152,7 +152,7 @@ fn existing_files_are_refused_before_anything_is_read() {
         ("--weights @", "cannot write the weights"),
         ("--books @no/such/books.json", "cannot write the books"),
         ("--books @l.json", "holds no books"),
-        ("--out @new.json --ledger @new.json", "are one file"),
+        ("--out @new.json --ledger @new.json", "are the same file"),
         ("--resume @absent.json", "cannot read"),
         ("--resume @l.json", "is no run file"),
     ] {
@@ -163,7 +163,7 @@ fn existing_files_are_refused_before_anything_is_read() {
     for (words, sentence) in [
         ("--resume @run.json", "the run has taken 3 steps already"),
         ("--resume @run.json --steps 3", "the run has taken 3 steps already"),
-        ("--resume @run.json --steps 4 --sigma 9", "a run goes on as it was set"),
+        ("--resume @run.json --steps 4 --sigma 9", "a resumed run keeps its settings"),
         ("--resume @run.json --steps 4 --preset best-1", "cannot be used with"),
     ] {
         let out = hushgrad(&format!("train --data @ {words}"), &files.0);
@@ -188,7 +188,7 @@ fn a_ledger_beside_a_run_is_compared_with_it() {
     fs::write(files.0.join("ahead.json"), ahead.to_json()).unwrap();
     let out = of("--resume @run.json --steps 5 --ledger @other.json");
     assert!(
-        !out.status.success() && text(&out.stderr).contains("is not of the run that goes on"),
+        !out.status.success() && text(&out.stderr).contains("is not that of the resumed run"),
         "{}",
         text(&out.stderr)
     );
@@ -207,7 +207,7 @@ fn no_ledger_of_another_run_stays_beside_one_without_a_guarantee() {
     let of = |words: &str| hushgrad(&format!("train --data @ --lot 32 --steps 2 --ledger @l.json {words}"), &files.0);
     assert!(of("").status.success());
     let out = of("--noise none");
-    assert!(!out.status.success() && text(&out.stderr).contains("is there already"), "{}", text(&out.stderr));
+    assert!(!out.status.success() && text(&out.stderr).contains("already exists"), "{}", text(&out.stderr));
     assert_eq!(kept(&files), ["l.json"]);
     let out = of("--noise none --force");
     assert!(out.status.success() && text(&out.stderr).contains("no ledger is written: "), "{}", text(&out.stderr));

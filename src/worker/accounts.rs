@@ -95,7 +95,7 @@ pub enum Answer {
     Tight(Result<Vec<Point>, Message>),
     Odds(Result<u32, Message>),
     Ledger(Result<(), Message>),
-    Spent(Result<Spent, Message>),
+    Spent(Result<PrivacySpent, Message>),
     Curve(Result<Curve, Message>),
     Audit(Result<LowerBounds, Message>),
     Sweep(Result<SweepPrice, Message>),
@@ -128,7 +128,7 @@ pub struct Curve {
 
 /// The cost of a ledger at some δ.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Spent {
+pub struct PrivacySpent {
     pub releases: u64,
     pub classic: OrderedEpsilon,
     pub improved: OrderedEpsilon,
@@ -284,7 +284,7 @@ impl Accounts {
     }
 }
 
-fn spent(books: &Books, then: &[Event], ahead: &[u64], delta: f64) -> Result<Spent, PrivacyError> {
+fn spent(books: &Books, then: &[Event], ahead: &[u64], delta: f64) -> Result<PrivacySpent, PrivacyError> {
     let Account { classic, improved, tight, steps: releases, .. } = books.account(delta)?;
     let mut least = tight.map_or(0.0, |tight| tight.value);
     let mut with = |&more: &u64| -> Result<(u64, f64), PrivacyError> {
@@ -304,7 +304,7 @@ fn spent(books: &Books, then: &[Event], ahead: &[u64], delta: f64) -> Result<Spe
             },
         }),
     };
-    Ok(Spent { releases, classic, improved, tight })
+    Ok(PrivacySpent { releases, classic, improved, tight })
 }
 
 /// Least false-positive rate of the edge of a ROC, and its number of points.
@@ -435,7 +435,7 @@ mod tests {
         assert_eq!(spent(&mut accounts, 3, 120, &[]).unwrap().tight.unwrap().epsilon, twenty);
         // Before the first step, the cost of the first is known.
         let nothing = Question::Spent { run: 3, events: vec![], then: events(100), ahead: vec![1, 100], delta };
-        let Answer::Spent(Ok(Spent { releases: 0, tight: Some(first), .. })) = accounts.answer(nothing) else {
+        let Answer::Spent(Ok(PrivacySpent { releases: 0, tight: Some(first), .. })) = accounts.answer(nothing) else {
             panic!()
         };
         assert_eq!((first.epsilon, first.ahead.len(), first.ahead[1]), (0.0, 2, (100, tight.epsilon)));

@@ -127,7 +127,7 @@ impl BackgroundJobs {
             return Ok(if more {
                 None
             } else {
-                self.counting.take().and_then(Counting::done).map(|counted| Event::Counted(Box::new(counted)))
+                self.counting.take().and_then(Counting::done).map(|counted| Event::ClassReport(Box::new(counted)))
             });
         }
         let start = Instant::now();

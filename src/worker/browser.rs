@@ -25,7 +25,7 @@ use super::{
     protocol::{Event, NetworkRequest, Request},
     reader_thread::{self, RequestLog},
     reading::{Reader, ReaderError},
-    run_store::{Change, Record, Spent, Store, StoreError},
+    run_store::{Change, Record, Store, StoreError, StoredBooks},
     storage::{Database, Lock},
 };
 use crate::{data::idx, engine::cpu::helpers::Helpers};
@@ -97,7 +97,7 @@ impl Store for Browser {
         self.database.read(key).await
     }
 
-    async fn spent(&self) -> Result<Vec<Spent>, StoreError> {
+    async fn spent(&self) -> Result<Vec<StoredBooks>, StoreError> {
         self.database.spent().await
     }
 

@@ -36,7 +36,7 @@ pub struct Misread {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Counted {
+pub struct ClassReport {
     pub run: Counts,
     /// The run's non-private baseline, as far as it is trained.
     pub open: Option<Counts>,
@@ -57,7 +57,7 @@ pub fn accuracy(counts: &Confusion, digit: Option<usize>) -> Option<f64> {
     (all > 0).then(|| f64::from(right) / f64::from(all))
 }
 
-impl Counted {
+impl ClassReport {
     /// Returns the digit whose accuracy is furthest below the baseline's, and both, the run's
     /// first; `None` if there is no baseline or no digit is below it.
     #[must_use]
@@ -140,11 +140,11 @@ impl Counting {
     }
 
     /// Returns all counts; `None` without a model.
-    pub fn done(self) -> Option<Counted> {
+    pub fn done(self) -> Option<ClassReport> {
         let mut pulls = self.pulls;
         pulls.sort_by(|a, b| b.norm.total_cmp(&a.norm));
         let mut counts = self.models.into_iter().map(|(_, counts)| counts);
-        Some(Counted {
+        Some(ClassReport {
             run: counts.next()?,
             open: counts.next(),
             picture: self.picture,
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn pays_most_finds_the_largest_drop_in_accuracy() {
-        let counted = |run, open: Option<[u32; CLASSES]>| Counted {
+        let counted = |run, open: Option<[u32; CLASSES]>| ClassReport {
             run: counts(run),
             open: open.map(counts),
             picture: Picture::DIGIT,

@@ -8,6 +8,7 @@ use super::{look::StepInspection, snapshot::PictureLayout};
 use crate::{
     data::Picture,
     engine::reference::inputs,
+    mechanism::EncoderSpec,
     model::{
         Architecture,
         layers::{LayerList, Shape},
@@ -63,6 +64,8 @@ pub struct Followed {
     /// Norm of its gradient, and of its contribution to the sum.
     pub norm: f64,
     pub bounded: f64,
+    /// True if each layer is in units of its own noise, as are `bounded` and `noise`, but not `norm`.
+    pub by_layers: bool,
     /// Norm of the noise on the sum: √P standard deviations. `None` without noise or variance.
     pub noise: Option<f64>,
 }
@@ -94,6 +97,7 @@ impl StepInspection {
             probabilities: passage.probabilities.iter().map(|&p| p as f32).collect(),
             norm: person.norm,
             bounded: person.bounded,
+            by_layers: matches!(self.task.encoder, EncoderSpec::Layers(_)),
             noise: noise
                 .map(|noise| length(noise.standard_deviation()))
                 .filter(|length| length.is_finite() && *length > 0.0),
@@ -159,7 +163,6 @@ mod tests {
         accounting::noise::NoiseSpec,
         data::{Shift, synthetic::colour},
         engine::{StepTrace, Task},
-        mechanism::EncoderSpec,
         model::initial_parameters,
         rng::NotPrivateReplay,
     };

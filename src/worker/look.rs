@@ -52,14 +52,14 @@ impl LotView {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GradientNorm {
     pub label: u8,
-    /// As in [`Person::norm`].
+    /// As in [`Contribution::norm`].
     pub norm: f64,
     pub pixels: Vec<u8>,
 }
 
 /// The contribution of one image of the lot to the step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Person {
+pub struct Contribution {
     /// Its place among the digits shown.
     pub place: u32,
     pub label: u8,
@@ -67,7 +67,7 @@ pub struct Person {
     pub norm: f64,
     /// L2 norm of its contribution to the sum.
     pub bounded: f64,
-    /// Its contribution, as a picture ([`Person::layout`]).
+    /// Its contribution, as a picture ([`Contribution::layout`]).
     pub alone: Vec<f32>,
     /// The sum before and after the noise, with this image; the latter was released.
     pub with: [Vec<f32>; 2],
@@ -78,7 +78,7 @@ pub struct Person {
     pub model: Architecture,
 }
 
-impl Person {
+impl Contribution {
     /// Returns the layout of the pictures: for a linear model, the weights of the image's class.
     #[must_use]
     pub fn layout(&self) -> PictureLayout {
@@ -134,6 +134,8 @@ pub struct StepInspection {
     trace: StepTrace,
     /// Key of the noise of a release that did not happen.
     key: [u32; 8],
+    /// Multiplications to read one image; fixed features count as [`MOST_WORK`] more.
+    work: u64,
 }
 
 impl StepInspection {
@@ -156,8 +158,10 @@ impl StepInspection {
         };
         let drawn = lot.len() as u32;
         let (lot, examples) = lot.iter().filter_map(first).take(SHOWN).unzip();
+        let layers = task.model.written().parse().map_or(u64::MAX, |list: LayerList| list.work());
+        let work = if task.model.features().is_some() { layers.saturating_add(MOST_WORK) } else { layers };
         let (task, train, shifts) = (task.clone(), train.clone(), shifts.to_vec());
-        Self { step, task, train, drawn, lot, examples, units, shifts, before, trace, key }
+        Self { step, task, train, drawn, lot, examples, units, shifts, before, trace, key, work }
     }
 
     /// Returns the units of `task` in `train`, reused from the step `last` of the same run.
@@ -182,24 +186,17 @@ impl StepInspection {
         }
     }
 
-    /// Multiplications to read one image; fixed features count as [`MOST_WORK`] more.
-    fn work(&self) -> u64 {
-        let model = self.task.model;
-        let layers = model.written().parse().map_or(u64::MAX, |list: LayerList| list.work());
-        if model.features().is_some() { layers.saturating_add(MOST_WORK) } else { layers }
-    }
-
     /// True if the vector at `place` takes about as long as reading all shown digits, or less.
     fn is_quick(&self, place: usize) -> bool {
         let Some(units) = &self.units else { return true };
         let members = self.lot.get(place).map_or(0, |&drawn| units.members(drawn).len() as u64);
         let gradients = members * u64::from(self.task.local.steps) * self.shifts.len() as u64;
-        gradients.saturating_mul(self.work()) <= SHOWN as u64 * MOST_WORK
+        gradients.saturating_mul(self.work) <= SHOWN as u64 * MOST_WORK
     }
 
     /// Returns the shown digit that the model reads worst, for a large gradient; 0 if that is slow.
     fn hardest(&self) -> usize {
-        if self.work() > MOST_WORK {
+        if self.work > MOST_WORK {
             return 0;
         }
         let likelihood = |place: usize| {
@@ -232,7 +229,7 @@ impl StepInspection {
         Some((train.labels[example as usize], gradient))
     }
 
-    /// As in [`Person::norm`].
+    /// As in [`Contribution::norm`].
     fn norm(&self, gradient: &[f32]) -> f64 {
         let scale = match self.task.encoder {
             EncoderSpec::Envelope { pre_scale, .. } => pre_scale,
@@ -255,7 +252,7 @@ impl StepInspection {
     /// Returns the contribution of the digit at `place`, or of the one read worst; `None` if there
     /// is none or the trace is another model's.
     #[must_use]
-    pub fn person(&self, place: Option<usize>) -> Option<Person> {
+    pub fn person(&self, place: Option<usize>) -> Option<Contribution> {
         let place = place.unwrap_or_else(|| self.hardest());
         let p = self.before.len();
         if [&self.trace.encoded, &self.trace.noisy].iter().any(|v| v.len() != p) {
@@ -283,7 +280,7 @@ impl StepInspection {
         let with = [cut(&self.trace.encoded), cut(&self.trace.noisy)];
         let sum: Vec<f32> = sum.iter().map(|&v| v as f32).collect();
         let full = full_colour(&with[1]).max(full_colour(&with[0]));
-        Some(Person {
+        Some(Contribution {
             place: place as u32,
             label,
             norm,
@@ -307,7 +304,7 @@ fn full_colour(values: &[f32]) -> f64 {
 /// A step as text, shown before the visitor's own first step: numbers, labels, digits in sixteen
 /// greys, and pictures in steps of 1/127 of their largest magnitude.
 pub mod text {
-    use super::{Architecture, LotView, PIXELS, Person};
+    use super::{Architecture, Contribution, LotView, PIXELS};
 
     /// Formats bytes as hexadecimal digits.
     fn hex(bytes: impl Iterator<Item = u8>) -> String {
@@ -338,7 +335,7 @@ pub mod text {
 
     /// Formats a step of the linear model; `None` without such a person.
     #[must_use]
-    pub fn write(step: u64, lot: &LotView, person: Option<&Person>) -> Option<String> {
+    pub fn write(step: u64, lot: &LotView, person: Option<&Contribution>) -> Option<String> {
         let person = person.filter(|person| person.model == Architecture::Linear)?;
         let bits = |value: f64| (value as f32).to_bits().to_string();
         let head = [
@@ -360,7 +357,7 @@ pub mod text {
 
     /// Parses the output of [`write()`].
     #[must_use]
-    pub fn read(text: &str) -> Option<(u64, LotView, Person)> {
+    pub fn read(text: &str) -> Option<(u64, LotView, Contribution)> {
         let mut lines = text.lines();
         let head: Vec<u32> = lines.next()?.split(' ').map_while(|word| word.parse().ok()).collect();
         let &[step, drawn, place, norm, bounded, full] = head.as_slice() else { return None };
@@ -375,7 +372,7 @@ pub mod text {
         let number = |bits: u32| f64::from(f32::from_bits(bits));
         let label =
             *labels.get(place as usize).filter(|label| **label < 10 && pixels.len() == labels.len() * PIXELS)?;
-        let person = Person {
+        let person = Contribution {
             place,
             label,
             norm: number(norm),
@@ -495,7 +492,8 @@ mod tests {
             let look = look_at(RunConfig { sharing, lot, noise: None, ..RunConfig::default() });
             let lot = look.lot();
             assert!(!lot.labels.is_empty() && lot.labels.len() <= lot.drawn as usize, "{sharing:?}");
-            let people: Vec<Person> = (0..lot.labels.len()).map(|place| look.person(Some(place)).unwrap()).collect();
+            let people: Vec<Contribution> =
+                (0..lot.labels.len()).map(|place| look.person(Some(place)).unwrap()).collect();
             let row = |label: u8| usize::from(label) * PIXELS..(usize::from(label) + 1) * PIXELS;
             for person in &people {
                 assert!(person.bounded <= 1.0 && person.norm > 0.0, "{sharing:?}");

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::{
     annealing::AnnealProgress,
     attacking::{AttackProgress, AttackRequest},
-    counting::Counted,
+    counting::ClassReport,
     follow::Followed,
     functional::{FunctionalProgress, FunctionalRequest},
-    look::{LotView, Person},
+    look::{Contribution, LotView},
     snapshot::StepSnapshot,
     together::Remembered,
 };
@@ -63,8 +63,8 @@ pub enum Request {
     StepOnce,
     /// Trace the next step, whatever the speed.
     Look,
-    /// Compute the contribution of example `place` of the last [`Event::Lot`] ([`Event::Person`]).
-    Ring {
+    /// Compute the contribution of example `place` of the last [`Event::Lot`] ([`Event::Contribution`]).
+    Inspect {
         place: u32,
     },
     /// Follow that example through the network. Answered by [`Event::Followed`].
@@ -81,7 +81,7 @@ pub enum Request {
     Predict {
         pixels: Vec<f32>,
     },
-    /// Count which digits pay for privacy; answered by [`Event::Counted`].
+    /// Count which digits pay for privacy; answered by [`Event::ClassReport`].
     Count,
     /// Train the non-private baseline; answered by [`Event::Baseline`] or [`Event::NoBaseline`].
     TrainBaseline,
@@ -243,19 +243,19 @@ pub enum Event {
     Lot {
         step: u64,
         lot: LotView,
-        person: Option<Box<Person>>,
+        person: Option<Box<Contribution>>,
     },
     /// The contribution of another of them.
-    Person {
+    Contribution {
         step: u64,
-        person: Box<Person>,
+        person: Box<Contribution>,
     },
     /// One of them on its way through the network.
     Followed(Box<Followed>),
     /// Class probabilities of a drawn digit.
     Prediction(Vec<f32>),
     /// Which digits pay for privacy.
-    Counted(Box<Counted>),
+    ClassReport(Box<ClassReport>),
     /// Progress of the release for a convex head, and of training on it.
     PaidOnce(FunctionalProgress),
     /// Progress of the search for the noise of phases; `None` if it was refused or failed.

@@ -73,6 +73,12 @@ impl RunLog {
         Self { ledger: ledger.cloned(), phases, release: last, planned, digits }
     }
 
+    /// True if a number of steps was planned, so that [`RunLog::with_planned`] bounds any stop.
+    #[must_use]
+    pub const fn is_planned(&self) -> bool {
+        self.planned.is_some()
+    }
+
     #[must_use]
     pub fn digits(&self) -> Option<&str> {
         self.digits.as_deref()

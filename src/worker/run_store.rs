@@ -67,7 +67,7 @@ pub enum Change {
 
 /// The books of a run, which may have been removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spent {
+pub struct StoredBooks {
     pub key: String,
     /// As in [`Record`].
     pub books: String,
@@ -111,7 +111,7 @@ pub trait Store {
     ///
     /// # Errors
     /// If nothing can be read.
-    async fn spent(&self) -> Result<Vec<Spent>, StoreError>;
+    async fn spent(&self) -> Result<Vec<StoredBooks>, StoreError>;
     /// Makes all changes, in order, or none. When it returns, they survive a power failure.
     ///
     /// # Errors
@@ -202,9 +202,9 @@ impl Memory {
     }
 
     #[must_use]
-    pub fn spent(&self) -> Vec<Spent> {
+    pub fn spent(&self) -> Vec<StoredBooks> {
         let spent = |(key, record): (&String, &Record)| {
-            Some(Spent { key: key.clone(), books: record.books.clone()?, reserved: record.reserved })
+            Some(StoredBooks { key: key.clone(), books: record.books.clone()?, reserved: record.reserved })
         };
         self.records.iter().filter_map(spent).collect()
     }
@@ -284,7 +284,7 @@ mod tests {
         assert_eq!((memory.keys(), memory.read("a")), (vec!["b".to_owned()], None));
         let spent = memory.spent();
         assert_eq!(spent.len(), 2);
-        assert_eq!(spent[0], Spent { key: "a".into(), books, reserved: 3 });
+        assert_eq!(spent[0], StoredBooks { key: "a".into(), books, reserved: 3 });
         memory.write(["a", "b"].map(|key| Change::Forget { key: key.into() }).to_vec()).unwrap();
         let left = memory.spent();
         assert_eq!((memory.keys(), left.len()), (vec!["b".to_owned()], 1));

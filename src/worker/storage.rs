@@ -8,7 +8,7 @@ use wasm_bindgen::{JsCast, JsValue, closure::Closure};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{DomException, IdbDatabase, IdbFactory, IdbObjectStore, IdbOpenDbRequest, IdbRequest, IdbTransaction};
 
-use super::run_store::{Change, Entry, Record, Spent, StoreError, forgotten};
+use super::run_store::{Change, Entry, Record, StoreError, StoredBooks, forgotten};
 
 /// The database's name in older versions; now the site's path follows it.
 const NAME: &str = "hushgrad";
@@ -61,7 +61,7 @@ impl Database {
         self.judge(record.await)
     }
 
-    pub async fn spent(&self) -> Result<Vec<Spent>, StoreError> {
+    pub async fn spent(&self) -> Result<Vec<StoredBooks>, StoreError> {
         let spent = async {
             let change = self.begin("readonly").await?;
             let all = async |store: &str| -> Result<[Array; 2], Fault> {
@@ -82,7 +82,7 @@ impl Database {
                 .filter_map(|(key, books)| {
                     let key = key.as_string()?;
                     let reserved = reserved.get(&key).copied().unwrap_or(0);
-                    Some(Spent { key, books: books.as_string()?, reserved })
+                    Some(StoredBooks { key, books: books.as_string()?, reserved })
                 })
                 .collect())
         };

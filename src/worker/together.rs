@@ -17,15 +17,23 @@ pub struct Remembered {
     pub so_far: Vec<Option<String>>,
     /// The same at the end of their plans.
     pub planned: Vec<Option<String>>,
+    /// How many of them planned no number of steps: no sum holds whenever those stop.
+    pub endless: u32,
     /// The δ at which they are composed.
     pub delta: f64,
 }
 
 /// Returns a sentence on all of them; empty for fewer than two.
-pub(super) fn sentence(Remembered { so_far, planned, delta }: &Remembered) -> Message {
+pub(super) fn sentence(Remembered { so_far, planned, endless, delta }: &Remembered) -> Message {
     let count = so_far.len();
     if count < 2 {
         return Message::default();
+    }
+    if *endless > 0 {
+        let so_far = cost(so_far, *delta);
+        return message!(
+            "All {count} runs on these digits that this browser remembers, together: {so_far} for the steps so far. No number of steps was planned for {endless} of them, so this assumes that results did not decide when to stop."
+        );
     }
     // If all planned steps ran, there is only one sum.
     let ends = (planned != so_far).then(|| cost(planned, *delta));

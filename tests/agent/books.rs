@@ -599,6 +599,12 @@ fn runs_on_the_same_digits_add_up_also_those_that_are_deleted_until_they_are_for
     let steps = |ledger: &Option<String>| Ledger::from_json(ledger.as_ref().unwrap()).unwrap().steps();
     assert_eq!(ledgers(&events).map(|all| steps(all.last().unwrap())), [1, 40]);
     let said = together(&events);
+    assert!(said.contains("for the steps so far. No number of steps was planned for 1 of them"), "{said}");
+    thread.ask_and_settle(Request::Forget);
+    thread.ask_and_settle(Request::StepOnce);
+    thread.ask_and_settle(Request::Reset);
+    thread.ask_and_settle(Request::StepOnce);
+    let said = together(&thread.ask_and_settle(Request::Reset));
     assert!(said.contains(" with all their planned steps, whenever one stops; ε ≤ "), "{said}");
     // One without a guarantee leaves all without.
     let mut open = endless();

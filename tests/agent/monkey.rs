@@ -115,7 +115,7 @@ fn request(rng: &mut ChaCha8Rng, keys: &[String], load: &mut u32) -> Request {
             let from = DataRequest::Synthetic { seed: rng.random_range(0..3), train, test: rng.random_range(0..50) };
             Request::Load { load: *load, from }
         }
-        22 => Request::Ring { place: rng.random_range(0..50) },
+        22 => Request::Inspect { place: rng.random_range(0..50) },
         23 => Request::Follow { place: rng.random_range(0..50) },
         24 => Request::Predict { pixels: vec![rng.random(); if rng.random() { PIXELS } else { 3 }] },
         25 => Request::Look,

@@ -187,11 +187,14 @@ impl Books {
         let mut assumptions = assumptions(&self.ledger);
         let tight = match self.tight(delta) {
             Ok(tight) => Some(tight),
-            Err(PrivacyError::Unpriced(_)) => None,
             Err(PrivacyError::TooManyKinds { kinds, .. }) => {
                 assumptions.push(message!(
                     "no tight accounting: {kinds} kinds of release, and it is tried for {MOST_KINDS} at most; fewer noise scales would do"
                 ));
+                None
+            }
+            Err(PrivacyError::Unpriced(refused)) => {
+                assumptions.push(message!("no tight accounting: {refused}"));
                 None
             }
             Err(refused @ PrivacyError::TooMuchWork { .. }) => {

@@ -36,13 +36,13 @@ pub struct Report {
     pub complete: bool,
     /// Results of the counts released with the steps.
     #[serde(default)]
-    pub counted: Counted,
+    pub counted: ReleasedMetrics,
 }
 
 /// Results of the counts that were released with the steps, and public with them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Counted {
+pub struct ReleasedMetrics {
     /// The next step's clipping norm, if it is adaptive.
     pub clip: Option<f64>,
     /// Accuracy and digit counts, if they are paid for.

@@ -4,7 +4,7 @@ use hushgrad_message::{Message, message, word};
 use serde::{Deserialize, Serialize};
 
 pub use super::run_card::{LONGEST_NAME, RunCard, RunFileError, clipped};
-use super::{accounted, plan, report::Counted, run_card::VERSION};
+use super::{accounted, plan, report::ReleasedMetrics, run_card::VERSION};
 use crate::{accounting::ledger::Ledger, mechanism::State};
 
 const FORMAT: &str = "hushgrad-run";
@@ -129,7 +129,7 @@ impl RunFile {
     fn check_counted(&mut self, name: &str) -> Result<(), RunFileError> {
         let impossible = |field, value: Message| Err(RunFileError::Impossible { name: name.to_owned(), field, value });
         let usable = |clip: f64| (1e-9..=1e6).contains(&clip);
-        let Counted { clip, answers } = self.run.report.counted;
+        let ReleasedMetrics { clip, answers } = self.run.report.counted;
         if let Some(clip) =
             self.clips.iter().map(|clip| f64::from(*clip)).chain(clip).find(|clip| !usable(*clip * (1.0 + 1e-6)))
         {

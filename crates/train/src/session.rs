@@ -11,7 +11,7 @@ use super::{
     error::{ConfigError, NoGuarantee, SessionError},
     phases::shares,
     plan::Plan,
-    report::{Counted, Privacy, Report, Teaching, two_digits},
+    report::{Privacy, ReleasedMetrics, Report, Teaching, two_digits},
 };
 use crate::{
     accounting::{
@@ -48,7 +48,7 @@ pub struct Session<E> {
     is_in: Vec<bool>,
     /// The last step's task, if it had a clipping norm of its own.
     clipped: Option<Task>,
-    counted: Counted,
+    counted: ReleasedMetrics,
     /// Each step's clipping norm, if adaptive.
     clips: Vec<f32>,
     lot: Vec<u32>,
@@ -104,7 +104,7 @@ pub struct Progress {
     /// Examples whose gradient was not finite.
     pub non_finite: u64,
     /// Results of the counts released with its steps, and the resulting clipping norms.
-    pub counted: Counted,
+    pub counted: ReleasedMetrics,
     pub clips: Vec<f32>,
 }
 
@@ -139,7 +139,7 @@ impl<E: Engine> Session<E> {
             canaries: Vec::new(),
             is_in: Vec::new(),
             clipped: None,
-            counted: Counted { clip, answers: plan.config.metrics.map(|_| Default::default()) },
+            counted: ReleasedMetrics { clip, answers: plan.config.metrics.map(|_| Default::default()) },
             clips: Vec::new(),
             plan,
             engine,
@@ -235,7 +235,7 @@ impl<E: Engine> Session<E> {
                 session.draw_in(session.plan.phase_of(step))?;
             }
         }
-        let Counted { clip, answers } = &mut session.counted;
+        let ReleasedMetrics { clip, answers } = &mut session.counted;
         // State from the file that the run does not use is dropped.
         *clip = clip.map(|first| progress.counted.clip.unwrap_or(first));
         *answers = answers.map(|none| progress.counted.answers.unwrap_or(none));

@@ -18,14 +18,16 @@ use super::{given, out::say};
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// A ledger or a run file, as `hushgrad train` or the page writes them
+    /// Ledger or run file, written by `hushgrad train` or the page
     ledger: PathBuf,
     #[arg(long, default_value_t = 1e-5)]
     delta: f64,
-    /// Also what the best attack can do that wrongly accuses this share of outsiders, from the whole privacy curve
+    /// Also bound the best attack's true-positive rate at this false-positive rate, from the whole
+    /// privacy curve
     #[arg(long, value_name = "SHARE", value_parser = share)]
     false_alarms: Option<f64>,
-    /// Also what it would cost to train so often on average, the number being drawn beforehand, and to release the best run alone
+    /// Also price releasing only the best of this many such runs on average, their number being
+    /// drawn at random beforehand
     #[arg(long, value_name = "RUNS", value_parser = runs)]
     best_of: Option<f64>,
     /// One line of JSON
@@ -79,7 +81,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     } else {
         let attack = attack.map_or_else(String::new, |(share, curve)| {
             format!(
-                "\nWhoever wrongly accuses {} % of outsiders recognises at most {} % of members; no test's rates differ by more than {} %.",
+                "\nAn attacker who wrongly accuses {} % of outsiders recognises at most {} % of members; no attack's true- and false-positive rates differ by more than {} %.",
                 100.0 * share,
                 upper_percent(curve.best_true_positive_rate(share), 3),
                 upper_percent(curve.advantage(), 3)
@@ -90,7 +92,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         });
         let choice = choice.map_or_else(String::new, |Choice { epsilon, draw, mean }| {
             format!(
-                "\nε ≤ {} for the best of {mean} such runs on average, released alone, their number drawn beforehand from the {} distribution (Papernot and Steinke 2022).",
+                "\nε ≤ {} for the best of {mean} such runs on average, if only it is released and their number is drawn beforehand from the {} distribution (Papernot and Steinke 2022).",
                 upper(epsilon, 6),
                 draw.name()
             )

@@ -29,34 +29,34 @@ const JUDGES: u64 = 5;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// ε of every run that is tried, by Rényi accounting
+    /// ε of every run tried, by Rényi accounting
     #[arg(long, default_value_t = 1.0)]
     epsilon: f64,
-    /// A preset that is annealed; without it and --config, the defaults
+    /// Preset to anneal [default: the default settings]
     #[arg(long, value_parser = settings::preset, conflicts_with = "config")]
     preset: Option<Preset>,
-    /// A configuration that is annealed, as JSON
+    /// Configuration to anneal, as JSON
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Steps of a run
+    /// Steps per run
     #[arg(long, default_value_t = 400)]
     steps: u64,
     /// Phases of equal length
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(2..=MOST_PHASES as i64))]
     phases: u32,
-    /// Factors that are tried, one run each
+    /// Noise schedules to try, one run each
     #[arg(long, default_value_t = 100)]
     proposals: u32,
-    /// Learning rate; without it, the configuration's
+    /// Learning rate [default: the configuration's]
     #[arg(long = "lr", value_name = "RATE")]
     learning_rate: Option<f64>,
-    /// Training digits that are drawn
+    /// Number of synthetic training digits
     #[arg(long, default_value_t = 10_000)]
     digits: usize,
-    /// Seed of digits, runs and proposals: all of it is public
+    /// Seed of digits, runs and proposals, all of which are public
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// CPU threads; without it, all
+    /// CPU threads [default: all]
     #[arg(long)]
     threads: Option<u32>,
 }
@@ -71,13 +71,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     (config.steps, config.replay) = (Some(arguments.steps), None);
     let most = arguments.steps.min(MOST_PHASES as u64);
     if u64::from(arguments.phases) > most {
-        return Err(
-            format!("--phases is {}; of {} steps there are at most {most}", arguments.phases, arguments.steps).into()
-        );
+        return Err(format!(
+            "--phases is {}; for {} steps it must be at most {most}",
+            arguments.phases, arguments.steps
+        )
+        .into());
     }
     let (picture, classes) = (config.model.picture(), config.model.classes());
     let drawn = synthetic::like(picture, classes, arguments.seed, arguments.digits, HELD_OUT).ok_or_else(|| {
-        format!("no {picture} images of {classes} classes are drawn, on which a search would be free")
+        format!("the search needs synthetic images, and there are none of {picture} in {classes} classes")
     })?;
     let mut factory = EngineFactory::cpu();
     factory.threads(arguments.threads);
@@ -100,7 +102,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         let line = format!(
             "{proposal:>4}  temperature {temperature:.5}  loss {:.4}  {}  {}",
             found.loss,
-            if taken { "taken" } else { "left " },
+            if taken { "accepted" } else { "rejected" },
             words(&factors)
         );
         if !is_read(&line)? {
@@ -108,7 +110,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         }
     }
     let (best, loss) = annealing.best();
-    say(&format!("least loss {loss:.4} with factors {}", words(&best)))?;
+    say(&format!("lowest loss {loss:.4} with factors {}", words(&best)))?;
     // With seeds that the search has not seen, because it picked the luckiest of many runs.
     for (name, factors) in [("constant", vec![1.0; best.len()]), ("annealed", best)] {
         let runs = (1..=JUDGES)
@@ -117,7 +119,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         let (mean, deviation) = moments(&runs.iter().map(|run| 100.0 * run.accuracy).collect::<Vec<_>>());
         let (loss, spread) = moments(&runs.iter().map(|run| run.loss).collect::<Vec<_>>());
         say(&format!(
-            "{name}: held-out accuracy {mean:.2} ± {deviation:.2} %, loss {loss:.4} ± {spread:.4}, {JUDGES} other seeds"
+            "{name}: held-out accuracy {mean:.2} ± {deviation:.2} %, loss {loss:.4} ± {spread:.4} ({JUDGES} other seeds)"
         ))?;
     }
     say(&trial.optimum(start.scale))
@@ -167,7 +169,7 @@ impl Trial<'_> {
     /// Lists the best multipliers for a quadratic model, by the configuration's learning rates.
     fn optimum(&self, scale: f64) -> String {
         let mut text =
-            "what is best for gradient descent on a quadratic, by these rates, as multiples of the constant noise:"
+            "theoretical optimum for gradient descent on a quadratic, at these learning rates, as multiples of the constant noise:"
                 .to_owned();
         let mut config = self.with(&vec![1.0; self.arguments.phases as usize]);
         config.noise = config.noise.map(|noise| noise.with_scale(scale));
@@ -178,7 +180,7 @@ impl Trial<'_> {
                     text += &format!("\n  curvature {curvature}: {}", words(&factors));
                 }
             }
-            None => text += "\n  (known for Gaussian noise, and runs of a million steps at most)",
+            None => text += "\n  (known only for Gaussian noise, and for runs of at most a million steps)",
         }
         text
     }

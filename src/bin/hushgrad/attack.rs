@@ -20,13 +20,14 @@ pub struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum What {
-    /// Who was trained on, by the loss of the last model: mislabelled digits, in or out by a coin each
+    /// Membership inference by the final model's loss, on mislabelled digits, each in by a coin
     Membership(membership::Arguments),
-    /// Which of N candidates was in, by all that a run releases: simulated, beside the most that is possible
+    /// Guess which of N candidates was in, from all that a run releases: simulated success and its
+    /// upper bound
     Game(game::Arguments),
-    /// An image from one gradient of a perceptron, under ever more noise
+    /// Reconstruct an image from one gradient of a perceptron, under increasing noise
     Invert(invert::Arguments),
-    /// Who was trained on, by shadow models: ordinary digits (LiRA)
+    /// Membership inference with shadow models (LiRA), on ordinary digits
     Lira(lira::Arguments),
 }
 

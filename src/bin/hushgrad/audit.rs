@@ -44,11 +44,11 @@ const DENSE_CANARIES: u32 = 100;
 
 /// The assumptions of each bound, in the order of `LowerBounds::each`.
 const BOUNDS: [(&str, &str); 5] = [
-    ("guesses", "of the run nothing is assumed (Steinke, Nasr & Jagielski 2023)"),
-    ("gaussian", "were the run Gaussian differentially private (Mahloujifar et al. 2024)"),
-    ("curve", "the same, were the run's noise of its family, of some scale"),
-    ("rates", "at five thresholds, for independent canaries and that family (Clopper & Pearson 1934)"),
-    ("steps", "by single steps; sampling and composition are believed (Nasr et al. 2023)"),
+    ("guesses", "assumes nothing of the run (Steinke, Nasr & Jagielski 2023)"),
+    ("gaussian", "if the run is Gaussian differentially private (Mahloujifar et al. 2024)"),
+    ("curve", "the same, if the run's noise is of its family, at any scale"),
+    ("rates", "at five thresholds, if canaries are independent and noise is of that family (Clopper & Pearson 1934)"),
+    ("steps", "by single steps; assumes that sampling and composition are right (Nasr et al. 2023)"),
 ];
 
 /// The options of a run as `train` has them, and the auditor's.
@@ -56,27 +56,26 @@ const BOUNDS: [(&str, &str); 5] = [
 pub struct Arguments {
     #[command(flatten)]
     flags: Flags,
-    /// Break this promise behind the books' back: half-noise, double-clip, double-sampling, fixed-batches, drawn-lot, noise-of-mean or count-unpaid
+    /// Inject a bug that the accountant does not know of: half-noise, double-clip, double-sampling,
+    /// fixed-batches, drawn-lot, noise-of-mean or count-unpaid
     #[arg(long, value_name = "NAME", value_parser = mutation)]
     mutate: Option<InjectedBug>,
-    /// Runs, each with coins, lots and noise of its own
+    /// Number of runs, each with its own coins, lots and noise
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     runs: u32,
-    /// The two bounds by guesses alone: they ask nothing of the accountant
+    /// Compute only the two bounds from guesses, which need no accountant
     #[arg(long)]
     quick: bool,
     #[command(flatten)]
     machine: Machine,
-    /// A line of JSON a run, and one of all where there are several; no progress bar
+    /// Print a line of JSON per run, and one about all if there are several; no progress bar
     #[arg(long)]
     json: bool,
 }
 
 fn mutation(name: &str) -> Result<InjectedBug, String> {
     let named = InjectedBug::ALL.into_iter().find(|mutation| mutation.name() == name);
-    named.ok_or_else(|| {
-        format!("promises that can be broken are {}", InjectedBug::ALL.map(InjectedBug::name).join(", "))
-    })
+    named.ok_or_else(|| format!("bugs that can be injected are {}", InjectedBug::ALL.map(InjectedBug::name).join(", ")))
 }
 
 /// A run's claim: upper bounds on ε.
@@ -121,20 +120,20 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let examples = digits.train.len();
     let config = fitted(config(&arguments.flags, examples)?, &digits, arguments.flags.layers)?;
     let plan = Plan::new(config, examples as u32)?;
-    let steps = plan.config.steps.ok_or("a configuration of the tool has an end")?;
+    let steps = plan.config.steps.ok_or("the run has no number of steps; set --steps")?;
     if let Some(refused) = arguments.mutate.and_then(|mutation| mutation.refused(&plan)) {
         return Err(format!("--mutate: {refused}").into());
     }
     if !arguments.json {
         tell(&format!(
-            "{} canaries among {} training examples of {}, {}",
+            "{} canaries added to {} training examples of {}, {}",
             plan.config.canaries,
             examples,
             digits.train.name,
             count(steps, "step")
         ));
         if let Some(mutation) = arguments.mutate {
-            tell(&format!("broken behind the books' back: {}", mutation.promise()));
+            tell(&format!("injected bug, hidden from the accountant; it breaks the promise: {}", mutation.promise()));
         }
     }
     let bar = if arguments.json || !std::io::stderr().is_terminal() {
@@ -169,7 +168,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
 /// Returns the configuration to audit.
 fn config(flags: &Flags, examples: usize) -> Result<RunConfig, Box<dyn Error>> {
     if flags.settings.number(Number::Canaries) == Some(0.0) {
-        return Err("an audit is of canaries; choose --canaries 1 or more".into());
+        return Err("an audit needs canaries; choose --canaries 1 or more".into());
     }
     let mut config = settings::configuration(flags, examples, None)?;
     if config.canaries == 0 {
@@ -201,7 +200,7 @@ async fn attack(
         session.step().await?;
         bar.inc(1);
     }
-    bar.set_message("weighs the evidence");
+    bar.set_message("evaluating the evidence");
     let (evidence, steps) = session.evidence().ok_or("the run has no canaries")?;
     let claim = session.ledger().map(|ledger| claim(&Books::of(ledger.clone())?, delta)).transpose()?;
     let bounds = match session.ledger() {
@@ -242,7 +241,7 @@ fn claimed(found: &Found) -> String {
         Some(Claim { tight, classic, delta }) => {
             format!("claimed   ε ≤ {} (classic {}) at δ = {delta:e}", upper(tight, 3), upper(classic, 3))
         }
-        None => "claimed   no ε: what is shown grows without end with the steps".to_owned(),
+        None => "claimed   no ε: what the run reveals grows without limit with the steps".to_owned(),
     }
 }
 
@@ -260,18 +259,18 @@ fn one(found: &Found) -> String {
     let share = |some: u32, of: usize| 100.0 * f64::from(some) / of.max(1) as f64;
     let verdict = match (found.claim, found.refuted, found.broken) {
         (None, ..) => "nothing was claimed, so nothing is refuted".to_owned(),
-        (Some(_), true, Some(broken)) => format!("the claim is refuted; the broken promise: {}", broken.promise()),
+        (Some(_), true, Some(broken)) => format!("the claim is refuted; broken promise: {}", broken.promise()),
         (Some(_), true, None) => {
-            "a bound exceeds the claim: by chance in one of twenty runs for each bound, or a promise is not kept"
+            "a bound exceeds the claim: by chance (for each bound, at most one run in twenty), or because a promise is not kept"
                 .to_owned()
         }
         (Some(_), false, Some(broken)) => {
-            format!("the claim is not refuted by this run, though it breaks: {}", broken.promise())
+            format!("this run does not refute the claim, though it breaks the promise: {}", broken.promise())
         }
         (Some(_), false, None) => "no bound exceeds the claim".to_owned(),
     };
     format!(
-        "{}\n{}\nEach bound is wrong with probability {} % at most: five bounds are as many chances.\nscores    AUC {:.3} over {canaries} canaries, {members} of them in\nguesses   {right} of {guesses} are right: of 100 that are in {:.1} are found, and of 100 that are out {:.1} are accused\n{verdict}",
+        "{}\n{}\nEach bound is wrong with probability at most {} %: five bounds are five chances to be wrong.\nscores    AUC {:.3} over {canaries} canaries, {members} of them in\nguesses   {right} of {guesses} are right: true-positive rate {:.1} %, false-positive rate {:.1} %\n{verdict}",
         claimed(found),
         rows(|place| format!("ε ≥ {}", short(found.bounds[place]))),
         100.0 * SIGNIFICANCE,
@@ -316,7 +315,7 @@ fn together(all: &[Found]) -> Result<String, Box<dyn Error>> {
     let width = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
     let refuted = all.iter().filter(|found| found.refuted).count();
     Ok(format!(
-        "{first}\n{}\nA bound that holds exceeds a true ε in {} % of the runs at most; \"refuted\" says that its count shows more, at {} %.\nSome bound exceeds the claim in {refuted} of {}: five bounds are as many chances.",
+        "{first}\n{}\nA valid bound exceeds a true ε in at most {} % of runs; \"refuted\": its count shows a higher rate, with {} % confidence.\nAt least one bound exceeds the claim in {refuted} of {}: five bounds are five chances to be wrong.",
         rows(|place| format!("{:<width$}", cells[place])),
         100.0 * SIGNIFICANCE,
         100.0 * (1.0 - SIGNIFICANCE),

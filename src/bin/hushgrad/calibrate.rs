@@ -20,24 +20,25 @@ use super::{density, given, out};
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// A ledger with one kind of release: what is calibrated
+    /// Ledger with one kind of release, to calibrate
     ledger: PathBuf,
-    /// What it may cost
+    /// Target ε
     #[arg(long)]
     epsilon: f64,
     #[arg(long, default_value_t = 1e-5)]
     delta: f64,
-    /// Releases [default: those of the ledger]
+    /// Number of releases [default: the ledger's]
     #[arg(long)]
     steps: Option<u64>,
     #[arg(long, value_enum, default_value_t = Accountant::Improved)]
     accountant: Accountant,
-    /// What is sought
+    /// What to find
     #[arg(long = "for", value_enum, default_value_t = Sought::Scale)]
     sought: Sought,
     #[command(flatten)]
     density: density::OwnDensity,
-    /// What families are ranked by: `mean-absolute`, `root-mean-square`, or a number p: what |Z| stays below with probability p
+    /// Error that ranks noise families: `mean-absolute`, `root-mean-square`, or a probability p
+    /// (for the p-quantile of |Z|)
     #[arg(long, value_name = "ERROR", value_parser = criterion, default_value = "root-mean-square")]
     by: Criterion,
     /// One line of JSON
@@ -57,13 +58,13 @@ enum Accountant {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Sought {
-    /// The least scale of the ledger's noise
+    /// The smallest scale of the ledger's noise
     Scale,
-    /// The most steps
+    /// The largest number of steps
     Steps,
     /// The largest Poisson rate
     Rate,
-    /// Every family at its least scale, the smallest error first
+    /// Every noise family at its smallest scale, by increasing error
     Noise,
 }
 
@@ -154,7 +155,7 @@ fn ranked(ranking: &Ranking) -> (String, String) {
             )
         })
         .collect();
-    lines.extend(ranking.refused.iter().map(|(noise, reason)| format!("none for {}: {reason}", noise.family())));
+    lines.extend(ranking.refused.iter().map(|(noise, reason)| format!("no scale for {}: {reason}", noise.family())));
     let refused: Vec<Value> =
         ranking.refused.iter().map(|(noise, reason)| json!({ "noise": noise, "reason": reason.to_string() })).collect();
     (lines.join("\n"), json!({ "found": ranking.found, "refused": refused }).to_string())

@@ -17,13 +17,14 @@ const CIFAR: Picture = Picture { channels: 3, side: 32 };
 /// Which images.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Images {
-    /// Folder of image files, or one archive of them (docs/data.md); else MNIST is looked for, else digits are drawn
+    /// Folder or archive of image files (docs/data.md) [default: MNIST if found, else synthetic
+    /// digits]
     #[arg(long, value_name = "PATH")]
     pub data: Option<PathBuf>,
     /// Train on the built-in synthetic digits
     #[arg(long, conflicts_with = "data")]
     pub synthetic: bool,
-    /// What the images must be. Colour images are drawn by the program, as synthetic digits are; CIFAR is what `--data` has
+    /// Required kind of images: colour and synthetic ones are generated, CIFAR is read from `--data`
     #[arg(long, value_enum, value_name = "NAME", conflicts_with = "synthetic")]
     pub dataset: Option<Named>,
 }
@@ -41,13 +42,13 @@ pub enum Named {
 /// Why a command cannot use these images.
 #[derive(Debug, thiserror::Error)]
 enum ImagesError {
-    #[error("--dataset {name} needs --data with its files; they are not to be had from here")]
+    #[error("--dataset {name} needs --data with its files; they are not downloaded")]
     Needed { name: &'static str },
-    #[error("--dataset {name} needs no --data; leave one of them out")]
+    #[error("--dataset {name} and --data exclude each other; leave one of them out")]
     Drawn { name: &'static str },
-    #[error("--data has {picture} images of {classes} classes, and {name} has {expected}")]
+    #[error("--data has {picture} images of {classes} classes, but {name} has {expected}")]
     Other { name: &'static str, picture: Picture, classes: usize, expected: &'static str },
-    #[error("--layers has numbers for {named} classes, and the images are of {classes}: end it in dense {classes}")]
+    #[error("--layers ends in {named} classes, but the images have {classes}; end it in dense {classes}")]
     Classes { named: usize, classes: usize },
 }
 
@@ -103,7 +104,7 @@ pub fn fitted(config: RunConfig, digits: &Digits, listed: Option<LayerList>) -> 
     }
     let (before, fitted) = (config.model, config.fitted(picture, classes)?);
     if fitted.model != before {
-        tell(&format!("on {picture} images of {classes} classes the model is {}", fitted.model));
+        tell(&format!("model for {picture} images of {classes} classes: {}", fitted.model));
     }
     Ok(fitted)
 }

@@ -8,10 +8,11 @@ use super::given::{self, GivenError};
 
 #[derive(clap::Args)]
 pub struct OwnDensity {
-    /// Noise of this density: a CSV file of lines `x,z(x)`, normalised or not, symmetric about 0 (x < 0 may be left out) and falling from there
+    /// Noise with the density in this CSV file: lines `x,z(x)`, normalised or not, symmetric about
+    /// 0 (x < 0 may be left out) and falling away from 0
     #[arg(long, value_name = "FILE", conflicts_with = "noise_formula")]
     noise_table: Option<PathBuf>,
-    /// Noise of the density with this formula in x, such as "exp(-abs(x)^1.5)"
+    /// Noise with this density, a formula in x such as "exp(-abs(x)^1.5)"
     #[arg(long, value_name = "FORMULA")]
     noise_formula: Option<String>,
 }
@@ -21,7 +22,7 @@ pub struct OwnDensity {
 pub enum OwnDensityError {
     #[error(transparent)]
     File(#[from] GivenError),
-    #[error("{path}, line {line}: “{text}” is not two numbers, x and the density there, with a comma between")]
+    #[error("{path}, line {line}: “{text}” must be two numbers, x and the density there, separated by a comma")]
     Line { path: PathBuf, line: usize, text: String },
     #[error("{path}, line {line}: {error}")]
     Density { path: PathBuf, line: usize, error: DensityError },

@@ -51,33 +51,33 @@ pub struct Arguments {
     epsilon: f64,
     #[arg(long, default_value_t = 1e-5)]
     delta: f64,
-    /// δ = 0, by Laplace noise
+    /// Laplace noise, with δ = 0
     #[arg(long, conflicts_with = "delta")]
     pure: bool,
     #[arg(long, value_enum, default_value = "pixels-14")]
     features: Kind,
-    /// Features that matter more, on drawn digits, get less noise
+    /// Give less noise to features that matter more on synthetic digits
     #[arg(long)]
     relevance: bool,
-    /// Steps of the training on the release; 0: the solution alone
+    /// Training steps on the release; 0: the closed-form solution alone
     #[arg(long, default_value_t = 300)]
     steps: u64,
-    /// Folder or file of images, as `train` reads it; without it MNIST, as `train` finds it
+    /// Folder or file of images, as for `train` [default: MNIST, as `train` finds it]
     #[arg(long, value_name = "FOLDER")]
     data: Option<PathBuf>,
-    /// Digits that the program draws
+    /// Use synthetic digits
     #[arg(long, conflicts_with = "data")]
     synthetic: bool,
-    /// Where the ledger is written, before anything is released
+    /// Write the ledger here, before anything is released
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
-    /// Books of all runs on the same digits, as of `train`: the release is entered before it is made
+    /// Record the release in these books (as for `train`), before it is made
     #[arg(long, value_name = "FILE")]
     books: Option<PathBuf>,
-    /// Releases, each with noise of its own: to measure with. The ledger has all of them
+    /// Number of releases with independent noise, to measure with; the ledger has all of them
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
     releases: u64,
-    /// Noise that everybody can draw again: no guarantee
+    /// Draw the noise from this seed, which anybody can repeat: no guarantee
     #[arg(long, value_name = "SEED")]
     replay: Option<u64>,
     /// One line of JSON
@@ -195,7 +195,7 @@ impl Told {
             if of.len() > 1 { format!("{mean:.2} ± {deviation:.2} %") } else { format!("{mean:.2} %") }
         };
         let cost = match arguments.replay {
-            Some(_) => "no guarantee, as the noise can be drawn again".to_owned(),
+            Some(_) => "no guarantee, because the noise can be drawn again from its seed".to_owned(),
             None if arguments.pure => format!("ε ≤ {} with δ = 0", upper(self.epsilon, 6)),
             None => format!("ε ≤ {} at δ = {:e}", upper(self.epsilon, 6), arguments.delta),
         };
@@ -205,7 +205,7 @@ impl Told {
         format!(
             "{released} of {n} features ({}): {cost}\n\
              test accuracy after {steps} steps: {}; of the solution: {}\n\
-             no step is in the ledger: further ones cost nothing\n\
+             steps use only what was released: further ones cost no ε\n\
              {:.1} s for the sums, {:.2} s for the solution, {:.2} s for the steps",
             features.key(),
             share(&self.stepped),

@@ -15,15 +15,15 @@ pub const TEXT: usize = 16 << 20;
 pub enum GivenError {
     #[error("cannot read {file}: {error}")]
     Io { file: String, error: std::io::Error },
-    #[error("cannot read {file}: it has more than {most} bytes, and no such file has")]
+    #[error("cannot read {file}: it has more than {most} bytes, too many for such a file")]
     TooLong { file: String, most: usize },
-    #[error("cannot read {file}: it is no text (UTF-8)")]
+    #[error("cannot read {file}: it is not text (UTF-8)")]
     NoText { file: String },
     #[error("{file}: {error}")]
     NoLedger { file: String, error: PrivacyError },
     #[error(transparent)]
     NoRun(#[from] RunFileError),
-    #[error("{file}: this run has no ledger, as it has no guarantee")]
+    #[error("{file}: this run has no ledger, because it has no guarantee")]
     NoGuarantee { file: String },
 }
 

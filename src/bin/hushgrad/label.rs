@@ -14,25 +14,25 @@ use super::{
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// A run file, or a ledger, as `hushgrad train` or the page writes them
+    /// Run file or ledger, written by `hushgrad train` or the page
     file: PathBuf,
     #[arg(long, value_enum, default_value_t = Form::Md)]
     format: Form,
     /// δ of a ledger; a run file has its own [default: 1e-5]
     #[arg(long)]
     delta: Option<f64>,
-    /// Another run on the same data, as a run file or a ledger: all of them are counted together
+    /// Another run on the same data (run file or ledger), to be counted together; may be repeated
     #[arg(long, value_name = "FILE")]
     with: Vec<PathBuf>,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Form {
-    /// A page to print
+    /// HTML page, to print
     Html,
     /// Markdown
     Md,
-    /// An entry for OpenDP's registry of deployments
+    /// Entry for OpenDP's registry of deployments
     Yaml,
 }
 
@@ -44,7 +44,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let Given { card, ledger } = given::run_or_ledger(&arguments.file)?;
     let delta = match (&card, arguments.delta) {
         (Some(card), Some(delta)) if card.config.delta != delta => {
-            return Err(format!("the run has its own δ, {:e}, and --delta says {delta:e}", card.config.delta).into());
+            return Err(
+                format!("the run has its own δ, {:e}, not {delta:e}; leave out --delta", card.config.delta).into()
+            );
         }
         (Some(card), _) => card.config.delta,
         (None, delta) => delta.unwrap_or(1e-5),

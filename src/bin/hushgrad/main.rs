@@ -65,19 +65,19 @@ fn main() -> std::process::ExitCode {
         Account(account::Arguments),
         /// Write the privacy label of a run or a ledger
         Label(label::Arguments),
-        /// Attack runs of one's own: what an auditor finds of ε from below, and whether a broken promise is found out
+        /// Audit your own run: empirical lower bounds on ε, optionally with an injected bug
         Audit(Box<audit::Arguments>),
-        /// Find the noise, the steps or the rate that a target ε allows
+        /// Find the noise scale, number of steps or sampling rate for a target ε
         Calibrate(calibrate::Arguments),
-        /// Search for the noise of a run's phases at one ε, on digits that the program draws
+        /// Search for the best noise in each phase of a run at a fixed ε, on synthetic digits
         Anneal(anneal::Arguments),
-        /// Attack a run, or what it would release, and say what the attacker finds beside what ε allows
+        /// Attack a run, or what it would release, and compare the result with what ε allows
         Attack(Box<attack::Arguments>),
-        /// Release once what a convex head needs to know of the digits, and train on that for ever
+        /// Functional mechanism: one noisy release of the sufficient statistics, then free training
         Functional(functional::Arguments),
-        /// Measure again what the project states
+        /// Repeat the project's published measurements
         Reproduce(reproduce::Arguments),
-        /// Make the parameters that come with the program, from digits that it draws
+        /// Create the program's pre-trained parameters from synthetic images
         Pretrain(pretrain::Arguments),
     }
 

@@ -34,16 +34,16 @@ const MOMENTUM: f32 = 0.9;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// What is made
+    /// What to create
     #[arg(long, value_enum, default_value_t = Made::CnnTanh)]
     made: Made,
-    /// Where it goes [default: where the program's sources have it]
+    /// Output file [default: its place in the program's sources]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Seed of digits and first parameters
+    /// Seed of images and initial parameters
     #[arg(long, default_value_t = SEED)]
     seed: u64,
-    /// CPU threads [default: all]; without effect on the result
+    /// CPU threads, which do not affect the result [default: all]
     #[arg(long)]
     threads: Option<u32>,
 }
@@ -52,11 +52,11 @@ pub struct Arguments {
 enum Made {
     /// Parameters of the tanh CNN
     CnnTanh,
-    /// The middle of each scattering feature, which a program built anew then holds
+    /// Centre of each scattering feature; takes effect when the program is rebuilt
     Centres,
-    /// The same of colour images
+    /// The same for colour images
     ColourCentres,
-    /// The layers that find features of colour images
+    /// Layers that extract features of colour images
     Extractor,
     /// Parameters of the linear model on scattering features
     Scattering,
@@ -147,7 +147,7 @@ fn centres(picture: Picture, seed: u64, threads: Option<u32>) -> Result<Vec<u8>,
     const IMAGES: usize = 10_000;
     let images = drawn(picture, seed, 0, IMAGES);
     let model = Architecture::Scattering.fitted(picture, images.classes.count())?;
-    let Some(map) = model.features() else { return Err("that model takes pixels".into()) };
+    let Some(map) = model.features() else { return Err("this model has no fixed features".into()) };
     let performance = Performance { chunk: None, threads };
     let parameters = initial_parameters(model, seed);
     let mut engine = CpuEngine::new(Task::without_privacy(model), images.clone(), &parameters, performance)?;

@@ -21,9 +21,11 @@ enum What {
     Accuracy(accuracy::Arguments),
     /// The paper's figures and its headline on MNIST: tuned, over seeds, as CSV, SVG and tables
     Figures(figures::Arguments),
-    /// Each mechanism beside plain DP-SGD at the same ε, each at its best rate, over seeds; writes the table
+    /// Compare each mechanism with plain DP-SGD at the same ε, each at its best learning rate, over
+    /// seeds; writes the table
     Methods(methods::Arguments),
-    /// The envelope beside DP-SGD on CIFAR-10 (`--data`), at the same ε, each at its best rate, over seeds
+    /// Compare the envelope with DP-SGD on CIFAR-10 (`--data`) at the same ε, each at its best
+    /// learning rate, over seeds
     Cifar(cifar::Arguments),
 }
 

@@ -47,10 +47,11 @@ pub const EXAMPLES: usize = 60_000;
 /// What a run is computed on.
 #[derive(clap::Args)]
 pub struct Machine {
-    /// What computes
+    /// Where to compute
     #[arg(long, value_enum, default_value_t = Backend::Cpu)]
     backend: Backend,
-    /// Graphics adapter: a number of `hushgrad adapters`, or a part of a name there [default: the system's choice]
+    /// Graphics adapter: its number or part of its name in `hushgrad adapters` [default: the
+    /// system's choice]
     #[arg(long, value_name = "ADAPTER")]
     adapter: Option<String>,
     /// CPU threads [default: all]
@@ -82,31 +83,33 @@ pub struct Arguments {
     flags: Flags,
     #[command(flatten)]
     machine: Machine,
-    /// A line of JSON a report on standard output, no progress bar
+    /// Print each report as a line of JSON; no progress bar
     #[arg(long)]
     json: bool,
-    /// Print the configuration that would run, and stop
+    /// Print the resulting configuration and exit
     #[arg(long)]
     print_config: bool,
     /// Steps between evaluations on the test set [default: an epoch]
     #[arg(long, value_name = "STEPS")]
     evaluate_every: Option<u64>,
-    /// Keep the ledger here (`hushgrad account` reads it): what steps release is written before they run
+    /// Write the ledger here (for `hushgrad account`); releases are entered before their steps run
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
-    /// Keep the run here, as the page's run files, to go on with by `--resume` or there
+    /// Save the run here, to continue with `--resume` or on the page
     #[arg(long, value_name = "RUN")]
     out: Option<PathBuf>,
-    /// Go on with the run in this file, and keep it there (or in `--out`); its releases stay in its books. `--steps` is their number in all
+    /// Continue the run in this file, and save it there (or to `--out`); its earlier releases stay
+    /// counted. `--steps` is the total
     #[arg(long, value_name = "RUN", conflicts_with_all = ["config", "preset"])]
     resume: Option<PathBuf>,
     /// Write the parameters here at the end (safetensors)
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
-    /// Enter the run here, and say what all runs on the same digits cost together; the file may be removed where digits are public
+    /// Record the run in these books, and report what all runs on the same digits cost together;
+    /// the file may be deleted if the digits are public
     #[arg(long, value_name = "FILE")]
     books: Option<PathBuf>,
-    /// Replace files that are there
+    /// Replace existing files
     #[arg(long)]
     force: bool,
 }
@@ -165,7 +168,7 @@ fn resumed(arguments: &Arguments) -> Result<Option<Resumed>, Box<dyn Error>> {
 pub fn list_adapters() -> Result<(), Box<dyn Error>> {
     let adapters = pollster::block_on(EngineFactory::adapters());
     if adapters.is_empty() {
-        return Err("there is no graphics adapter here, or this build was made without the WebGPU engine".into());
+        return Err("no graphics adapter was found, or this build has no WebGPU engine".into());
     }
     let lines: Vec<String> =
         adapters.iter().enumerate().map(|(number, adapter)| format!("{number}  {adapter}")).collect();
@@ -180,7 +183,7 @@ async fn train(
     mut resumed: Option<Resumed>,
 ) -> Result<ExitCode, Box<dyn Error>> {
     let plan = Plan::new(config, digits.train.len() as u32)?;
-    let steps = plan.config.steps.ok_or("a configuration of the tool has an end")?;
+    let steps = plan.config.steps.ok_or("the run has no number of steps; set --steps")?;
     let every = arguments.evaluate_every.unwrap_or_else(|| plan.steps_per_epoch().round() as u64).max(1);
     let factory = arguments.machine.factory().await?;
     let seen = plan.config.minority.among(&digits.train);
@@ -284,8 +287,9 @@ impl Run<'_> {
         }
         if session.plan().config.minority == Minority::Turned && !self.arguments.json {
             let accuracy = session.accuracy(&self.digits.test.turned()).await?;
-            self.bar
-                .suspend(|| tell(&format!("of the test images turned a quarter it reads {:.2} %", 100.0 * accuracy)));
+            self.bar.suspend(|| {
+                tell(&format!("accuracy on the test images turned by a quarter: {:.2} %", 100.0 * accuracy))
+            });
         }
         Ok(End::Complete(last.map(Box::new)))
     }
@@ -309,7 +313,7 @@ impl Run<'_> {
             if let Some(signal) = self.signals.received() {
                 return Ok(Some(signal));
             }
-            self.bar.set_message(format!("features of {left} images to go"));
+            self.bar.set_message(format!("computing features, {left} images left"));
             left = session.prepare(PIECE).await?;
         }
         self.bar.set_message("");
@@ -322,7 +326,7 @@ impl Run<'_> {
             End::Complete(_) => {}
             End::By(signal) => {
                 let (name, step) = (signal.name(), session.step_count());
-                let kept = if keep.keeps() { "all that was released is written" } else { "nothing is kept of the run" };
+                let kept = if keep.keeps() { "all releases are written" } else { "no record of the run is kept" };
                 let spent = said::spent(&session.privacy()?);
                 let planned = self.planned.map(|planned| planned.in_words(step)).unwrap_or_default();
                 let of = count(self.steps, "step");

@@ -16,7 +16,7 @@ use crate::ui::{
     browser::{self, Framed},
     size::closures::{bool_memo, effect, on_click, on_event, view_fn},
     state::{
-        Page, Standing,
+        LessonProgress, Page,
         lesson_set::{Lesson, LessonSet, Part},
     },
     text::t,
@@ -55,7 +55,7 @@ pub fn panel(page: Page) -> impl IntoView {
     let ready = bool_memo(move || {
         let (Some((lesson, step)), Some(set)) = (open.get(), page.lessons.set.get_untracked()) else { return false };
         let parts = &set.lessons[lesson].steps[step].parts;
-        page.standing() == Standing::Ready
+        page.standing() == LessonProgress::Ready
             && !page.lab.looks.get()
             && parts.iter().all(|part| if let Part::Text(text) = part { is_true(page, text) } else { true })
     });

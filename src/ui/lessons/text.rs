@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::ui::{
     size::closures::{bool_fn, bool_memo, on_click, text_fn, view_fn},
     state::{
-        Page, Standing,
+        LessonProgress, Page,
         lesson_text::{emphasis, fill, names},
     },
     text::t,
@@ -23,7 +23,7 @@ pub fn filled(page: Page, text: &str) -> AnyView {
 
 /// True if a text may be shown: one with numbers only once the page shows the run it describes.
 pub fn is_true(page: Page, text: &str) -> bool {
-    let says = || page.standing() == Standing::Ready && names(text).all(|name| page.value_of(name).is_some());
+    let says = || page.standing() == LessonProgress::Ready && names(text).all(|name| page.value_of(name).is_some());
     !text.contains('{') || says()
 }
 
@@ -38,11 +38,11 @@ pub fn paragraphs(page: Page, texts: &[&String]) -> AnyView {
         // Remove untrue paragraphs instead of hiding them.
         view_fn(move || shown.get().then(|| view! { <p>{filled(page, &text)}</p> }.into_any()))
     };
-    let other = bool_memo(move || standing.get() == Standing::Other);
+    let other = bool_memo(move || standing.get() == LessonProgress::Other);
     let sentence = move || match standing.get() {
-        Standing::Ready => t!("The numbers of this sentence are on their way.").to_owned(),
-        Standing::Coming(sentence) => format!("{sentence} {}", t!("Then numbers stand here.")),
-        Standing::Other => t!("The settings are not those of this step.").to_owned(),
+        LessonProgress::Ready => t!("The numbers of this sentence are on their way.").to_owned(),
+        LessonProgress::Coming(sentence) => format!("{sentence} {}", t!("Then numbers stand here.")),
+        LessonProgress::Other => t!("The settings are not those of this step.").to_owned(),
     };
     view! {
         {texts.iter().map(paragraph).collect_view()}

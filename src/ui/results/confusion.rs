@@ -6,7 +6,7 @@ use crate::{
     engine::Confusion,
     plot::format,
     ui::{state::Page, text::t},
-    worker::counting::Counted,
+    worker::counting::ClassReport,
 };
 
 /// CSS classes of a cell, from none to all.
@@ -17,7 +17,7 @@ const MOST_ROWS: usize = 30;
 const LISTED: usize = 10;
 
 /// The matrix, and the most frequent mistake.
-pub fn matrix(page: Page, counted: &Counted) -> Option<AnyView> {
+pub fn matrix(page: Page, counted: &ClassReport) -> Option<AnyView> {
     let counts = &counted.run.usual;
     let mut mistakes = mistakes(counts);
     let Some(first) = mistakes.first() else { return Some(view! { <p>{t!("No mistake.")}</p> }.into_any()) };

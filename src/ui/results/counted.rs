@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use crate::{
     plot::format,
-    train::report::Counted,
+    train::report::ReleasedMetrics,
     ui::{
         size::closures::{bool_fn, text_fn, text_memo},
         state::Page,
@@ -21,7 +21,7 @@ pub fn counted(page: Page) -> AnyView {
         .into_any()
 }
 
-fn said(counted: &Counted) -> String {
+fn said(counted: &ReleasedMetrics) -> String {
     let percent = |share: f64| format::decimals_of(100.0 * share, 1);
     let mut said = String::new();
     if let Some(told) = counted.answers.filter(|told| told.steps > 0) {

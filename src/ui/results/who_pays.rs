@@ -19,7 +19,7 @@ use crate::{
         widgets::teaching::teaching,
     },
     worker::{
-        counting::{Counted, Counts, accuracy},
+        counting::{ClassReport, Counts, accuracy},
         look::GradientNorm,
     },
 };
@@ -32,7 +32,7 @@ pub fn panel(page: Page) -> impl IntoView {
     let toggled = move |event: leptos::ev::Event| {
         page.show_who_pays(event_target::<web_sys::HtmlDetailsElement>(&event).open());
     };
-    let part = move |of: fn(Page, &Counted) -> Option<AnyView>| {
+    let part = move |of: fn(Page, &ClassReport) -> Option<AnyView>| {
         view_fn(move || page.who_pays.counted.get().and_then(|counted| of(page, &counted)))
     };
     let waiting = bool_memo(move || page.who_pays.counted.with(Option::is_none));
@@ -55,7 +55,7 @@ pub fn panel(page: Page) -> impl IntoView {
 }
 
 /// What was counted, and the digit that lost most.
-fn sentences(page: Page, counted: &Counted) -> Option<AnyView> {
+fn sentences(page: Page, counted: &ClassReport) -> Option<AnyView> {
     let mut says = match (counted.pays_most(), &counted.open) {
         (Some((digit, run, open)), _) => t!(
             "In these counts the {digit} pays most: {run} of them are read right, and {open} without privacy.",
@@ -112,7 +112,7 @@ fn share(share: Option<f64>) -> String {
 }
 
 /// Accuracy on upright and on turned test digits.
-fn groups(_: Page, counted: &Counted) -> Option<AnyView> {
+fn groups(_: Page, counted: &ClassReport) -> Option<AnyView> {
     counted.run.turned.as_ref()?;
     let row = |name: &'static str, of: fn(&Counts) -> Option<f64>| {
         let (run, open) = (of(&counted.run), counted.open.as_ref().and_then(of));
@@ -135,7 +135,7 @@ fn groups(_: Page, counted: &Counted) -> Option<AnyView> {
 }
 
 /// Accuracy by digit.
-fn digits(page: Page, counted: &Counted) -> Option<AnyView> {
+fn digits(page: Page, counted: &ClassReport) -> Option<AnyView> {
     let most = counted.pays_most().map(|(digit, ..)| digit);
     let compares = counted.open.is_some();
     let cell = |counts: &Counts, digit: usize, class: &'static str| {
@@ -177,7 +177,7 @@ fn picture(page: Page, (shape, pixels): (Picture, &[u8]), says: String, then: St
 }
 
 /// The misread test digits.
-fn misread(page: Page, counted: &Counted) -> Option<AnyView> {
+fn misread(page: Page, counted: &ClassReport) -> Option<AnyView> {
     let one = |misread: &crate::worker::counting::Misread| {
         let class = |label: u8| page.digits.class(label.into());
         let says = t!("{digit} read as {read}", digit = class(misread.label), read = class(misread.read));
@@ -192,7 +192,7 @@ fn misread(page: Page, counted: &Counted) -> Option<AnyView> {
 }
 
 /// The digits of a lot with the longest and with the shortest gradients.
-fn pulls(page: Page, counted: &Counted) -> Option<AnyView> {
+fn pulls(page: Page, counted: &ClassReport) -> Option<AnyView> {
     let Some((step, pulls)) = counted.pulls.as_ref().filter(|(_, pulls)| !pulls.is_empty()) else {
         return Some(view! { <p class="caption">{t!("Take a step, and the digits of its lot stand here, those with the longest gradients first.")}</p> }.into_any());
     };

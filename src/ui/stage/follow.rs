@@ -166,7 +166,8 @@ fn lengths(page: Page) -> AnyView {
         let width = move || {
             page.following.followed.with(|followed| {
                 let Some(followed) = followed else { return 0.0 };
-                let most = [Some(followed.norm), Some(followed.bounded), followed.noise].into_iter().flatten();
+                let norm = (!followed.by_layers).then_some(followed.norm);
+                let most = [norm, Some(followed.bounded), followed.noise].into_iter().flatten();
                 let most = most.fold(f64::MIN_POSITIVE, f64::max);
                 // The shortest bar is still visible.
                 of(followed).map_or(0.0, |length| (length / most * 100.0).max(0.3))
@@ -188,7 +189,7 @@ fn lengths(page: Page) -> AnyView {
     };
     view! {
         <div class="follow-lengths" data-testid="follow-lengths">
-            {bar(Place::Length, t!("Its gradient"), |followed| Some(followed.norm))}
+            {bar(Place::Length, t!("Its gradient"), |followed| (!followed.by_layers).then_some(followed.norm))}
             {bar(Place::Bounded, t!("After the bound"), |followed| Some(followed.bounded))}
             {bar(Place::Noise, t!("The noise on the sum"), |followed| followed.noise)}
         </div>
@@ -218,6 +219,12 @@ fn says(page: Page) -> String {
             "All parameters' changes together are this image's gradient. It is {norm} long: the longer, the more the image sticks out.",
             norm = short(followed.norm)
         ),
+        Place::Bounded if followed.by_layers => {
+            t!(
+                "Each layer is held by a bound of its own. In units of the noise {bounded} are left.",
+                bounded = short(followed.bounded)
+            )
+        }
         Place::Bounded if followed.bounded < followed.norm * 0.999 => {
             t!("The bound leaves {bounded} of it.", bounded = short(followed.bounded))
         }

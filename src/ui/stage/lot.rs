@@ -14,7 +14,7 @@ use crate::{
     ui::{
         browser,
         size::closures::{bool_fn, bool_memo, effect, on_click, text_fn},
-        state::{Page, People},
+        state::{InspectedStep, Page},
         text::t,
     },
     worker::look::{LotView, SHOWN},
@@ -24,7 +24,7 @@ use crate::{
 const COLUMNS: usize = 8;
 
 /// The digits as one picture below a button each. Arrow keys move the ring.
-pub fn lot(page: Page, people: impl Fn() -> Option<People> + Copy + Send + Sync + 'static) -> AnyView {
+pub fn lot(page: Page, people: impl Fn() -> Option<InspectedStep> + Copy + Send + Sync + 'static) -> AnyView {
     let canvas = NodeRef::<html::Canvas>::new();
     let lot = Memo::new(move |_| people().map(|people| people.lot));
     effect(move || {

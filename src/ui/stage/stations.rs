@@ -22,14 +22,14 @@ use crate::{
         text::{t, text},
         widgets::teaching::teaching,
     },
-    worker::look::Person,
+    worker::look::Contribution,
 };
 
 /// Significant digits of a length.
 const DIGITS: i32 = 3;
 
 /// Returns a picture and its magnitude of full colour. Arguments: step, without, share of noise.
-type Read = fn(&Person, bool, f64) -> (Vec<f32>, f64);
+type Read = fn(&Contribution, bool, f64) -> (Vec<f32>, f64);
 
 /// The whole stage.
 pub fn stage(page: Page) -> impl IntoView {
@@ -40,6 +40,7 @@ pub fn stage(page: Page) -> impl IntoView {
     };
     let person = Memo::new(move |_| people()?.person);
     let hidden = move || person.with(|person| Hidden::of(page, person.as_deref()));
+    let there = move || person.with(Option::is_some);
     let own = move || page.snapshots.people.with(Option::is_some);
     let digits = move || page.digits.images().0 == Picture::DIGIT;
     let shared = move || !Unit::of(page).is_image();
@@ -66,7 +67,7 @@ pub fn stage(page: Page) -> impl IntoView {
             <li class=lit(page, 0)><h3>{t!("A lot of people")}</h3><p class="marks">{teaching()}</p>{lot(page, people)}<div class="knobs">{controls(page, LOT)}</div></li>
             <li class=lit(page, 1)><h3>{t!("What this one adds")}</h3><p class="marks">{teaching()}</p>
                 {picture(page, person, "alone", t!("What the ringed one adds to the sum"), |person, _, _| (person.alone.clone(), person.full_alone()))}
-                <p class="caption" data-testid="stage-length" data-room=text_fn(move || longest(page))><span>{text_fn(move || person.with(|person| alone(page, person.as_deref())))}</span></p>
+                <p class="caption" data-testid="stage-length" data-room=text_fn(move || longest(page))><span>{text_fn(move || if too_slow(page, there()) { String::new() } else { person.with(|person| alone(page, person.as_deref())) })}</span></p>
                 <div class="knobs">{controls(page, BOUND)}</div></li>
             <li class=lit(page, 2)><h3>{t!("The sum of all")}</h3><p class="marks">{teaching()}</p>
                 {picture(page, person, "sum", t!("The sum before the noise"), |person, without, _| (sum(person, without, 0), person.full))}
@@ -75,10 +76,10 @@ pub fn stage(page: Page) -> impl IntoView {
             <li class=lit(page, 3)><h3>{text_fn(move || if noisy(page) { t!("The sum + noise") } else { t!("The sum, without noise") })}</h3><p class="marks"><span class="released">{t!("released")}</span></p>
                 {picture(page, person, "released", t!("The sum after the noise"), |person, without, fallen| (falling(person, without, fallen), person.full))}
                 {difference(page, person, "difference-after", t!("The sum with the ringed one minus the sum without it, after the noise"), |person, _, _| (person.difference(1), person.full_alone()))}
-                <p class="caption" data-testid="stage-hidden" data-room=text_fn(move || Hidden::longest_caption(Unit::of(page)))><span>{text_fn(move || hidden().after(Unit::of(page)))}</span></p>
+                <p class="caption" data-testid="stage-hidden" data-room=text_fn(move || Hidden::longest_caption(Unit::of(page)))><span>{text_fn(move || if too_slow(page, there()) { String::new() } else { hidden().after(Unit::of(page)) })}</span></p>
                 <div class="knobs">{controls(page, NOISE)}</div></li>
         </ol>
-        <p class="stage-says" data-testid="stage-says" data-room=text_fn(move || Hidden::longest(page))><span>{text_fn(move || says(page, person.with(Option::is_some), hidden()))}
+        <p class="stage-says" data-testid="stage-says" data-room=text_fn(move || Hidden::longest(page))><span>{text_fn(move || says(page, there(), hidden()))}
             {view_fn(move || person.with(Option::is_none).then(|| view! {
                 " "<button type="button" data-testid="stage-step-once" on:click=on_click(move |_| page.run.step_once())>{t!("Take a step apart")}</button>
             }.into_any()))}</span></p>
@@ -88,12 +89,12 @@ pub fn stage(page: Page) -> impl IntoView {
     .into_any()
 }
 
-fn sum(person: &Person, without: bool, after: usize) -> Vec<f32> {
+fn sum(person: &Contribution, without: bool, after: usize) -> Vec<f32> {
     if without { person.without[after].clone() } else { person.with[after].clone() }
 }
 
 /// Returns the sum with noise on a share `fallen` of its coordinates, in pseudo-random order.
-fn falling(person: &Person, without: bool, fallen: f64) -> Vec<f32> {
+fn falling(person: &Contribution, without: bool, fallen: f64) -> Vec<f32> {
     let (before, after) = (sum(person, without, 0), sum(person, without, 1));
     // A multiplicative hash of the place, between 0 and 1.
     let when = |place: usize| f64::from((place as u32).wrapping_mul(0x9e37_79b9) >> 8) / f64::from(1 << 24);
@@ -132,7 +133,7 @@ fn switch(page: Page) -> AnyView {
 /// A picture of the step, repainted when step, switch or theme changes.
 fn picture(
     page: Page,
-    person: Memo<Option<Arc<Person>>>,
+    person: Memo<Option<Arc<Contribution>>>,
     hook: &'static str,
     label: &'static str,
     read: Read,
@@ -157,7 +158,7 @@ fn picture(
 /// A picture of the sum with the ringed one minus the sum without it.
 fn difference(
     page: Page,
-    person: Memo<Option<Arc<Person>>>,
+    person: Memo<Option<Arc<Contribution>>>,
     hook: &'static str,
     label: &'static str,
     read: Read,
@@ -181,7 +182,7 @@ enum Held {
 
 impl Held {
     /// By the run's encoder; without a run, as for a recorded step, `Cut`.
-    fn of(page: Page, person: &Person) -> Self {
+    fn of(page: Page, person: &Contribution) -> Self {
         // An adaptive clip changes at each step: a gradient that kept its length was within it.
         let own = |most: f64, adaptive: bool| {
             if adaptive { person.norm <= 1.001 * person.bounded } else { person.norm <= most }
@@ -214,7 +215,7 @@ impl Held {
     }
 }
 
-fn alone(page: Page, person: Option<&Person>) -> String {
+fn alone(page: Page, person: Option<&Contribution>) -> String {
     let Some(person) = person else { return t!("Its gradient: how it would change the model.").to_owned() };
     let short = |value: f64| format::number(format::significant(value, DIGITS));
     Held::of(page, person).says(Unit::of(page), &short(person.norm), &short(person.bounded))
@@ -269,13 +270,13 @@ enum Hidden {
 const HIDDEN: u32 = 2 * ACCUSED;
 /// Largest ε of a hidden image: odds that sampling alone keeps low do not protect those drawn.
 const LITTLE: f64 = 1.0;
-/// Least [`Person::shows`] at which people see the image: it is about 0.18 at a fifth of the bound,
+/// Least [`Contribution::shows`] at which people see the image: it is about 0.18 at a fifth of the bound,
 /// where a trained eye finds it; for 784 values of noise alone it exceeds 0.13 once in ten thousand
 /// times.
 const SEEN: f64 = 0.17;
 
 impl Hidden {
-    fn of(page: Page, person: Option<&Person>) -> Self {
+    fn of(page: Page, person: Option<&Contribution>) -> Self {
         if !noisy(page) {
             return Self::Bare;
         }
@@ -387,9 +388,14 @@ fn drawn_rarely(page: Page) -> bool {
     page.digits.train().is_some_and(|train| sharing.lot(lot) < f64::from(sharing.units(train)) / 2.0)
 }
 
-fn says(page: Page, there: bool, hidden: Hidden) -> String {
+/// True if a lot was drawn whose units have no picture, since theirs would take too long.
+fn too_slow(page: Page, there: bool) -> bool {
     let drawn = page.snapshots.people.with(|people| people.as_ref().is_some_and(|it| !it.lot.labels.is_empty()));
-    if !there && drawn && !Unit::of(page).is_image() {
+    !there && drawn && !Unit::of(page).is_image()
+}
+
+fn says(page: Page, there: bool, hidden: Hidden) -> String {
+    if too_slow(page, there) {
         return t!("Each one here has so many images that its picture would take too long. Choose more users, or smaller micro-batches.").to_owned();
     }
     if !there {

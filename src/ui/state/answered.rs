@@ -2,7 +2,7 @@
 
 use crate::{
     accounting::ledger::Event,
-    worker::accounts::{PldEpsilon, Spent},
+    worker::accounts::{PldEpsilon, PrivacySpent},
 };
 
 /// What the accountant answered for these events.
@@ -11,7 +11,7 @@ pub struct Answered {
     pub events: Vec<Event>,
     /// The events planned to follow.
     pub then: Vec<Event>,
-    pub spent: Spent,
+    pub spent: PrivacySpent,
 }
 
 impl Answered {
@@ -47,7 +47,7 @@ mod tests {
     fn bounds_cover_only_planned_releases() {
         let renyi = OrderedEpsilon { epsilon: 9.0, order: 2.0 };
         let tight = PldEpsilon { epsilon: 1.0, ahead: vec![(10, 1.5), (40, 2.0)], numerical: None };
-        let spent = Spent { releases: 105, classic: renyi, improved: renyi, tight: Some(tight) };
+        let spent = PrivacySpent { releases: 105, classic: renyi, improved: renyi, tight: Some(tight) };
         let answered =
             Answered { events: vec![event(0, 5), event(1, 100)], then: vec![event(1, 30), event(2, u64::MAX)], spent };
         let bound = |last: u64| answered.bound(&[event(0, 5), event(1, last)]);

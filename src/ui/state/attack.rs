@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use super::{run::Run, spending::Spending};
+use super::{run::Run, spending::LiveEpsilon};
 use crate::{
     accounting::audit::LowerBounds,
     ui::threads::accountant::{AccountantClient, Topic},
@@ -17,7 +17,7 @@ use crate::{
 #[derive(Clone, Copy)]
 pub struct Attack {
     run: Run,
-    spending: Spending,
+    spending: LiveEpsilon,
     accountant: AccountantClient,
     /// The latest evidence.
     pub found: RwSignal<Option<Arc<Audited>>>,
@@ -27,7 +27,7 @@ pub struct Attack {
 
 impl Attack {
     #[must_use]
-    pub fn new(run: Run, spending: Spending, accountant: AccountantClient) -> Self {
+    pub fn new(run: Run, spending: LiveEpsilon, accountant: AccountantClient) -> Self {
         Self { run, spending, accountant, found: RwSignal::new(None), bounds: RwSignal::new(None) }
     }
 

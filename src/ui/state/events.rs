@@ -64,11 +64,11 @@ impl Page {
             Event::Audited(audited) => self.attack.take(*audited),
             Event::Snapshot { step, snapshot } => self.snapshots.take(step, snapshot),
             Event::Lot { step, lot, person } => self.snapshots.take_people(step, lot, person.map(|person| *person)),
-            Event::Person { step, person } => self.snapshots.take_person(step, *person),
+            Event::Contribution { step, person } => self.snapshots.take_person(step, *person),
             Event::Followed(followed) => self.following.take(*followed),
             Event::Prediction(classes) => self.pad.take_prediction(classes),
             Event::Pong => {}
-            Event::Counted(counted) => self.who_pays.take(*counted),
+            Event::ClassReport(counted) => self.who_pays.take(*counted),
             Event::PaidOnce(news) => self.take_paid(news),
             Event::Attacked(inferred) => self.attacks.take(inferred),
             Event::Annealed(cooled) => self.annealing.take(cooled.map(|cooled| *cooled)),

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::{projection::ProjectedCost, run::Run, spending::Spending};
+use super::{projection::ProjectedCost, run::Run, spending::LiveEpsilon};
 use crate::{
     accounting::risk::PrivacyCurve,
     plot::{format, series::Point},
@@ -74,7 +74,7 @@ pub struct Guarantee {
 
 impl Guarantee {
     /// Creates the guarantee of the current run.
-    pub fn new(settings: RwSignal<Settings>, run: Run, spending: Spending, cost: ProjectedCost) -> Self {
+    pub fn new(settings: RwSignal<Settings>, run: Run, spending: LiveEpsilon, cost: ProjectedCost) -> Self {
         let bound = bound(run);
         // The plan's tight ε and odds belong to the run, even if settings change after its start.
         let plan = StoredValue::new(None::<Plan>);

@@ -23,7 +23,7 @@ use crate::{
 
 /// Whether the page has reached the state that the open step describes.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Standing {
+pub enum LessonProgress {
     /// The state is reached.
     Ready,
     /// The state is on its way; says how far.
@@ -171,14 +171,14 @@ impl Page {
 
     /// Returns whether the page has reached the state that the open step describes.
     #[must_use]
-    pub fn standing(self) -> Standing {
-        let Some(staged) = self.lessons.staged.get() else { return Standing::Ready };
+    pub fn standing(self) -> LessonProgress {
+        let Some(staged) = self.lessons.staged.get() else { return LessonProgress::Ready };
         if !self.is_staged() {
-            return Standing::Other;
+            return LessonProgress::Other;
         }
         let same = self.settings.with(|now| now.what_runs() == staged.settings.what_runs());
         if same && self.has_all_digits() && self.is_at(&staged.settings, staged.until) {
-            return Standing::Ready;
+            return LessonProgress::Ready;
         }
         let whole = self.has_all_digits();
         let done = self.run.report.with(|report| report.as_ref().map_or(0, |report| report.step));
@@ -190,7 +190,7 @@ impl Page {
                 None => without.with(&[done]),
             }
         };
-        Standing::Coming(match (whole, self.run.playing.get(), same) {
+        LessonProgress::Coming(match (whole, self.run.playing.get(), same) {
             (false, ..) => t!("The digits are on their way; then it trains.").to_owned(),
             (_, true, true) => so_far(text!("It trains: step {done} of {all}."), text!("It trains: step {done}.")),
             (_, true, false) => so_far(

@@ -142,11 +142,11 @@ pub(super) use self::{
     following::Place,
     guarantee::{Guarantee, Odds},
     handed_in::broken_promise,
-    lesson_runs::Standing,
+    lesson_runs::LessonProgress,
     messages::{Origin, as_sentence},
     pad::OtherModel,
     page::Page,
     planned::{OPEN_EPOCHS, planned_steps},
     run_list::{Past, pin_class},
-    snapshots::People,
+    snapshots::InspectedStep,
 };

@@ -12,7 +12,7 @@ use crate::{
         report::{Privacy, Report},
     },
     ui::settings::{Encoder, PhaseKind, Settings},
-    worker::counting::{Counted, accuracy},
+    worker::counting::{ClassReport, accuracy},
 };
 
 impl Page {
@@ -108,7 +108,7 @@ impl Page {
     }
 
     /// Returns the counts of the run's current step; with `open`, once its baseline is trained.
-    fn counted_now(self, open: bool) -> Option<Arc<Counted>> {
+    fn counted_now(self, open: bool) -> Option<Arc<ClassReport>> {
         let step = self.run.report.with(|report| report.as_ref().map(|report| report.step));
         self.who_pays.after(step, open)
     }

@@ -23,7 +23,7 @@ use super::{
     run::Run,
     run_list::{Past, RunList},
     snapshots::Snapshots,
-    spending::Spending,
+    spending::LiveEpsilon,
     submission::Submission,
     sweeps::Sweeps,
     who_pays::WhoPays,
@@ -52,7 +52,7 @@ pub struct Page {
     pub charts: Charts,
     pub runs: RunList,
     pub cost: ProjectedCost,
-    pub spending: Spending,
+    pub spending: LiveEpsilon,
     pub guarantee: Guarantee,
     pub attack: Attack,
     pub attacks: Attacks,
@@ -82,7 +82,7 @@ impl Page {
         let (trainer, accountant, charts) = (TrainingClient::new(), AccountantClient::new(), Charts::new());
         let digits = DigitSets::new(trainer);
         let run = Run::new(trainer, digits, link.speed);
-        let spending = Spending::new(run, charts, accountant);
+        let spending = LiveEpsilon::new(run, charts, accountant);
         let pay_once = PayOnce::new(trainer, &link);
         let attacks = Attacks::new(trainer, accountant, &link);
         let (lab, settings) = (NoiseLab::new(&link), RwSignal::new(link.settings));

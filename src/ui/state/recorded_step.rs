@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use super::{page::Page, snapshots::People};
+use super::{page::Page, snapshots::InspectedStep};
 use crate::{ui::browser, worker::look::text};
 
 impl Page {
@@ -18,7 +18,7 @@ impl Page {
             if let Ok(text) = browser::fetch_text(&address).await
                 && let Some((step, lot, person)) = text::read(&text)
             {
-                let people = People { step, lot: Arc::new(lot), person: Some(Arc::new(person)) };
+                let people = InspectedStep { step, lot: Arc::new(lot), person: Some(Arc::new(person)) };
                 self.snapshots.recorded.set(Some(people));
                 self.snapshots.walk();
             }

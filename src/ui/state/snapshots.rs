@@ -9,7 +9,7 @@ use super::run::Run;
 use crate::{
     ui::{browser, settings::Speed, threads::training::TrainingClient},
     worker::{
-        look::{LotView, Person},
+        look::{Contribution, LotView},
         protocol::Request,
         snapshot::StepSnapshot,
     },
@@ -30,7 +30,7 @@ struct Inner {
     walking: Option<Timeout>,
     /// The step that the tiles show next, and its lot.
     next: Option<(u64, StepSnapshot)>,
-    next_people: Option<People>,
+    next_people: Option<InspectedStep>,
     /// When details last arrived, and whether they are awaited.
     looked_at: f64,
     looking: bool,
@@ -38,10 +38,10 @@ struct Inner {
 
 /// The lot of a step, and the image of it that is ringed.
 #[derive(Clone, PartialEq)]
-pub struct People {
+pub struct InspectedStep {
     pub step: u64,
     pub lot: Arc<LotView>,
-    pub person: Option<Arc<Person>>,
+    pub person: Option<Arc<Contribution>>,
 }
 
 #[derive(Clone, Copy)]
@@ -52,9 +52,9 @@ pub struct Snapshots {
     pub lots: bool,
     pub shown: RwSignal<Option<(u64, Arc<StepSnapshot>)>>,
     /// The lot of a step of the current run.
-    pub people: RwSignal<Option<People>>,
+    pub people: RwSignal<Option<InspectedStep>>,
     /// The lot of the recorded step, with the first settings.
-    pub recorded: RwSignal<Option<People>>,
+    pub recorded: RwSignal<Option<InspectedStep>>,
     /// Whether sums are shown without the ringed image.
     pub without: RwSignal<bool>,
     /// The station that is lit during a walk.
@@ -98,8 +98,8 @@ impl Snapshots {
     }
 
     /// Takes the lot of the step taken last.
-    pub fn take_people(self, step: u64, lot: LotView, person: Option<Person>) {
-        let people = People { step, lot: Arc::new(lot), person: person.map(Arc::new) };
+    pub fn take_people(self, step: u64, lot: LotView, person: Option<Contribution>) {
+        let people = InspectedStep { step, lot: Arc::new(lot), person: person.map(Arc::new) };
         if self.inner.with_value(|inner| inner.due.is_none()) {
             return self.show_people(people);
         }
@@ -107,7 +107,7 @@ impl Snapshots {
     }
 
     /// Takes the contribution of another image, if its step is still shown.
-    pub fn take_person(self, step: u64, person: Person) {
+    pub fn take_person(self, step: u64, person: Contribution) {
         self.people.update(|people| {
             if let Some(people) = people.as_mut().filter(|people| people.step == step) {
                 people.person = Some(Arc::new(person));
@@ -117,7 +117,7 @@ impl Snapshots {
 
     /// Rings another image of the step that is shown.
     pub fn ring(self, place: u32) {
-        self.trainer.send(Request::Ring { place });
+        self.trainer.send(Request::Inspect { place });
     }
 
     fn show(self) {
@@ -136,7 +136,7 @@ impl Snapshots {
 
     /// Shows the lot of a step. Walks through it at slow speed, or if the run is paused before its
     /// end.
-    fn show_people(self, people: People) {
+    fn show_people(self, people: InspectedStep) {
         // A run reports its completion after its last step is shown.
         let planned = self.run.info.with_untracked(|run| run.as_ref().and_then(|run| run.config.steps));
         let stands = !self.run.playing.get_untracked() && planned != Some(people.step);

@@ -91,7 +91,7 @@ fn solutions_cost_what_the_page_says() {
 /// states one run's accuracy, and this is another's, so three times that is allowed.
 #[test]
 fn solutions_read_as_many_digits_as_the_page_says() {
-    let Ok(mnist::Found { digits, .. }) = mnist::locate() else {
+    let Ok(mnist::LocatedDigits { digits, .. }) = mnist::locate() else {
         println!("MNIST is not on this machine: what solutions read of it is not checked here");
         return;
     };

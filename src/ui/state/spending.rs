@@ -45,7 +45,7 @@ struct RunLedger {
 }
 
 #[derive(Clone, Copy)]
-pub struct Spending {
+pub struct LiveEpsilon {
     run: Run,
     charts: Charts,
     accountant: AccountantClient,
@@ -59,7 +59,7 @@ pub struct Spending {
     rest_until: StoredValue<f64>,
 }
 
-impl Spending {
+impl LiveEpsilon {
     #[must_use]
     pub fn new(run: Run, charts: Charts, accountant: AccountantClient) -> Self {
         Self {

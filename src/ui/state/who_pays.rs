@@ -8,7 +8,7 @@ use super::run::Run;
 use crate::{
     data::TestSet,
     ui::{browser, threads::training::TrainingClient},
-    worker::{counting::Counted, protocol::Request},
+    worker::{counting::ClassReport, protocol::Request},
 };
 
 /// Minimum milliseconds between counts while a run plays.
@@ -18,7 +18,7 @@ const COUNT_MS: f64 = 1500.0;
 pub struct WhoPays {
     trainer: TrainingClient,
     run: Run,
-    pub counted: RwSignal<Option<Arc<Counted>>>,
+    pub counted: RwSignal<Option<Arc<ClassReport>>>,
     /// Steps of the run's trained baseline; counts with fewer are of one still in training.
     baseline: RwSignal<Option<u64>>,
     /// Test set of the current run; the loaded digits may be others by now.
@@ -69,7 +69,7 @@ impl WhoPays {
 
     /// Returns the counts after this step; with `open`, only if they include the trained baseline.
     #[must_use]
-    pub fn after(self, step: Option<u64>, open: bool) -> Option<Arc<Counted>> {
+    pub fn after(self, step: Option<u64>, open: bool) -> Option<Arc<ClassReport>> {
         let trained = self.baseline.get();
         let counted = self.counted.get()?;
         let is_whole = !open || counted.open.as_ref().map(|counts| counts.step) == trained;
@@ -96,7 +96,7 @@ impl WhoPays {
         self.trainer.send(Request::Count);
     }
 
-    pub fn take(self, counted: Counted) {
+    pub fn take(self, counted: ClassReport) {
         let (_, again) = self.asked.get_value();
         self.asked.set_value((false, false));
         self.counted.set(Some(Arc::new(counted)));

@@ -144,7 +144,7 @@ impl<H: Host> Agent<H> {
     pub(super) fn ring(&self, place: usize) {
         let look = self.run.looked_at.as_ref();
         if let Some((step, person)) = look.and_then(|look| Some((look.step, look.person(Some(place))?))) {
-            self.host.send(Event::Person { step, person: Box::new(person) });
+            self.host.send(Event::Contribution { step, person: Box::new(person) });
         }
     }
 

@@ -67,7 +67,7 @@ impl<H: Host> Agent<H> {
                 }
             }
             Request::Look => self.run.look = true,
-            Request::Ring { place } => self.ring(place as usize),
+            Request::Inspect { place } => self.ring(place as usize),
             Request::Follow { place } => self.follow(place as usize),
             Request::SlowMotion { milliseconds } => {
                 self.run.slow = Duration::from_millis(milliseconds.min(60_000).into());

@@ -4,12 +4,15 @@ use super::{
     state::Agent,
     time_limit::{within, write},
 };
-use crate::worker::{
-    host::Host,
-    protocol::Event,
-    run_log::RunLog,
-    run_store::{Change, Spent, StoreError},
-    together::Remembered,
+use crate::{
+    accounting::ledger::Ledger,
+    worker::{
+        host::Host,
+        protocol::Event,
+        run_log::{RunLog, RunLogError},
+        run_store::{Change, StoreError, StoredBooks},
+        together::Remembered,
+    },
 };
 use hushgrad_message::message;
 
@@ -44,8 +47,8 @@ impl<H: Host> Agent<H> {
         let Some(digits) = self.data.opening.clone() else { return };
         let begun = self.run.session.as_ref().is_some_and(|session| session.step_count() > 0);
         let own = self.keeper.ahead.as_ref().filter(|_| begun).map(|ahead| ahead.key.clone());
-        let of_these = |spent: Vec<Spent>| -> Vec<String> {
-            let theirs = |spent: &Spent| {
+        let of_these = |spent: Vec<StoredBooks>| -> Vec<String> {
+            let theirs = |spent: &StoredBooks| {
                 Some(&spent.key) != own.as_ref()
                     && RunLog::from_json(&spent.books).is_ok_and(|books| books.digits().is_none_or(|of| of == digits))
             };
@@ -89,15 +92,20 @@ impl<H: Host> Agent<H> {
 }
 
 /// Returns the ledgers of the runs on `digits`.
-fn remembered(spent: &[Spent], digits: &str, delta: f64) -> Remembered {
-    let of_these = |spent: &Spent| match RunLog::from_json(&spent.books) {
-        Ok(books) if books.digits() != Some(digits) => None,
-        // Unreadable books may hide any cost: they count as a run without a guarantee.
-        read => Some(read.ok().map_or([None, None], |books| {
-            [books.with(spent.reserved), books.with_planned(spent.reserved)]
-                .map(|ledger| ledger.ok().flatten().map(|ledger| ledger.to_json()))
-        })),
-    };
-    let (so_far, planned) = spent.iter().filter_map(of_these).map(|[so_far, planned]| (so_far, planned)).unzip();
-    Remembered { so_far, planned, delta }
+fn remembered(spent: &[StoredBooks], digits: &str, delta: f64) -> Remembered {
+    let mut all = Remembered { delta, ..Remembered::default() };
+    for spent in spent {
+        let books = match RunLog::from_json(&spent.books) {
+            Ok(books) if books.digits() != Some(digits) => continue,
+            // Unreadable books may hide any cost: they count as a run without a guarantee.
+            read => read.ok(),
+        };
+        let ledger = |of: fn(&RunLog, u64) -> Result<Option<Ledger>, RunLogError>| {
+            Some(of(books.as_ref()?, spent.reserved).ok()??.to_json())
+        };
+        all.so_far.push(ledger(RunLog::with));
+        all.planned.push(ledger(RunLog::with_planned));
+        all.endless += u32::from(books.as_ref().is_some_and(|books| !books.is_planned()));
+    }
+    all
 }

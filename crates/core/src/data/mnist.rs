@@ -12,7 +12,7 @@ use super::{
 
 /// MNIST, and where it was found.
 #[derive(Debug)]
-pub struct Found {
+pub struct LocatedDigits {
     /// 60,000 training and 10,000 test images, checked against their digests.
     pub digits: Digits,
     /// The folder or mirror that it came from.
@@ -26,7 +26,7 @@ pub struct Found {
 ///
 /// # Errors
 /// [`MnistError`], with every place that was tried and its fault.
-pub fn locate() -> Result<Found, MnistError> {
+pub fn locate() -> Result<LocatedDigits, MnistError> {
     locate_in(mnist_files::places(|key| std::env::var_os(key), checkout().as_deref()))
 }
 
@@ -34,7 +34,7 @@ pub fn locate() -> Result<Found, MnistError> {
 ///
 /// # Errors
 /// As [`locate`], with the mirrors among the places tried.
-pub fn locate_or_download() -> Result<Found, MnistError> {
+pub fn locate_or_download() -> Result<LocatedDigits, MnistError> {
     let mut tried = match locate() {
         Err(MnistError::Absent { tried }) => tried,
         other => return other,
@@ -43,7 +43,7 @@ pub fn locate_or_download() -> Result<Found, MnistError> {
         for mirror in MIRRORS {
             let place = Place { why: Why::Mirror, folder: mirror.into() };
             match download(mirror, &cache) {
-                Ok(digits) => return Ok(Found { digits, place, tried }),
+                Ok(digits) => return Ok(LocatedDigits { digits, place, tried }),
                 Err(fault) => tried.push(Tried { place, fault: fault.into() }),
             }
         }
@@ -84,11 +84,11 @@ fn download(mirror: &str, cache: &Path) -> Result<Digits, DownloadError> {
 ///
 /// # Errors
 /// As [`locate`].
-pub fn locate_in(places: Vec<Place>) -> Result<Found, MnistError> {
+pub fn locate_in(places: Vec<Place>) -> Result<LocatedDigits, MnistError> {
     let mut tried = Vec::new();
     for place in places {
         match load(&place.folder) {
-            Ok(digits) => return Ok(Found { digits, place, tried }),
+            Ok(digits) => return Ok(LocatedDigits { digits, place, tried }),
             Err(fault) if place.why == Why::MnistDir => {
                 return Err(MnistError::MnistDir { folder: place.folder, fault });
             }

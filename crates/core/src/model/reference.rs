@@ -177,6 +177,17 @@ impl Stage {
             _ => return None,
         })
     }
+
+    /// Returns the number of outputs of `inputs` values.
+    #[must_use]
+    pub const fn outputs(&self, inputs: usize) -> usize {
+        match self {
+            Self::Dense(layer) => layer.outputs,
+            Self::Convolution(layer, geometry) => layer.outputs * geometry.output_side().pow(2),
+            Self::Pool { channels, geometry, .. } => *channels * geometry.output_side().pow(2),
+            Self::Activation(_) | Self::GroupNorm { .. } => inputs,
+        }
+    }
 }
 
 impl Geometry {

@@ -160,7 +160,7 @@ struct Candidates {
 /// The result of the attack.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Found {
+pub struct MembershipReport {
     /// Of the candidates with a wrong label.
     pub mislabelled: MembershipResult,
     /// Of those with their right label, if any.
@@ -309,7 +309,7 @@ impl Membership {
     ///
     /// # Errors
     /// As [`Membership::told`], and what the accountant refuses.
-    pub async fn found(&mut self) -> Result<Found, AttackError> {
+    pub async fn found(&mut self) -> Result<MembershipReport, AttackError> {
         let delta = self.session.plan().config.delta;
         let (mislabelled, labelled, own) = self.told().await?;
         let epsilon = match self.session.account().transpose()? {
@@ -317,7 +317,7 @@ impl Membership {
             None => None,
         };
         let replayed = self.session.plan().config.replay.is_some();
-        Ok(Found { mislabelled, labelled, own, epsilon, delta, steps: self.session.step_count(), replayed })
+        Ok(MembershipReport { mislabelled, labelled, own, epsilon, delta, steps: self.session.step_count(), replayed })
     }
 
     /// Returns the privacy curve of the steps so far around the tight ε, which bounds the ROC
@@ -397,7 +397,11 @@ mod tests {
         train
     }
 
-    fn attacked(train: &Dataset, config: RunConfig, sought: &MembershipTarget) -> (Found, Option<PrivacyCurve>) {
+    fn attacked(
+        train: &Dataset,
+        config: RunConfig,
+        sought: &MembershipTarget,
+    ) -> (MembershipReport, Option<PrivacyCurve>) {
         let mut attack = block_on(Membership::new(&EngineFactory::cpu(), train, config, sought, None)).unwrap();
         while !block_on(attack.advance(100)).unwrap().complete() {}
         (block_on(attack.found()).unwrap(), attack.curve().unwrap())

@@ -270,7 +270,7 @@ fn an_interrupted_run_goes_on() {
     let mut session =
         Session::resume(plain.clone(), on_cpu(&plain), Progress { ledger: Some(Ledger::new()), ..whole.progress() })
             .unwrap();
-    assert_eq!(block_on(session.report(None)).unwrap().counted, crate::report::Counted::default());
+    assert_eq!(block_on(session.report(None)).unwrap().counted, crate::report::ReleasedMetrics::default());
 }
 
 /// Each phase has its own noise, clipping norm and counts.

@@ -54,7 +54,7 @@ impl Bounds {
 
 /// The steps that a label's bounds count.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Counted {
+pub enum StepsCounted {
     /// All planned steps: holds whenever the training stopped. `ran` steps cost ε `so_far`.
     Planned { ran: u64, so_far: f64 },
     /// The steps that ran: it is not known that exactly these were planned.
@@ -70,7 +70,7 @@ pub struct PrivacyLabel {
     pub delta: f64,
     /// Noisy sums that [`PrivacyLabel::bounds`] count.
     pub releases: u64,
-    pub counted: Counted,
+    pub counted: StepsCounted,
     pub unit: String,
     pub neighbours: String,
     pub sampling: String,
@@ -95,9 +95,9 @@ impl PrivacyLabel {
         let counted = match (books, &plan) {
             (Some(ran), Some(_)) => {
                 let so_far = bounds(ran, delta)?.map_or(f64::INFINITY, |bounds| bounds.epsilon());
-                Counted::Planned { ran: ran.ledger().steps(), so_far }
+                StepsCounted::Planned { ran: ran.ledger().steps(), so_far }
             }
-            _ => Counted::Ran,
+            _ => StepsCounted::Ran,
         };
         let books = plan.as_ref().or(books);
         let ledger = books.map(Books::ledger);

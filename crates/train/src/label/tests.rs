@@ -1,5 +1,5 @@
 use super::{
-    facts::{ACCUSED, Counted, PrivacyLabel, Subject, of_a_hundred},
+    facts::{ACCUSED, PrivacyLabel, StepsCounted, Subject, of_a_hundred},
     *,
 };
 use crate::{
@@ -99,7 +99,7 @@ fn a_run_that_stopped_early_is_told_by_its_plan() {
     let (label, whole) = (of(&after(100), subject), of(&after(400), subject));
     assert_eq!((label.releases, &label.bounds), (400, &whole.bounds));
     let so_far = after(100).tight(DELTA).unwrap().value;
-    assert_eq!(label.counted, Counted::Planned { ran: 100, so_far });
+    assert_eq!(label.counted, StepsCounted::Planned { ran: 100, so_far });
     assert!(so_far < 0.8 * label.bounds.as_ref().unwrap().epsilon());
     for format in [Format::Html, Format::Markdown] {
         let says = |label: &PrivacyLabel, what: &str| write(label, format).contains(what);

@@ -1,6 +1,6 @@
 //! A label as headed lines.
 
-use super::facts::{ACCUSED, Bounds, Counted, PrivacyLabel};
+use super::facts::{ACCUSED, Bounds, PrivacyLabel, StepsCounted};
 use crate::accounting::decimal::upper;
 
 /// Decimals of an ε.
@@ -60,12 +60,12 @@ fn how_much(label: &PrivacyLabel, bounds: &Bounds) -> Vec<(String, String)> {
     };
     let steps = label.releases;
     let holds = match label.counted {
-        Counted::Planned { .. } => {
+        StepsCounted::Planned { .. } => {
             format!(
                 "Planned steps, all {steps}: it holds whenever the training stopped, if they were planned before it began."
             )
         }
-        Counted::Ran => format!(
+        StepsCounted::Ran => format!(
             "Steps that ran: {steps}. It holds if nobody decided when to stop by what the releases showed. It is not known how many were planned."
         ),
     };
@@ -82,7 +82,7 @@ fn how_much(label: &PrivacyLabel, bounds: &Bounds) -> Vec<(String, String)> {
         let what = format!("Gaussian differential privacy (Dong, Roth and Su 2022): {}", fit.in_words(DECIMALS));
         (format!("μ ≤ {}", upper(fit.mu, DECIMALS)), what)
     }));
-    if let Counted::Planned { ran, so_far } = label.counted
+    if let StepsCounted::Planned { ran, so_far } = label.counted
         && ran < steps
     {
         let what =

@@ -12,22 +12,23 @@ use crate::{given, out::say};
 pub struct Arguments {
     #[command(flatten)]
     run: Run,
-    /// A ledger that was kept, in place of a configuration; --examples says of how many it is
+    /// Ledger to attack instead of a configuration; --examples is its number of training examples
     #[arg(long, value_name = "FILE", conflicts_with_all = OF_A_RUN)]
     ledger: Option<PathBuf>,
-    /// Candidates, of whom one was in; several numbers are several games
+    /// Number of candidates, one of whom was in; several numbers play several games
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_values_t = [10])]
     candidates: Vec<u32>,
-    /// Training examples of the run
+    /// Number of training examples
     #[arg(long, default_value_t = 60_000)]
     examples: u32,
-    /// Rounds that are simulated: the standard error falls with their root [default: of 50,000 scores]
+    /// Rounds to simulate; the standard error falls with their square root [default: enough for
+    /// 50,000 scores]
     #[arg(long, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     rounds: Option<u32>,
     /// Seed of the simulation
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// One line of JSON a game
+    /// Print one line of JSON per game
     #[arg(long)]
     json: bool,
 }
@@ -78,7 +79,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             }
         }
         bar.finish_and_clear();
-        let outcome = game.outcome().ok_or("no round was played; name two rounds at least")?;
+        let outcome = game.outcome().ok_or("no round was played; choose --rounds 2 or more")?;
         let roc = game.roc()?;
         if json {
             say(&json!({ "outcome": outcome, "auc": roc.auc(), "roc": told::chart(&roc) }).to_string())?;
@@ -87,7 +88,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         if !said {
             say(&format!(
                 "the run costs ε ≤ {} at δ = {:e}, by tight accounting\n\
-                 candidates   the attack names the right one   no attack more often than   (by ε and δ alone)   by chance",
+                 candidates   the attack names the right one   upper bound, any attack     (by ε and δ alone)   by chance",
                 upper(outcome.epsilon, 4),
                 outcome.delta
             ))?;

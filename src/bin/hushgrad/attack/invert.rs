@@ -24,27 +24,27 @@ use crate::out::say;
 pub struct Arguments {
     #[command(flatten)]
     data: Data,
-    /// The first of the training images that are looked for; the first is 0
+    /// Number of the first training image to reconstruct, counted from 0
     #[arg(long, default_value_t = 0)]
     image: usize,
-    /// How many images, one after the other
+    /// How many consecutive images
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     images: u32,
     /// Noise on each coordinate, in multiples of the clip; 0: none
     #[arg(long, value_name = "SIGMA,…", value_delimiter = ',', default_values_t = [0.0, 0.003, 0.01, 0.03, 0.05, 0.1, 1.1])]
     sigma: Vec<f64>,
-    /// Hidden units of the perceptron, 2 to 128; 128 is the model that is trained
+    /// Hidden units of the perceptron, 2 to 128; `--model mlp` of `train` has 128
     #[arg(long, default_value_t = UNITS)]
     units: u32,
     #[arg(long, default_value_t = 1e-5)]
     delta: f64,
-    /// Noises for each image
+    /// Noise draws per image
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     draws: u32,
-    /// Seed of the start and of the noise
+    /// Seed of the initial parameters and the noise
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// One line of JSON for each noise, with the pictures of the first image
+    /// Print one line of JSON per noise level, with the reconstructions of the first image
     #[arg(long)]
     json: bool,
 }
@@ -59,7 +59,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let gradients = (first..first.saturating_add(images as usize))
         .map(|place| {
             if place >= train.len() {
-                return Err(format!("--image {place} is none of the {} training images", train.len()).into());
+                return Err(format!(
+                    "--image: there is no image {place}; the {} training images are counted from 0",
+                    train.len()
+                )
+                .into());
             }
             let image: Vec<f32> = train.image(place).iter().map(|&byte| pixel(byte)).collect();
             Ok(OneGradient::new(&image, train.labels[place], units, seed)?)
@@ -74,14 +78,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let noises = noises.collect::<Result<Vec<_>, NoiseError>>()?;
     if !json {
         say(&format!(
-            "{images} of {}, one gradient each of a perceptron of {units} units, clipped; the picture is lost about σ = {:.3}\n\
+            "{images} images of {}, one clipped gradient each of a perceptron of {units} units; the image is lost at about σ = {:.3}\n\
              σ          cosine with the image    expected    by the quotient    ε of this one step at δ = {delta:e}",
             train.name,
             collapse(units)
         ))?;
     }
     let mut rng = NotPrivateReplay::new(seed);
-    let bar = bar(json, "noises")?;
+    let bar = bar(json, "noise levels")?;
     bar.set_length(noises.len() as u64);
     for (sigma, noise) in noises {
         let mut all: Vec<Inverted> = Vec::new();

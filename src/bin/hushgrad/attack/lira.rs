@@ -21,16 +21,16 @@ pub struct Arguments {
     run: Run,
     #[command(flatten)]
     data: Data,
-    /// Records, of which each model is trained on its own half
+    /// Number of records; each model trains on its own random half
     #[arg(long, default_value_t = 2000)]
     records: u32,
-    /// Shadow models, beside the one that is attacked
+    /// Shadow models, besides the attacked one
     #[arg(long, default_value_t = 32)]
     models: u32,
-    /// Decides which images are records, and coins
+    /// Seed that selects records and coins
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// CPU threads; without it, all
+    /// CPU threads [default: all]
     #[arg(long)]
     threads: Option<u32>,
     /// One line of JSON
@@ -62,11 +62,14 @@ pub async fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         }
     }
     bar.finish_and_clear();
-    let found = attack.found()?.ok_or("no model was trained; name one step at least")?;
+    let found = attack.found()?.ok_or("no model was trained; choose --steps 1 or more")?;
     if arguments.json {
         let line = json!({ "data": train.name, "shadows": shadows, "config": config, "told": told::json(&found) });
         return say(&line.to_string());
     }
-    let title = format!("{} on about half of {records} of {}, and {models} models like it", config.model, train.name);
+    let title = format!(
+        "{} trained on about half of {records} records of {}, with {models} shadow models",
+        config.model, train.name
+    );
     say(&[&title, told::HEAD, &told::row("ordinary", &found)].join("\n"))
 }

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use hushgrad::{
-    attack::membership::{Found, Membership, MembershipTarget},
+    attack::membership::{Membership, MembershipReport, MembershipTarget},
     engine::EngineFactory,
 };
 use serde_json::json;
@@ -21,19 +21,19 @@ pub struct Arguments {
     run: Run,
     #[command(flatten)]
     data: Data,
-    /// Records that the model is trained on, about
+    /// Approximate number of records that the model is trained on
     #[arg(long, default_value_t = 2000)]
     records: u32,
-    /// Candidates with a wrong label, each in by a fair coin
+    /// Mislabelled candidates, each in or out by a fair coin
     #[arg(long, default_value_t = 1000)]
     mislabelled: u32,
-    /// Candidates with their right label, for comparison
+    /// Correctly labelled candidates, for comparison
     #[arg(long, default_value_t = 500)]
     labelled: u32,
-    /// Decides which images are candidates, labels and coins
+    /// Seed that selects candidates, labels and coins
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// CPU threads; without it, all
+    /// CPU threads [default: all]
     #[arg(long)]
     threads: Option<u32>,
     /// One line of JSON
@@ -67,7 +67,7 @@ pub async fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     bar.finish_and_clear();
     let found = attack.found().await?;
     if arguments.json {
-        let Found { epsilon, delta, steps, replayed, .. } = found;
+        let MembershipReport { epsilon, delta, steps, replayed, .. } = found;
         let line = json!({
             "data": train.name, "sought": sought, "config": config, "steps": steps, "epsilon-at-most": epsilon, "delta": delta, "replayed": replayed,
             "mislabelled": told::json(&found.mislabelled), "labelled": found.labelled.as_ref().map(told::json),
@@ -76,7 +76,7 @@ pub async fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     }
     let mut lines = vec![
         format!(
-            "{} on about {records} of {} ({} steps): {}",
+            "{} trained on about {records} records of {} ({} steps): {}",
             config.model,
             train.name,
             found.steps,

@@ -21,7 +21,7 @@ pub struct Run {
     /// Configuration as JSON, as `hushgrad train --print-config` writes it
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// A ready-made run, as the page offers it
+    /// Preset of the page
     #[arg(long, value_name = "NAME", conflicts_with = "config", value_parser = settings::preset)]
     preset: Option<Preset>,
     #[arg(long, value_parser = choice::<Architecture>())]
@@ -35,10 +35,10 @@ pub struct Run {
     /// Train without noise, and without a guarantee
     #[arg(long, conflicts_with = "sigma")]
     no_noise: bool,
-    /// Expected examples a step
+    /// Expected examples per step
     #[arg(long)]
     lot: Option<u32>,
-    /// How the examples of a step are chosen, and priced
+    /// How each step's examples are drawn, and accounted for
     #[arg(long, value_parser = choice::<SamplingPolicy>())]
     sampling: Option<SamplingPolicy>,
     /// Learning rate, applied to sum/lot
@@ -54,7 +54,7 @@ pub struct Run {
     epochs: Option<f64>,
     #[arg(long)]
     delta: Option<f64>,
-    /// Replay sampling and noise from this seed: the same again, and evidence of nothing
+    /// Replay sampling and noise from this seed: reproducible, but no evidence of anything
     #[arg(long, value_name = "SEED")]
     replay: Option<u64>,
 }
@@ -105,10 +105,10 @@ impl Run {
 /// Where the digits are.
 #[derive(clap::Args)]
 pub struct Data {
-    /// Folder or file of images, as `train` reads it; without it MNIST, as `train` finds it
+    /// Folder or file of images, as for `train` [default: MNIST, as `train` finds it]
     #[arg(long, value_name = "FOLDER")]
     data: Option<PathBuf>,
-    /// Digits that the program draws
+    /// Use synthetic digits
     #[arg(long, conflicts_with = "data")]
     synthetic: bool,
 }

@@ -41,7 +41,7 @@ pub fn cost(epsilon: Option<f64>, delta: f64, replayed: bool) -> String {
     match epsilon {
         Some(epsilon) => format!("the run costs ε ≤ {} at δ = {delta:e}, by tight accounting", upper(epsilon, 4)),
         None if replayed => {
-            "the run was replayed from a known seed: no guarantee, and this is an example of the attack".to_owned()
+            "the run was replayed from a known seed: no guarantee, and the attack is only an example".to_owned()
         }
         None => "the run has no guarantee".to_owned(),
     }

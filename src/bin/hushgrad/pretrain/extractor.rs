@@ -98,7 +98,7 @@ fn said(extractor: &Extractor, images: &Dataset) -> String {
     let bytes: Vec<u8> = (0..images.len().min(200)).flat_map(|i| extractor.features(images.image(i))).collect();
     let cut = bytes.iter().filter(|&&byte| byte == 0 || byte == 255).count();
     format!(
-        "{} features of 200 images, {:.2} % at an end of a byte",
+        "{} features per image; of 200 images {:.2} % are 0 or 255",
         bytes.len() / 200,
         100.0 * cut as f64 / bytes.len() as f64
     )

@@ -27,19 +27,19 @@ const PRETRAINING: &str = "synthetic digits only";
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Runs of each recipe
+    /// Runs per recipe
     #[arg(long, default_value_t = 5)]
     seeds: u64,
     /// Only this recipe: a preset with a budget, or usual or usual-algorithm-1, which are not presets
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
-    /// Where finished runs are kept, a line each
+    /// Log of finished runs, a line each; runs in it are not repeated
     #[arg(long, value_name = "FILE", default_value = "target/reproduce/accuracy.jsonl")]
     runs: PathBuf,
-    /// File whose table is written anew, between its two comments
+    /// File whose table is rewritten, between its two comments
     #[arg(long, value_name = "FILE", default_value = "BENCHMARKS.md")]
     table: PathBuf,
-    /// CPU threads [default: all]; without effect on the result
+    /// CPU threads, which do not affect the result [default: all]
     #[arg(long)]
     threads: Option<u32>,
 }
@@ -172,7 +172,7 @@ fn measure(
     digits: &Digits,
     factory: &EngineFactory,
 ) -> Result<Run, Box<dyn Error>> {
-    let steps = plan.config.steps.ok_or("a preset with a budget has an end")?;
+    let steps = plan.config.steps.ok_or("the preset has no number of steps")?;
     let spent = spent(&plan.config, steps, digits.train.len() as u32)?;
     let bar = ProgressBar::new(steps);
     bar.set_style(ProgressStyle::with_template("{msg} {bar:40} {pos}/{len} {elapsed}/{duration}")?);
@@ -213,7 +213,7 @@ fn spent(config: &RunConfig, steps: u64, examples: u32) -> Result<Spent, Box<dyn
 fn pretrain_alone(seed: u64, identity: String, digits: &Digits, threads: Option<u32>) -> Result<Run, Box<dyn Error>> {
     let start = std::time::Instant::now();
     let bytes = pretrained::encode(pretrain::MODEL, &pretrain::train(pretrain::MODEL, seed, threads)?);
-    let parameters = pretrained::decode(pretrain::MODEL, &bytes).ok_or("what was encoded can be decoded")?;
+    let parameters = pretrained::decode(pretrain::MODEL, &bytes).ok_or("the encoded parameters cannot be decoded")?;
     let training_seconds = start.elapsed().as_secs_f64();
     let task = Task::without_privacy(pretrain::MODEL);
     let mut engine = CpuEngine::new(task, digits.test.slice(0..0), &parameters, Performance { chunk: None, threads })?;

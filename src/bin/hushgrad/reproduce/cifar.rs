@@ -32,32 +32,33 @@ pub struct Arguments {
     /// CIFAR-10 in its binary form: a folder with its six files, or its archive
     #[arg(long, value_name = "PATH")]
     data: Option<PathBuf>,
-    /// cifar10, or colour where it is not at hand
+    /// cifar10, or colour if that is not available
     #[arg(long, value_enum, default_value = "cifar10")]
     dataset: On,
-    /// Networks: small (a minute an epoch and mechanism on one thread), scattering and extractor (linear models on fixed features), paper (the network of the paper's MNIST
-    /// figures), papernot (that of Papernot et al. 2021)
+    /// Networks: small (a minute per epoch and mechanism on one thread), scattering and extractor
+    /// (linear models on fixed features), paper (the network of the paper's MNIST figures),
+    /// papernot (that of Papernot et al. 2021)
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Network::Paper, Network::Papernot])]
     network: Vec<Network>,
-    /// Epochs of lots of 256; the paper has 100
+    /// Epochs, in lots of 256; the paper has 100
     #[arg(long, default_value_t = 100.0)]
     epochs: f64,
-    /// Runs of each mechanism
+    /// Runs per mechanism
     #[arg(long, default_value_t = 5)]
     seeds: u64,
-    /// ε of all runs, by tight accounting at δ = 1e-5
+    /// Target ε of each run, by tight accounting at δ = 1e-5
     #[arg(long, value_delimiter = ',', default_values_t = [3.0])]
     epsilons: Vec<f64>,
-    /// Training images that rates are tried on; fewer are faster
+    /// Synthetic training images for tuning the learning rate; fewer are faster
     #[arg(long, default_value_t = 50_000)]
     drawn: usize,
-    /// Where finished runs are kept, a line each
+    /// Log of finished runs, a line each; runs in it are not repeated
     #[arg(long, value_name = "FILE", default_value = "target/reproduce/cifar.jsonl")]
     runs: PathBuf,
-    /// File whose table is written anew, between its two comments; without it the table is printed alone
+    /// File whose table is rewritten, between its two comments [default: only print the table]
     #[arg(long, value_name = "FILE")]
     table: Option<PathBuf>,
-    /// Runs at a time, each on one thread [default: as many as there are processors]
+    /// Parallel runs, one thread each [default: the number of processors]
     #[arg(long)]
     jobs: Option<usize>,
 }

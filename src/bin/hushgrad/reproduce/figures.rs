@@ -44,34 +44,34 @@ const TUNING_SEED: u64 = 0;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Only this: 1 to 7, or headline; again for more
+    /// Only this figure: 1 to 7, or headline; may be repeated
     #[arg(long = "figure", value_name = "N", value_parser = figure)]
     figures: Vec<&'static Figure>,
-    /// Runs of each line
+    /// Runs per curve
     #[arg(long, default_value_t = 5)]
     seeds: u64,
-    /// Length of a run (the headline has 60)
+    /// Epochs per run (the headline always has 60)
     #[arg(long, default_value_t = 60.0)]
     epochs: f64,
-    /// Length of a run that tunes a learning rate [default: --epochs]
+    /// Epochs per run that tunes a learning rate [default: as --epochs]
     #[arg(long, value_name = "EPOCHS")]
     tuning_epochs: Option<f64>,
-    /// Folder or file of images, as `train` reads it [default: MNIST, wherever it is]
+    /// Folder or file of images, as for `train` [default: MNIST]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Where CSV and SVG files go
+    /// Folder for CSV and SVG files
     #[arg(long, value_name = "DIR", default_value = "docs/figures")]
     out: PathBuf,
-    /// File whose sections are written anew, each between its two comments
+    /// File whose sections are rewritten, each between its two comments
     #[arg(long, value_name = "FILE", default_value = "docs/paper.md")]
     document: PathBuf,
-    /// Where finished runs are kept, a line each, and unfinished ones beside it
+    /// Log of finished runs, a line each; unfinished runs are saved beside it
     #[arg(long, value_name = "FILE", default_value = "target/reproduce/figures.jsonl")]
     runs: PathBuf,
-    /// Runs at a time, a thread each
+    /// Parallel runs, one thread each
     #[arg(long, default_value_t = 1)]
     jobs: usize,
-    /// Run nothing: write what the finished runs give
+    /// Run nothing; only write charts and tables from finished runs
     #[arg(long)]
     draw: bool,
 }
@@ -366,7 +366,7 @@ impl FigureContext {
             }
             match self.obtain(View::AccuracyByStep, &trial).map_err(Some)? {
                 Measured::Curve(points) => Ok(points.last().map_or(0.0, |point| point.accuracy)),
-                _ => Err(Some("a run that tunes gives a curve".into())),
+                _ => Err(Some("a tuning run gave no curve".into())),
             }
         });
         match tuned {

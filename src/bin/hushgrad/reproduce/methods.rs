@@ -26,25 +26,25 @@ const HELD_OUT: usize = 4000;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Runs on MNIST of each mechanism
+    /// Runs per mechanism, on MNIST
     #[arg(long, default_value_t = 5)]
     seeds: u64,
-    /// ε of all runs, by tight accounting at δ = 1e-5
+    /// Target ε of each run, by tight accounting at δ = 1e-5
     #[arg(long, value_delimiter = ',', default_values_t = [1.0, 3.0])]
     epsilons: Vec<f64>,
-    /// Only mechanisms whose name has this in it, and plain DP-SGD; other rows of the table stay
+    /// Only mechanisms whose name contains this, and plain DP-SGD; other rows of the table stay
     #[arg(long, value_name = "WORD")]
     method: Option<String>,
     /// Only this model: mlp or cnn-tanh
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// Where finished runs are kept, a line each
+    /// Log of finished runs, a line each; runs in it are not repeated
     #[arg(long, value_name = "FILE", default_value = "target/reproduce/methods.jsonl")]
     runs: PathBuf,
-    /// File whose table is written anew, between its two comments
+    /// File whose table is rewritten, between its two comments
     #[arg(long, value_name = "FILE", default_value = "docs/methods.md")]
     table: PathBuf,
-    /// Runs at a time, each on one thread [default: as many as there are processors]
+    /// Parallel runs, one thread each [default: the number of processors]
     #[arg(long)]
     jobs: Option<usize>,
 }
@@ -135,7 +135,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let outcomes = measure.all(&cells, arguments.jobs)?;
     let commits: BTreeSet<&str> = outcomes.iter().flat_map(|outcome| &outcome.commits).map(String::as_str).collect();
     let mut text = format!(
-        "By `hushgrad reproduce methods`: each at the rate that is best on digits that the program draws, which falls to a tenth over the run; clipped to C = 1; the CNN is `cnn-tanh`. {} seeds on MNIST, mean ± standard deviation; a difference in bold is more than two of its standard errors from none. Run last: at commit {}.\n\n",
+        "By `hushgrad reproduce methods`: each at the learning rate that is best on synthetic digits, which falls to a tenth over the run; clipped to C = 1; the CNN is `cnn-tanh`. {} seeds on MNIST, mean ± standard deviation; a difference in bold is more than two of its standard errors from none. Run last: at commit {}.\n\n",
         arguments.seeds,
         commits.into_iter().collect::<Vec<_>>().join(", ")
     );

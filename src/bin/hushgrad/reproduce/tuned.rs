@@ -206,7 +206,8 @@ pub fn scale(config: &RunConfig, examples: u32, epsilon: f64) -> Fallible<(f64, 
         Ok(projection::planned(&RunConfig { noise, ..config.clone() }, examples, steps)?.tight(config.delta)?.value)
     };
     let target = Target { epsilon, delta: config.delta, method: Method::Tight, orders: Orders::All };
-    let found = calibrate::least_scale(&target, SCALES, at)?.ok_or("no noise keeps so small an ε")?;
+    let found =
+        calibrate::least_scale(&target, SCALES, at)?.ok_or("no noise scale in the search keeps ε that small")?;
     let sigma = projection::round_up(found.value);
     Ok((sigma, at(sigma)?))
 }

@@ -19,7 +19,7 @@ pub struct Flags {
     /// Configuration as JSON (`--print-config` shows one)
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// A ready-made run, as the page offers it
+    /// Preset of the page
     #[arg(long, value_name = "NAME", conflicts_with = "config", value_parser = settings::preset)]
     pub preset: Option<Preset>,
     #[command(flatten)]
@@ -29,7 +29,7 @@ pub struct Flags {
     /// A network of your own, such as "conv 16 8x8/2 same, tanh, maxpool 2/1, dense 10" (docs/models.md)
     #[arg(long, value_name = "LIST", conflicts_with = "model")]
     pub layers: Option<LayerList>,
-    /// A clipping norm for each layer, from the first to the last
+    /// Clipping norm of each layer, from the first to the last
     #[arg(long, value_name = "C,…", value_delimiter = ',', value_parser = finite, conflicts_with = "clip")]
     pub layer_norms: Option<Vec<f64>>,
     /// The same as --clip-quantile 0.5: the clip follows the median norm
@@ -43,11 +43,13 @@ pub struct Flags {
     /// The same as --schedule linear --rate-end SHARE
     #[arg(long, value_name = "SHARE", value_parser = finite)]
     pub decay_to: Option<f64>,
-    /// Another noise in every phase: a rule (time, exponential, step or polynomial) with the number of phases and the last one's noise as a multiple of the first
-    /// one's, as in "exponential 6 0.5"; or a list, as in "200; 200 noise 0.7 rate 0.5; 100 laplace lot 512"
+    /// Vary the noise by phases: a rule (time, exponential, step or polynomial), the number of
+    /// phases, and the last phase's noise as a multiple of the first's, as in "exponential 6 0.5";
+    /// or a list, as in "200; 200 noise 0.7 rate 0.5; 100 laplace lot 512"
     #[arg(long)]
     pub phases: Option<Phases>,
-    /// Epochs (examples / lot steps each; where they are shuffled, as many as there are batches) [default: one, where --steps names no number]
+    /// Epochs (examples / lot steps each; if shuffled, one step per batch) [default: 1, if no
+    /// number of steps is set]
     #[arg(long, conflicts_with = "steps")]
     pub epochs: Option<f64>,
     /// The same as --reading second-look

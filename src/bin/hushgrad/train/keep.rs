@@ -79,7 +79,7 @@ impl Files {
         for (i, one) in all.iter().enumerate() {
             all[i + 1..].iter().try_for_each(|other| one.differs_from(other))?;
         }
-        let or_resume = "--resume goes on from it, --force replaces it";
+        let or_resume = "--resume continues it, --force replaces it";
         let claim = |what, path: Option<_>, replaced, remedy| {
             path.map(|path: &std::path::PathBuf| KeptFile::claim(what, path, replaced, remedy)).transpose()
         };
@@ -88,7 +88,7 @@ impl Files {
                 "the ledger",
                 ledger.as_ref(),
                 *force || resume.is_some(),
-                "--force replaces it, and --resume RUN goes on with its run",
+                "--force replaces it, and --resume RUN continues its run",
             )?,
             run: claim("the run", run, *force || in_place, or_resume)?,
             weights: claim("the weights", weights.as_ref(), *force, "--force replaces them")?,
@@ -121,8 +121,10 @@ impl Files {
                 Ok(())
             }
             _ if self.force => Ok(()),
-            _ => Err(format!("the ledger {path} is not of the run that goes on; name another, or --force replaces it")
-                .into()),
+            _ => Err(format!(
+                "the ledger {path} is not that of the resumed run; name another, or replace it with --force"
+            )
+            .into()),
         }
     }
 }
@@ -148,7 +150,7 @@ impl Resumed {
     pub fn stood(&mut self, files: &Files) -> Result<(Progress, State), Box<dyn Error>> {
         let RunFile { run, ledger, parameters, momentum, average, clips, in_books, .. } = &self.file;
         if *in_books && files.books.is_none() {
-            return Err("the run to go on with is counted in books, which would miss what it adds: name them by --books, or a new file, where all that it released is entered"
+            return Err("the resumed run is recorded in books, which would miss its new releases: name them with --books, or name a new file, where all its releases are entered"
                 .into());
         }
         let Report { step, training_seconds, counted, .. } = run.report;
@@ -160,7 +162,7 @@ impl Resumed {
         let spent = progress.ledger.as_ref().map_or(0, Ledger::steps);
         if spent > step {
             tell(&format!(
-                "the run stood at step {step}, and its ledger counts {}: what was written ahead counts as spent",
+                "the run was saved at step {step}, and its ledger counts {}: those written ahead count as spent",
                 count(spent, "release")
             ));
         }
@@ -173,7 +175,7 @@ impl Resumed {
         let (RunCard { data, train, .. }, now, there) = (&self.file.run, &digits.train.name, digits.train.len());
         if (data, *train as usize) != (now, there) {
             tell(&format!(
-                "The run began on {data} ({}) and goes on with {now} ({there}): its ε counts both, for every image of either.",
+                "The run began on {data} ({}) and continues on {now} ({there}): its ε counts the steps on both, for every image of either.",
                 count((*train).into(), "image")
             ));
         }

@@ -26,13 +26,13 @@ pub enum KeptFileError {
     Write { what: &'static str, path: PathBuf, error: io::Error },
     #[error("cannot read {what} {}: {error}", .path.display())]
     Read { what: &'static str, path: PathBuf, error: io::Error },
-    #[error("cannot write {what} {}: it is there and no plain file", .path.display())]
+    #[error("cannot write {what} {}: it exists and is not a regular file", .path.display())]
     NoFile { what: &'static str, path: PathBuf },
-    #[error("{what} {} is there already; {remedy}", .path.display())]
+    #[error("{what} {} already exists; {remedy}", .path.display())]
     Exists { what: &'static str, path: PathBuf, remedy: &'static str },
     #[error("{what} {} is being written by another run; wait for it, or name another file", .path.display())]
     Busy { what: &'static str, path: PathBuf },
-    #[error("{first} and {second} are one file, {}; name two", .path.display())]
+    #[error("{first} and {second} are the same file, {}; name two different files", .path.display())]
     Twice { first: &'static str, second: &'static str, path: PathBuf },
 }
 
@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(file.read(2).unwrap().unwrap(), b"sec");
         drop(file);
         assert_eq!(folder.list(), ["a.json"]);
-        assert!(claim(&path, false).err().unwrap().contains("is there already; take another"));
+        assert!(claim(&path, false).err().unwrap().contains("already exists; take another"));
         let again = claim(&path, true).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"second", "until it is written");
         again.remove().unwrap();
@@ -292,7 +292,7 @@ mod tests {
             assert!(claim(&folder.0.join(path), true).is_err(), "{path}");
         }
         fs::create_dir(folder.0.join("sub")).unwrap();
-        assert!(claim(&folder.0.join("sub"), true).err().unwrap().contains("no plain file"));
+        assert!(claim(&folder.0.join("sub"), true).err().unwrap().contains("not a regular file"));
         let mut read_only = fs::metadata(folder.0.join("file")).unwrap().permissions();
         read_only.set_readonly(true);
         fs::set_permissions(folder.0.join("file"), read_only).unwrap();

@@ -30,7 +30,7 @@ impl Lock {
     /// Waits for the lock of `target` and takes it.
     pub fn take(target: &Path) -> io::Result<Self> {
         let taken = Self::taken(target, |file| file.lock().map(|()| true))?;
-        taken.ok_or_else(|| io::Error::other("the lock was not waited for"))
+        taken.ok_or_else(|| io::Error::other("the lock could not be taken"))
     }
 
     fn taken(target: &Path, lock: impl Fn(&File) -> io::Result<bool>) -> io::Result<Option<Self>> {

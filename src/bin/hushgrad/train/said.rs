@@ -12,7 +12,7 @@ use hushgrad::{
     train::{
         books::{AllRuns, Cost},
         plan::Plan,
-        report::{Counted, Privacy, Report},
+        report::{Privacy, ReleasedMetrics, Report},
         session::Session,
     },
 };
@@ -51,7 +51,7 @@ impl Promise {
         match self.steps {
             steps if steps <= ran => String::new(),
             steps => format!(
-                "; all {steps} planned steps cost ε ≤ {}, which holds whenever one stops",
+                "; all {steps} planned steps cost ε ≤ {}, which holds whenever the run stops",
                 upper(self.epsilon, 4)
             ),
         }
@@ -156,7 +156,7 @@ pub fn together(AllRuns { runs, planned, cost }: &AllRuns) -> String {
     };
     match planned {
         Some(planned) if planned != cost => format!(
-            "all runs on these digits ({runs}): {} with all their planned steps, which holds whenever one stops; {} for the steps that ran",
+            "all runs on these digits ({runs}): {} with all their planned steps, which holds whenever they stop; {} for the steps that ran",
             in_words(planned),
             in_words(cost),
         ),
@@ -196,11 +196,11 @@ pub fn explain(report: &Report, session: &Session<AnyEngine>) {
     if let Some(caution) = report.test_set.and_then(TestSet::caution) {
         tell(caution);
     }
-    let Counted { clip, answers } = report.counted;
+    let ReleasedMetrics { clip, answers } = report.counted;
     if let Some(answers) = answers.filter(|answers| answers.steps > 0) {
         let shares: Vec<String> = answers.digits.iter().map(|share| format!("{:.1}", 100.0 * share)).collect();
         tell(&format!(
-            "accuracy on the training digits, released with the steps and paid for: {:.1} ± {:.1} %; digits 0 to 9 {} % (each ± {:.1} by its noise)",
+            "accuracy on the training digits, released with the steps and counted in ε: {:.1} ± {:.1} %; shares of digits 0 to 9: {} % (each ± {:.1} from its noise)",
             100.0 * answers.accuracy,
             100.0 * answers.error(),
             shares.join(", "),
@@ -208,13 +208,13 @@ pub fn explain(report: &Report, session: &Session<AnyEngine>) {
         ));
     }
     if let Some(clip) = clip {
-        tell(&format!("the clip, which follows the norms and is public, stands at {clip:.4}"));
+        tell(&format!("the adaptive clip, which is public, is now {clip:.4}"));
     }
     let non_finite = session.teaching().non_finite;
     if non_finite > 0 {
         tell(&format!(
-            "{non_finite} examples had a gradient that was not finite; each contributed zero (teaching view: the number looks at private data, and ε \
-             does not cover publishing it)"
+            "{non_finite} examples had a gradient that was not finite; each contributed zero (teaching view: the number depends on private data, and \
+             ε does not cover publishing it)"
         ));
     }
 }

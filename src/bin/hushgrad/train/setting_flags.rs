@@ -145,7 +145,7 @@ impl fmt::Display for Need {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.needs {
             Some(needs) => write!(f, "--{} needs {needs}", self.option),
-            None => write!(f, "--{} has no part in this run: other options exclude it", self.option),
+            None => write!(f, "--{} has no effect in this run: other options exclude it", self.option),
         }
     }
 }

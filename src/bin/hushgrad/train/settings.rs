@@ -74,10 +74,9 @@ pub fn configuration(
         check_resumed(&config, &file.run.config)?;
         if config.steps.is_some_and(|steps| steps <= done) {
             let steps = super::said::count(done, "step");
-            return Err(format!(
-                "the run has taken {steps} already; name a larger number in all by --steps or --epochs"
-            )
-            .into());
+            return Err(
+                format!("the run has taken {steps} already; choose a larger total with --steps or --epochs").into()
+            );
         }
     }
     Ok(config)
@@ -159,7 +158,7 @@ fn changed(ground: &RunConfig, changed: &RunConfig, fields: &BTreeSet<&str>) -> 
 /// A resumed run's fixed settings were changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a run goes on as it was set; beside --resume only --steps and --epochs (of a run without phases), --lr, --decay-to, --delta and --test-time-augmentation may change it"
+    "a resumed run keeps its settings; with --resume only --steps and --epochs (of a run without phases), --lr, --decay-to, --delta and --test-time-augmentation may change"
 )]
 pub struct Resumed;
 

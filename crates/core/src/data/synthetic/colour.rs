@@ -8,7 +8,7 @@
 //!
 //! Image `i` of seed `s` has a random stream of its own, as a digit has (`synthetic`).
 
-use super::{Chance, TEST_START};
+use super::{ExampleRng, TEST_START};
 use crate::data::{Classes, Dataset, Digits, Images, Picture, Source, TestSet};
 use hushgrad_message::word;
 
@@ -63,8 +63,8 @@ pub fn dataset(seed: u64, start: u64, len: usize) -> Dataset {
 }
 
 /// Begins an image's stream, distinct from that of the digit of this index, and draws its class.
-fn begin(seed: u64, index: u64) -> (Chance, u8) {
-    let mut chance = Chance::new(seed ^ u64::from_be_bytes(*b"colours."), index);
+fn begin(seed: u64, index: u64) -> (ExampleRng, u8) {
+    let mut chance = ExampleRng::new(seed ^ u64::from_be_bytes(*b"colours."), index);
     let class = chance.below(CLASSES.len() as u32) as u8;
     (chance, class)
 }
@@ -93,7 +93,7 @@ struct Scene {
 }
 
 impl Scene {
-    fn new(chance: &mut Chance, class: u8) -> Self {
+    fn new(chance: &mut ExampleRng, class: u8) -> Self {
         let ground = near(chance, usual(class, 0.55));
         // Leaves look alike: all are near the ground's colour.
         let leaves = std::array::from_fn(|_| Leaf {
@@ -119,7 +119,7 @@ impl Scene {
         }
     }
 
-    fn draw(&self, chance: &mut Chance, image: &mut [u8]) {
+    fn draw(&self, chance: &mut ExampleRng, image: &mut [u8]) {
         let place = |pixel: usize, part: usize| (2 * (pixel * FINE + part) + 1) as f32 / (SIDE * FINE) as f32 - 1.0;
         let area = SIDE * SIDE;
         for pixel in 0..area {
@@ -191,7 +191,7 @@ fn star(u: f32, v: f32) -> bool {
     (0..5).filter(|&k| within(k)).count() >= 4 && u * u + v * v < 1.2
 }
 
-fn colour(chance: &mut Chance) -> Colour {
+fn colour(chance: &mut ExampleRng) -> Colour {
     std::array::from_fn(|_| chance.unit())
 }
 
@@ -201,7 +201,7 @@ fn usual(class: u8, turn: f32) -> Colour {
     std::array::from_fn(|channel| 0.5 + 0.4 * libm::cosf(std::f32::consts::TAU * (turn - channel as f32 / 3.0)))
 }
 
-fn near(chance: &mut Chance, colour: Colour) -> Colour {
+fn near(chance: &mut ExampleRng, colour: Colour) -> Colour {
     colour.map(|channel| (channel + SPREAD * chance.bell()).clamp(0.0, 1.0))
 }
 

@@ -49,7 +49,7 @@ pub fn like(picture: Picture, classes: usize, seed: u64, train: usize, test: usi
 /// Examples `start..start + len` of `seed`, drawn on demand.
 #[must_use]
 pub fn dataset(seed: u64, start: u64, len: usize) -> Dataset {
-    let labels: Vec<u8> = (start..).take(len).map(|index| Chance::new(seed, index).below(10) as u8).collect();
+    let labels: Vec<u8> = (start..).take(len).map(|index| ExampleRng::new(seed, index).below(10) as u8).collect();
     let draw = |seed, index, image: &mut [u8]| fill(seed, index, image, &mut [0]);
     Dataset::new(NAME, Images::drawn(draw, seed, start, len, PIXELS), labels)
 }
@@ -60,7 +60,7 @@ pub fn dataset(seed: u64, start: u64, len: usize) -> Dataset {
 pub fn fill(seed: u64, start: u64, images: &mut [u8], labels: &mut [u8]) {
     let mut page = Page::new();
     for ((image, label), index) in images.chunks_exact_mut(PIXELS).zip(labels).zip(start..) {
-        let mut chance = Chance::new(seed, index);
+        let mut chance = ExampleRng::new(seed, index);
         *label = chance.below(10) as u8;
         write(&mut page, &mut chance, *label);
         page.place(image);
@@ -68,9 +68,9 @@ pub fn fill(seed: u64, start: u64, images: &mut [u8], labels: &mut [u8]) {
 }
 
 /// An example's random stream.
-struct Chance(NotPrivateReplay);
+struct ExampleRng(NotPrivateReplay);
 
-impl Chance {
+impl ExampleRng {
     fn new(seed: u64, index: u64) -> Self {
         Self(NotPrivateReplay::new(mix(mix(seed) ^ index)))
     }
@@ -110,7 +110,7 @@ const WAIST: f32 = 0.085;
 /// Pen radius in pixels of the 20×20 box: median, and standard deviation of its logarithm.
 const RADIUS: (f32, f32) = (1.22, 0.36);
 
-fn write(page: &mut Page, chance: &mut Chance, label: u8) {
+fn write(page: &mut Page, chance: &mut ExampleRng, label: u8) {
     let digit = usize::from(label);
     let style = pick(chance, STYLES[digit]);
     let (aspect, spread) = ASPECT[digit];
@@ -152,7 +152,7 @@ fn write(page: &mut Page, chance: &mut Chance, label: u8) {
 /// Most control points of a stroke.
 const MOST_POINTS: usize = 12;
 
-fn pick(chance: &mut Chance, styles: &'static [Style]) -> &'static Style {
+fn pick(chance: &mut ExampleRng, styles: &'static [Style]) -> &'static Style {
     let total: f32 = styles.iter().map(|style| style.weight).sum();
     let mut left = total * chance.unit();
     styles
@@ -168,7 +168,7 @@ fn pick(chance: &mut Chance, styles: &'static [Style]) -> &'static Style {
 struct Warp([(f32, f32, f32); 4]);
 
 impl Warp {
-    fn new(chance: &mut Chance) -> Self {
+    fn new(chance: &mut ExampleRng) -> Self {
         Self(std::array::from_fn(|_| {
             (WARP * chance.bell(), 2.0 + 4.0 * chance.unit(), std::f32::consts::TAU * chance.unit())
         }))

@@ -12,7 +12,7 @@ use hushgrad::{
     train::{
         config::RunConfig,
         plan::Plan,
-        report::Counted,
+        report::ReleasedMetrics,
         session::{Progress, Session},
     },
 };
@@ -128,7 +128,7 @@ struct Saved {
     parameters: Vec<f32>,
     momentum: Vec<f32>,
     average: Option<Vec<f32>>,
-    counted: Counted,
+    counted: ReleasedMetrics,
     clips: Vec<f32>,
 }
 

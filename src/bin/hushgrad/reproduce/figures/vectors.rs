@@ -131,7 +131,7 @@ pub fn distances(
     let train = &data.whole.train;
     let plan = Plan::new(trial.config.clone(), train.len() as u32)?;
     let EncoderSpec::Envelope { shape, vectors, seed, .. } = *encoder else {
-        return Err("distances are measured under an envelope".into());
+        return Err("distances are measured only with an envelope".into());
     };
     let envelope = Arc::new(Envelope::draw(shape, vectors, parameters.len(), seed)?);
     let profile = EnvelopeProfile::from_vectors((0..envelope.vectors()).map(|i| envelope.vector(i)))?;

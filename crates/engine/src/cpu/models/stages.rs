@@ -1,4 +1,4 @@
-//! Any list of layers, with kernels for all sizes.
+//! A model as a list of stages, with kernels for all sizes.
 //!
 //! Gradients of dense layers are products of inputs and deltas, and are never formed. Those of
 //! convolutions and of normalisation factors are kept for every example, one per lane.
@@ -21,16 +21,11 @@ use crate::{
         simd::{MOST_LANES, Simd},
     },
     mechanism::layers::MOST_LAYERS,
-    model::{
-        Layer,
-        cnn::Geometry,
-        layers::{LayerList, Placed},
-        reference::Stage,
-    },
+    model::{self, Activation, Architecture, Layer, cnn::Geometry, reference::Stage},
 };
 
-/// The layers between pixels and logits, with their buffers.
-pub struct Built<S: Simd> {
+/// The stages between pixels and logits, with their buffers.
+pub struct Stages<S: Simd> {
     simd: S,
     stages: Vec<Placement>,
     /// The first stage with parameters: no stage before it needs a delta.
@@ -54,6 +49,8 @@ pub struct Built<S: Simd> {
 #[derive(Clone, Copy)]
 struct Placement {
     stage: Stage,
+    /// Of a dense stage, computed with it.
+    activation: Option<Activation>,
     inputs: usize,
     outputs: usize,
     /// The layer, its number, and the offset of its kept gradients (dense layers keep none).
@@ -138,13 +135,23 @@ fn add_scaled<S: Simd>(s: S, scale: &[f32; MOST_LANES], values: &[S::F], base: f
     }
 }
 
-impl<S: Simd> Built<S> {
-    pub fn new(simd: S, list: &LayerList) -> Self {
+impl<S: Simd> Stages<S> {
+    pub fn new(simd: S, model: Architecture) -> Self {
         let lanes = |n| vec![simd.splat(0.0); n];
-        let (mut kept, mut layers, mut stages) = (0, 0, Vec::new());
-        for placed in list.placed() {
-            let Some(stage) = Stage::of(&placed) else { continue };
-            let Placed { input, output, layer, .. } = placed;
+        let (mut kept, mut layers, mut inputs) = (0, 0, model.inputs());
+        let mut stages: Vec<Placement> = vec![];
+        for stage in model::reference::stages(model) {
+            let layer = match stage {
+                Stage::Dense(layer) | Stage::Convolution(layer, _) | Stage::GroupNorm { layer, .. } => Some(layer),
+                Stage::Activation(activation) => match stages.last_mut() {
+                    Some(Placement { stage: Stage::Dense(_), activation: of_dense @ None, .. }) => {
+                        *of_dense = Some(activation);
+                        continue;
+                    }
+                    _ => None,
+                },
+                Stage::Pool { .. } => None,
+            };
             let parameters = layer.map(|layer| {
                 let own = (layer, layers, kept);
                 layers += 1;
@@ -153,7 +160,9 @@ impl<S: Simd> Built<S> {
                 }
                 own
             });
-            stages.push(Placement { stage, inputs: input.values(), outputs: output.values(), parameters });
+            let outputs = stage.outputs(inputs);
+            stages.push(Placement { stage, activation: None, inputs, outputs, parameters });
+            inputs = outputs;
         }
         let most = stages.iter().map(|place| place.inputs.max(place.outputs)).max().unwrap_or_default();
         let padded = |place: &Placement| match place.stage {
@@ -167,7 +176,7 @@ impl<S: Simd> Built<S> {
             simd,
             first: stages.iter().position(|place| place.parameters.is_some()).unwrap_or_default(),
             copies: vec![Copy::new(simd, &stages)],
-            scores: lanes(list.classes()),
+            scores: lanes(inputs),
             deltas: [lanes(most), lanes(most)],
             padded_delta: lanes(padded.iter().map(Vec::len).max().unwrap_or_default()),
             padded,
@@ -187,7 +196,7 @@ impl<S: Simd> Built<S> {
             let (input, out) = (before.last().unwrap_or(&block.lanes), &mut rest[0]);
             let [beside, inverse] = &mut copy.beside[at];
             match place.stage {
-                Stage::Dense(layer) => dense_forward(s, &layer, parameters, input, out),
+                Stage::Dense(layer) => dense_forward(s, &layer, place.activation, parameters, input, out),
                 Stage::Convolution(layer, geometry) => {
                     let input = with_zeros(s, geometry, input, &mut self.padded[at]);
                     let weights = &parameters[layer.offset..layer.biases().end];
@@ -220,6 +229,9 @@ impl<S: Simd> Built<S> {
             let out = &mut before[..place.inputs];
             match (place.stage, place.parameters) {
                 (Stage::Dense(layer), _) => {
+                    if let Some(activation) = place.activation {
+                        s.run(ThroughValues { activation, values: &copy.values[at], delta: &mut *delta });
+                    }
                     if let Some(dense) = &mut copy.dense[at] {
                         dense.delta.copy_from_slice(delta);
                     }
@@ -286,18 +298,37 @@ fn with_zeros<'a, S: Simd>(s: S, geometry: Geometry, input: &'a [S::F], padded: 
     padded
 }
 
-fn dense_forward<S: Simd>(s: S, layer: &Layer, parameters: &[f32], input: &[S::F], out: &mut [S::F]) {
+fn dense_forward<S: Simd>(
+    s: S,
+    layer: &Layer,
+    activation: Option<Activation>,
+    parameters: &[f32],
+    input: &[S::F],
+    out: &mut [S::F],
+) {
     let weights = &parameters[layer.offset..layer.biases().end];
     if out.len() % 8 == 0 {
-        s.run(DenseForward::<S, 8> { activation: None, weights, input, out });
+        s.run(DenseForward::<S, 8> { activation, weights, input, out });
     } else if out.len() % 10 == 0 {
-        s.run(DenseForward::<S, 10> { activation: None, weights, input, out });
+        s.run(DenseForward::<S, 10> { activation, weights, input, out });
     } else {
-        s.run(DenseForward::<S, 1> { activation: None, weights, input, out });
+        s.run(DenseForward::<S, 1> { activation, weights, input, out });
     }
 }
 
-impl<S: Simd> Network<S> for Built<S> {
+/// As [`DenseProduct`], in the tiles that are fastest for these sizes. Tiles leave each sum as it is.
+fn dense_product<S: Simd>(s: S, layer: &Layer, parts: &[Part<'_, S>], base: f32, sum: &mut [f32]) {
+    let wide = layer.fan_in % (2 * S::LANES) == 0;
+    match layer.outputs {
+        n if n % 8 == 0 && wide => s.run(DenseProduct::<S, 8, 2> { parts, base, sum }),
+        n if n % 8 == 0 => s.run(DenseProduct::<S, 8, 1> { parts, base, sum }),
+        n if n % 10 == 0 => s.run(DenseProduct::<S, 10, 1> { parts, base, sum }),
+        n if n % 2 == 0 => s.run(DenseProduct::<S, 2, 2> { parts, base, sum }),
+        _ => s.run(DenseProduct::<S, 1, 2> { parts, base, sum }),
+    }
+}
+
+impl<S: Simd> Network<S> for Stages<S> {
     fn logits(&mut self, parameters: &[f32], block: &Block<S>) -> &mut [S::F] {
         self.forward(parameters, block, 0);
         &mut self.copies[0].logits
@@ -381,14 +412,7 @@ impl<S: Simd> Network<S> for Built<S> {
                     Some(Part { delta, rows: if at == 0 { &block.rows } else { rows } })
                 })
                 .collect();
-            let sum = &mut sum[layer.offset..layer.biases().end];
-            if layer.outputs % 8 == 0 {
-                s.run(DenseProduct::<S, 8, 2> { parts: &parts, base, sum });
-            } else if layer.outputs % 2 == 0 {
-                s.run(DenseProduct::<S, 2, 2> { parts: &parts, base, sum });
-            } else {
-                s.run(DenseProduct::<S, 1, 2> { parts: &parts, base, sum });
-            }
+            dense_product(s, &layer, &parts, base, &mut sum[layer.offset..layer.biases().end]);
         }
     }
 
