@@ -75,18 +75,18 @@ function build(say) {
     const key = `${made.address} ${size.value}`;
     if (key === shown) return;
     shown = key;
-    const frame = make("iframe", { title: say("Preview of the frame"), src: made.address });
+    const frame = make("iframe", { title: say("Preview of the embed"), src: made.address });
     frame.setAttribute("width", made.width);
     frame.setAttribute("height", made.height);
     preview.replaceChildren(frame);
   };
-  const sizes = [["640 400", "640 × 400"], ["100% 460", say("as wide as the page, 460 high")], ["360 560", say("360 × 560, as a phone")]];
+  const sizes = [["640 400", "640 × 400"], ["100% 460", say("page width, 460 high")], ["360 560", say("360 × 560, like a phone")]];
   const views = [["", say("both curves")], ["stage", say("one step, taken apart")], ["results", say("all results")], ["lesson", say("a lesson")], ["lab", say("the noise lab")]];
   // Suggestions for `controls`.
-  const changes = [["", say("nothing")], ["sigma", say("the noise")], ["sigma,clip", say("noise and clip")], ["preset,sigma,rate", say("preset, noise and rate")]];
-  const themes = [["", say("of the page around")], ["light", say("light")], ["dark", say("dark")]];
+  const changes = [["", say("no bug")], ["sigma", say("the noise")], ["sigma,clip", say("noise and clip")], ["preset,sigma,rate", say("preset, noise and rate")]];
+  const themes = [["", say("same as the page")], ["light", say("light")], ["dark", say("dark")]];
   const [sizeLabel, size] = choice(say("Size"), sizes, "embed-size", draw);
-  const [viewLabel, view] = choice(say("It shows"), views, "embed-view", draw);
+  const [viewLabel, view] = choice(say("View"), views, "embed-view", draw);
   const [controlsLabel, controls] = choice(say("Readers may change"), changes, "embed-controls", draw);
   const [themeLabel, theme] = choice(say("Theme"), themes, "embed-theme", draw);
   const poster = make("input", { type: "checkbox", checked: true });
@@ -107,20 +107,20 @@ function build(say) {
         await navigator.clipboard.writeText(text.value);
         said.textContent = copied;
       } catch {
-        said.textContent = say("This browser does not let the page copy. The text is marked: copy it by the keyboard.");
+        said.textContent = say("This browser does not let the page copy. The text is selected: copy it with the keyboard.");
       }
     });
     return make("div", { className: "snippet" }, make("div", {}, make("h3", { textContent: title }), make("span", { className: "small", textContent: more })), copy, text);
   };
   const close = make("button", { type: "button", className: "primary", textContent: say("Close") });
   close.addEventListener("click", () => dialog.close());
-  const tick = make("label", { className: "tick" }, poster, say("Load nothing before the reader clicks"));
-  const title = make("h2", { id: "embed-title", textContent: say("In a page of yours") });
+  const tick = make("label", { className: "tick" }, poster, say("Load nothing until the reader clicks"));
+  const title = make("h2", { id: "embed-title", textContent: say("Embed in your page") });
   dialog = make("dialog", { className: "embed-dialog" }, title,
-    make("p", { textContent: say("A frame in which all is set as it is here. It trains on the reader's machine. Your page hears settings and results, no images and no model.") }),
+    make("p", { textContent: say("An embed with the current settings. It trains on the reader's machine. Your page receives settings and results, no images and no model.") }),
     make("div", { className: "choices" }, sizeLabel, viewLabel, controlsLabel, themeLabel, tick), preview,
-    snippet("frame", say("A frame"), say("Works wherever HTML is let through."), say("Copied: a frame.")),
-    snippet("element", say("The element"), say("Fits its height to what is in it, follows the page's theme, has methods and events."), say("Copied: the element.")),
+    snippet("frame", say("Iframe"), say("Works wherever HTML is allowed."), say("Iframe copied.")),
+    snippet("element", say("Custom element"), say("Fits its height to its content, follows the page's theme, has methods and events."), say("Custom element copied.")),
     make("div", { className: "end" }, said, close));
   dialog.setAttribute("aria-labelledby", "embed-title");
   dialog.dataset.testid = "embed-dialog";

@@ -44,7 +44,7 @@ function copying(text) {
       await navigator.clipboard.writeText(text());
       said.textContent = say("The link is copied.");
     } catch {
-      said.textContent = say("This browser does not let the page copy. Mark the text, and copy it by the keyboard.");
+      said.textContent = say("This browser does not let the page copy. Select the text and copy it with the keyboard.");
     }
   });
   const close = make("button", { type: "button", className: "primary", textContent: say("Close") });
@@ -57,7 +57,7 @@ const heading = (textContent) => make("h2", { id: "share-title", textContent });
 
 function showCode() {
   const address = location.href;
-  return [heading(say("Scan it, and all is set as here")), picture(address), make("p", { className: "address", textContent: address }), copying(() => address)];
+  return [heading(say("Scan to open with these settings")), picture(address), make("p", { className: "address", textContent: address }), copying(() => address)];
 }
 
 function handIn(query, claim) {
@@ -75,11 +75,11 @@ function handIn(query, claim) {
   draw();
   return [
     heading(say("Hand in this run")),
-    make("p", { textContent: say("The link says: {claim}. Who opens it sees that, your settings, and an ε that the page computes anew.").replace("{claim}", claim) }),
+    make("p", { textContent: say("The link says: {claim}. Whoever opens it sees that, your settings, and an ε that the page recomputes.").replace("{claim}", claim) }),
     make("label", {}, say("Your name, if you like"), name),
     make("label", {}, say("The link to hand in"), text),
     frame,
-    make("p", { textContent: say("Nothing is sent: copy the link, and give it to whom you choose. The name is a part of its text.") }),
+    make("p", { textContent: say("Nothing is sent: copy the link and give it to anyone you like. Your name is part of its text.") }),
     copying(() => text.value),
   ];
 }

@@ -37,7 +37,7 @@ globalThis.Worker = class extends Worker {
     let read = apart;
     super(startable(url), apart ? {} : { get type() { return (read = true), how.type; } });
     const what = url.includes("accountant") ? "The accountant" : "The training thread";
-    if (!read) boot?.says(say("This browser cannot run the page: it lacks modules in workers. Firefox has them from version 114 on."));
+    if (!read) boot?.says(say("This browser cannot run the page: it does not support module workers. Firefox does from version 114 on."));
     let alive = false;
     const slow = setTimeout(() => boot?.lags(url, what), 10_000);
     this.addEventListener("message", () => {
@@ -161,7 +161,7 @@ async function start() {
     await program.default({ module_or_path: new URL(wasm) });
   } catch (error) {
     if (!(error instanceof WebAssembly.RuntimeError)) failed(wasm)(error);
-    boot?.says(say("The page cannot open. Its program stopped as it started ({error}).").replace("{error}", () => error));
+    boot?.says(say("The page cannot open. Its program failed at startup ({error}).").replace("{error}", () => error));
     throw error;
   }
   boot?.opens();
@@ -235,9 +235,9 @@ addEventListener("click", async ({ target }) => {
   const pressed = word.getBoundingClientRect();
   const told = await (glossary ??= read()).then((texts) => texts.get(word.dataset.word), (error) => {
     glossary = null;
-    return [say("The glossary did not come"), `${error.message ?? error}. ${say("Check the connection, and press the word again.")}`];
+    return [say("The glossary did not load"), `${error.message ?? error}. ${say("Check the connection, and press the word again.")}`];
   });
-  [parts[0].textContent, parts[1].textContent] = told ?? [word.textContent, say("There is no text on this word.")];
+  [parts[0].textContent, parts[1].textContent] = told ?? [word.textContent, say("There is no entry for this word.")];
   parts[2].textContent = say("Close");
   (word.closest("dialog") ?? document.body).append(explained);
   explained.showPopover({ source: word });

@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn single_points_are_dots() {
-        let (text, _) = svg("Accuracy for its price", &drawing(Shape::Scatter, &["a", "", "b"]));
+        let (text, _) = svg("Accuracy against ε", &drawing(Shape::Scatter, &["a", "", "b"]));
         assert_eq!((text.matches("<path ").count(), text.matches("<circle ").count()), (0, 5));
     }
 

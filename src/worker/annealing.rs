@@ -81,13 +81,13 @@ impl Search {
     pub fn new(config: RunConfig, examples: u32) -> Result<Self, Message> {
         let (Some(steps), Phases::Schedule(schedule)) = (config.steps, &config.phases) else {
             return Err(word!(
-                "only noise that goes by a rule over so many phases, of a run that has an end, can be annealed"
+                "annealing needs a planned number of steps, and noise that changes over phases by a rule"
             )
             .into());
         };
         let (picture, classes) = (config.model.picture(), config.model.classes());
         let digits = synthetic::like(picture, classes, SEED, DRAWN.0, DRAWN.1).ok_or(word!(
-            "the noise is annealed on public images, and the program draws none of this size and of so many classes"
+            "the noise is annealed on public images, and the program draws none of this size with this many classes"
         ))?;
         let lengths = lengths(steps, schedule.phases).collect();
         let epsilon = cost(&config, examples, steps).map_err(|error| error.to_message())?.improved.epsilon;
@@ -148,7 +148,7 @@ impl Search {
         let mut config = RunConfig { phases: Phases::List(PhaseList(list.clone())), ..self.config.clone() };
         let steps = config.steps.unwrap_or_default();
         let scale = scale_or_least(&config, self.examples, steps, self.epsilon).map_err(|error| error.to_message())?;
-        let scale = scale.map_err(|_| Message::from(word!("no noise keeps what the run costs over these phases")))?;
+        let scale = scale.map_err(|_| Message::from(word!("no noise scale keeps the run's ε with these phases")))?;
         config.noise = config.noise.map(|noise| noise.with_scale(scale));
         config.replay = Some(SEED);
         let plan = Plan::new(config, self.digits.train.len() as u32).map_err(|error| error.to_message())?;

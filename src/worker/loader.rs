@@ -56,7 +56,7 @@ async fn site<H: Host>(host: &H, address: &str, deliver: &impl Fn(Arrival)) -> R
         Err(error) => {
             deliver(match error {
                 LoadError::Fetch { absent: true, .. } => Arrival::Notice(word!(
-                    "This site carries no MNIST, so digits drawn by the program are used. Drop MNIST's files here to train on them."
+                    "This site does not include MNIST, so digits drawn by the program are used. Drop MNIST's files here to train on them."
                 )),
                 error => Arrival::Gap(error),
             });

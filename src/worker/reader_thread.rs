@@ -102,7 +102,7 @@ pub fn start(address: &str, asked: RequestLog) -> Result<Reader, ReaderError> {
 /// Returns the browser's message of a failure.
 fn reason(error: &JsValue) -> Message {
     let said = Reflect::get(error, &"message".into()).ok().and_then(|said| said.as_string());
-    said.filter(|said| !said.is_empty()).map_or(word!("the browser does not say why").into(), Message::text)
+    said.filter(|said| !said.is_empty()).map_or(word!("the browser gave no reason").into(), Message::text)
 }
 
 fn post(worker: &Worker, order: Order<Vec<u8>>) {
@@ -123,7 +123,7 @@ fn message(data: &JsValue) -> Option<Result<ReaderMessage<Digits>, ReaderError>>
     let message: &Array = data.dyn_ref()?;
     let told: ReaderMessage<ReadSet> = unpacked(message)?;
     Some(told.try_map(|said| {
-        let damaged = || ReaderError::Ended { reason: word!("its images did not arrive whole").into() };
+        let damaged = || ReaderError::Ended { reason: word!("its images arrived incomplete").into() };
         said.with(set_bytes(message)?).ok_or_else(damaged)
     }))
 }

@@ -83,14 +83,14 @@ impl<D> ReaderMessage<D> {
 #[derive(Clone, Debug, PartialEq, Eq, hushgrad_message::Error)]
 pub enum ReaderError {
     #[error(
-        "the program that reads files did not come ({reason}), so nothing was read of them; choose them again once the network is back"
+        "the file reader could not be loaded ({reason}), so your files were not read; choose them again once the network is back"
     )]
     Absent { reason: Message },
-    #[error("the thread that read the files has ended ({reason}), so nothing was taken of them; choose them again")]
+    #[error("the thread that read the files has stopped ({reason}), so none of them is used; choose them again")]
     Ended { reason: Message },
-    #[error("the browser has no memory left for the {} of these images; close other pages, or give fewer examples", size(*.bytes))]
+    #[error("the browser has too little memory for these images ({}); close other pages, or give fewer examples", size(*.bytes))]
     NoMemory { bytes: u64 },
-    #[error("other files were chosen, so the ones before were not read to their end")]
+    #[error("other files were chosen, so reading of the earlier ones was stopped")]
     Superseded,
     /// The reader's refusal of the files.
     #[error("{0}")]

@@ -43,11 +43,11 @@ pub enum RunLogError {
     #[error("its books cannot be read ({0}); it was changed by hand or damaged, and is not opened")]
     Unreadable(Message),
     #[error(
-        "its books say that {books} steps were released where its file says {file}; it was changed by hand or damaged, and is not opened"
+        "its books say that {books} steps were released, but its file says {file}; it was changed by hand or damaged, and is not opened"
     )]
     Fewer { books: u64, file: u64 },
     #[error(
-        "its books and its file do not agree on whether it has a guarantee; it was changed by hand or damaged, and is not opened"
+        "its books and its file disagree on whether it has a guarantee; it was changed by hand or damaged, and is not opened"
     )]
     Otherwise,
     #[error(transparent)]

@@ -77,7 +77,7 @@ pub struct StoredBooks {
 /// Why the store did not write or read.
 #[derive(Clone, Debug, PartialEq, Eq, hushgrad_message::Error)]
 pub enum StoreError {
-    #[error("this browser does not let the page keep anything (in a private window, perhaps)")]
+    #[error("this browser does not let the page store anything (perhaps a private window)")]
     Refused,
     #[error("this browser's storage for the page is full")]
     Full,
@@ -85,7 +85,7 @@ pub enum StoreError {
     Silent(Duration),
     #[error("it was deleted or continued in another tab")]
     Gone,
-    #[error("another tab has it in hand")]
+    #[error("another tab is using it")]
     Busy,
 }
 

@@ -42,7 +42,7 @@ pub(super) fn sentence(Remembered { so_far, planned, endless, delta }: &Remember
         return message!("All {count} runs on these digits that this browser remembers, together: {so_far}.");
     };
     message!(
-        "All {count} runs on these digits that this browser remembers, together: {planned} with all their planned steps, whenever one stops; {so_far} for the steps so far."
+        "All {count} runs on these digits that this browser remembers, together: {planned} for all planned steps, no matter when a run stops; {so_far} for the steps so far."
     )
 }
 
@@ -52,7 +52,7 @@ fn cost(ledgers: &[Option<String>], delta: f64) -> Message {
     let known: Vec<Ledger> = ledgers.iter().flatten().filter_map(|json| Ledger::from_json(json).ok()).collect();
     let without = runs - known.len();
     match composition::total_per_example(&known.iter().collect::<Vec<_>>(), delta) {
-        _ if without > 0 => message!("none, as {without} of them had no guarantee"),
+        _ if without > 0 => message!("no guarantee, as {without} of them had none"),
         Ok(Total { epsilon, delta: paid, neighbours, .. }) => {
             // A δ equal to the one that was set is written as it was set.
             let paid = if paid == delta { format!("{delta:e}") } else { decimal::upper_power(paid, 2) };
@@ -62,6 +62,6 @@ fn cost(ledgers: &[Option<String>], delta: f64) -> Message {
                 NeighbouringRelation::ReplaceOne => message!("ε ≤ {epsilon} at δ = {paid}, replace-one"),
             }
         }
-        Err(error) => message!("none can be stated ({error})"),
+        Err(error) => message!("no guarantee can be stated ({error})"),
     }
 }

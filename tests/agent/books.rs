@@ -193,7 +193,7 @@ fn a_second_tab_takes_nothing_from_the_first_and_forgets_no_step_of_its_own() {
         let events = [play(&mut other, 60), other.ask_and_settle(Request::Pause)].concat();
         let (shown, own) = (last(&events).unwrap(), other.key.clone());
         let events = other.ask_and_settle(Request::Continue { key: thread.key.clone() });
-        assert!(sentence(&events).contains("another tab has it in hand"), "{events:?}");
+        assert!(sentence(&events).contains("another tab is using it"), "{events:?}");
         drop(other);
         let (_, events) = visit(&browser);
         let run = kept(&events).into_iter().find(|run| run.key == own).unwrap();
@@ -356,7 +356,7 @@ fn two_tabs_do_not_continue_one_run() {
     // It is open in the first tab.
     assert_eq!(kept(&events).len(), 1);
     let events = one.ask_and_settle(Request::Continue { key: key.clone() });
-    assert!(sentence(&events).contains("another tab has it in hand"), "{events:?}");
+    assert!(sentence(&events).contains("another tab is using it"), "{events:?}");
     let events = one.ask_and_settle(Request::Delete { key: key.clone() });
     assert!(sentence(&events).contains("is not deleted: another tab has it in hand"), "{events:?}");
     assert_eq!(kept(&events).len(), 1, "it stays in the list");

@@ -189,7 +189,7 @@ impl Books {
             Ok(tight) => Some(tight),
             Err(PrivacyError::TooManyKinds { kinds, .. }) => {
                 assumptions.push(message!(
-                    "no tight accounting: {kinds} kinds of release, and it is tried for {MOST_KINDS} at most; fewer noise scales would do"
+                    "no tight accounting: {kinds} kinds of release, but at most {MOST_KINDS} are supported; use fewer noise scales"
                 ));
                 None
             }
@@ -250,7 +250,7 @@ pub fn of_one_example(ledger: &Ledger, delta: f64) -> Option<Message> {
     (example != *ledger).then(|| {
         let cost = super::rdp::epsilon_of(&example, delta).map_or(f64::INFINITY, |cost| cost.improved.epsilon);
         message!(
-            "of one example alone ε ≤ {}, by Rényi accounting: it turns one vector into another",
+            "for a single example ε ≤ {}, by Rényi accounting: it turns one vector into another",
             super::decimal::upper(cost, 6)
         )
     })

@@ -104,8 +104,8 @@ impl Target<'_> {
         let curve = match priced {
             PricedStep::Tight(_) if work.left() <= 0.0 => {
                 return Err(PrivacyError::TooMuchWork {
-                    what: word!("so many trials by tight accounting"),
-                    remedy: word!("calibrate by Rényi accounting, whose answer is on the safe side"),
+                    what: word!("calibration by tight accounting"),
+                    remedy: word!("use Rényi accounting, whose answer is on the safe side"),
                 });
             }
             PricedStep::Tight(pld) => return Ok(pld.compose(steps).epsilon_within(self.delta, work)?.value),
@@ -188,7 +188,7 @@ pub fn noise_scale(release: &Release, steps: u64, target: &Target<'_>) -> Result
         message!("because {steps} steps add up: fewer steps, a smaller rate or a larger δ cost less")
     } else if target.method == Method::Tight {
         message!(
-            "because a single step tells more than δ = {delta:e} forgives: a smaller rate or a larger δ costs less"
+            "because a single step reveals more than δ = {delta:e} allows: a smaller rate or a larger δ costs less"
         )
     } else {
         message!(
@@ -304,7 +304,7 @@ pub fn steps(release: &Release, target: &Target<'_>) -> Result<Calibrated<u64>, 
 pub fn rate(release: &Release, steps: u64, target: &Target<'_>) -> Result<Calibrated<f64>, PrivacyError> {
     target.validate()?;
     let Sampling::Poisson { .. } = release.sampling else {
-        return Err(PrivacyError::Calibration(word!("a rate can only be sought for Poisson sampling").into()));
+        return Err(PrivacyError::Calibration(word!("a rate can only be calibrated for Poisson sampling").into()));
     };
     let sampled = |rate: f64| Release { sampling: Sampling::Poisson { rate }, ..release.clone() };
     let work = Work::new(CALIBRATION);

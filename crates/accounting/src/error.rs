@@ -20,7 +20,7 @@ pub enum PrivacyError {
     #[error(transparent)]
     Noise(#[from] NoiseError),
     /// A release without noise: the ledger has no guarantee. Add noise.
-    #[error("no guarantee: a release was made without noise, so ε is not a number")]
+    #[error("no guarantee: a release was made without noise, so there is no finite ε")]
     NoNoise,
     /// [`Sensitivity::Unbounded`](crate::ledger::Sensitivity::Unbounded): no noise covers an
     /// unbounded contribution. Clip, or encode into an envelope.
@@ -32,12 +32,11 @@ pub enum PrivacyError {
     /// Inexact noise ([`crate::rounding`]) costs more than δ. Use a coarser grid, more noise,
     /// lighter tails or fewer steps.
     #[error(
-        "no finite bound: what floating-point noise tells beyond the noise's own law is more than δ allows; take a coarser grid, more noise, \
-         lighter tails or fewer steps"
+        "no finite bound: floating-point noise leaks more than δ allows, beyond what ideal noise reveals; use a coarser grid, more noise, lighter tails or fewer steps"
     )]
     Inexact,
     /// No theorem here prices this release with this accountant. Often the other accountant does.
-    #[error("no price: {0}")]
+    #[error("not supported: {0}")]
     Unpriced(&'static str),
     /// An answer would exceed its budget of work. Do what `remedy` says.
     #[error("too much work: {what} would take too long; {remedy}")]
@@ -49,7 +48,7 @@ pub enum PrivacyError {
     },
     /// More distinct releases than an accountant accepts. Use fewer noise scales, rates, envelopes.
     #[error(
-        "too many kinds of release: {kinds}, and {most} is the most that {whom} counts; fewer noise scales, rates or envelopes would do"
+        "too many kinds of release: {kinds}, but {whom} supports at most {most}; use fewer noise scales, rates or envelopes"
     )]
     TooManyKinds {
         /// Distinct releases that happened.
@@ -62,14 +61,12 @@ pub enum PrivacyError {
     /// Add-or-remove-one and replace-one in one ledger. Account for them separately;
     /// [`crate::composition::total`] bounds the total of several runs.
     #[error(
-        "the ledger mixes releases priced for add/remove-one neighbours with releases priced for replace-one: \
-         their losses do not add up to one guarantee; account for them apart"
+        "the ledger mixes releases priced for add/remove-one neighbours with releases priced for replace-one: their losses do not add up to one guarantee; account for them separately"
     )]
     MixedNeighbours,
     /// Two privacy units in one ledger. Account for them separately.
     #[error(
-        "the ledger mixes releases that protect one example, one micro-batch or one user: \
-         their losses do not add up to one guarantee; account for them apart"
+        "the ledger mixes releases that protect one example, one micro-batch or one user: their losses do not add up to one guarantee; account for them separately"
     )]
     MixedUnits,
     /// Vectors that do not form an envelope, or a stored profile that no vectors can have.

@@ -181,11 +181,11 @@ impl Release {
             // Correlated steps are proven private for rotation-invariant (Gaussian) noise only.
             if !matches!(self.noise, Some(NoiseSpec::Gaussian { .. }) | None) {
                 return Err(PrivacyError::Unpriced(word!(
-                    "cyclic sampling, and with it correlated noise, that is not Gaussian"
+                    "cyclic sampling (and so correlated noise) with non-Gaussian noise"
                 )));
             }
             if self.grid.is_some() {
-                return Err(PrivacyError::Unpriced(word!("cyclic sampling, and with it correlated noise, on a grid")));
+                return Err(PrivacyError::Unpriced(word!("cyclic sampling (and so correlated noise) on a grid")));
             }
         }
         self.check_parts()?;
@@ -193,7 +193,7 @@ impl Release {
             grid.validate()?;
             if let Sensitivity::Envelope { profile } = &self.sensitivity {
                 let fits = profile.dimension() == grid.coordinates;
-                require(fits, "grid.coordinates", grid.coordinates as f64, word!("as many as the envelope's"))?;
+                require(fits, "grid.coordinates", grid.coordinates as f64, word!("that of the envelope"))?;
             }
         }
         Ok(())
@@ -208,7 +208,7 @@ impl Release {
             (&self.noise, &self.sensitivity, self.grid)
         else {
             return Err(PrivacyError::Unpriced(word!(
-                "a release of several vectors, but for Gaussian noise on clipped ones without a grid"
+                "a release of several vectors, except clipped ones with Gaussian noise and no grid"
             )));
         };
         for Part { clip, noise, .. } in &self.parts {
@@ -216,7 +216,7 @@ impl Release {
             require((1e-100..=1e100).contains(noise), "parts.noise", *noise, word!("finite and above 0"))?;
         }
         let together = sigma / norm * self.spent_by_parts();
-        require((together - 1.0).abs() < 1e-9, "parts", together, word!("as much together as the release says, 1"))
+        require((together - 1.0).abs() < 1e-9, "parts", together, word!("1, so that all parts match the release"))
     }
 
     /// √(Σ (Cᵢ/σᵢ)²) over the parts: the inverse of their joint noise multiplier.

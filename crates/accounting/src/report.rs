@@ -53,16 +53,16 @@ pub fn assumptions(ledger: &Ledger) -> Vec<Message> {
         for part in &release.parts {
             let sigma = six_digits(part.noise / part.clip);
             phrases.push(match part.holds {
-                Held::Gradient => message!("of these the clipped gradient, with noise of σ {sigma} by itself"),
+                Held::Gradient => message!("including the clipped gradient, with noise of σ {sigma} by itself"),
                 Held::NormWithinClip => {
-                    message!("of these whether the gradient is within the clip, with noise of σ {sigma} by itself")
+                    message!("including whether the gradient is within the clip, with noise of σ {sigma} by itself")
                 }
-                Held::AnswerAndClass => message!("of these answer and class, with noise of σ {sigma} by itself"),
+                Held::AnswerAndClass => message!("including answer and class, with noise of σ {sigma} by itself"),
             });
         }
         if let Some(grid) = release.grid {
             phrases.push(message!(
-                "gradients, sums and noise rounded to the grid 2^{}: what the low bits of floating-point noise tell is counted",
+                "gradients, sums and noise rounded to the grid 2^{}: leakage by low bits of floating-point noise is counted",
                 grid.exponent
             ));
         }
@@ -71,7 +71,7 @@ pub fn assumptions(ledger: &Ledger) -> Vec<Message> {
         phrases.push(message!("protected unit: {}", release.unit));
         if !matches!(release.noise, Some(NoiseSpec::Gaussian { .. }) | None) {
             phrases.push(
-                word!("Rényi accounting of this noise: what quadrature and series leave out is estimated on the safe side, and added").into(),
+                word!("Rényi accounting of this noise: the quadrature and series error is estimated on the safe side and added").into(),
             );
         }
     }
@@ -80,22 +80,22 @@ pub fn assumptions(ledger: &Ledger) -> Vec<Message> {
         steps > 0 && release.sampling.neighbours() == NeighbouringRelation::AddOrRemoveOne
     };
     if ledger.releases().iter().zip(steps_by_kind(ledger)).any(counted) {
-        phrases.push(word!("the number of training examples is public: ε does not cover what it tells").into());
+        phrases.push(word!("the number of training examples is public: ε does not cover what it reveals").into());
     }
     phrases.push(word!("every step that ran was released (Theorem 1 of Nasr et al. 2020)").into());
     // If the stopping time depends on releases, the (ε, δ) of the steps so far is no guarantee:
     // fully adaptive composition costs more (Whitehouse et al. 2023).
     phrases.push(
-        word!("when to stop, and what to change on the way, was decided before the first release: after a look at releases, only the ε of all planned steps holds")
+        word!("when to stop and what to change on the way was decided before the first release: after seeing releases, only the ε of all planned steps holds")
             .into(),
     );
     let off_grid = |(release, steps): (&Release, u64)| steps > 0 && release.grid.is_none();
     if all == 0 || ledger.releases().iter().zip(steps_by_kind(ledger)).any(off_grid) {
         phrases.push(
-            word!("noise as of real numbers: what the low bits of floating-point noise tell is not counted").into(),
+            word!("noise treated as real numbers: leakage by low bits of floating-point noise is not counted").into(),
         );
     }
-    phrases.push(word!("an upper bound: an attacker may see every noisy step, and can do no better than this").into());
+    phrases.push(word!("an upper bound: it covers an attacker who sees every noisy step").into());
     phrases
 }
 
@@ -112,7 +112,7 @@ fn steps_by_kind(ledger: &Ledger) -> Vec<u64> {
 fn mechanism(release: &Release) -> Message {
     if let (false, Some(noise)) = (release.parts.is_empty(), &release.noise) {
         return message!(
-            "several vectors of each example, in units of their bounds, as one of L2 norm 1; {} on every coordinate of the sum",
+            "several vectors per example, scaled by their bounds, counted as one of L2 norm 1; {} on every coordinate of the sum",
             describe(noise)
         );
     }

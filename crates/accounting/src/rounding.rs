@@ -270,8 +270,8 @@ impl GridRounding {
         // The last cell, with what may fall into it, reaches beyond the cutoff.
         let reach = spacing + 2.0 * error;
         let relative = 2.0 * error / spacing * (steepest(noise, cutoff + reach) * reach).exp();
-        let range = word!("below 0.01: take a coarser grid, or noise of lighter tails");
-        require(relative < 0.01, word!("sampler error over grid"), relative, range)?;
+        let range = word!("below 0.01: use a coarser grid, or noise with lighter tails");
+        require(relative < 0.01, word!("sampler error / grid step"), relative, range)?;
         let cells = 2.0 * cutoff / spacing + 3.0;
         let bits = cells * f64::from(accuracy.intervals) * 0.5_f64.powf(f64::from(accuracy.uniform_bits));
         Ok(RoundingCost {

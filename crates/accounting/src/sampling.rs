@@ -116,13 +116,13 @@ impl ToMessage for Sampling {
                 message!("fixed size, {size} of {population} without replacement")
             }
             Self::Shuffled { batches } => message!(
-                "shuffled partition, each example in one of {batches} batches by a draw of its own: one release an epoch, no amplification"
+                "shuffled partition, each example drawn independently into one of {batches} batches: one release per epoch, no amplification"
             ),
             Self::RandomAllocation { batches } => message!(
-                "random allocation, each example in one of {batches} batches an epoch by a secret draw of its own, so that sizes differ; an epoch left open counts as a whole one"
+                "random allocation, each example secretly and independently drawn into one of {batches} batches per epoch, so sizes differ; an unfinished epoch counts in full"
             ),
             Self::CyclicPoisson { rate, groups } => message!(
-                "cyclic Poisson, rate {} of one of {groups} groups a step, each example in a group of its own draw, so that noise may be correlated over {groups} steps; a cycle left open counts as a whole one",
+                "cyclic Poisson, rate {} from one of {groups} groups per step, each example drawn independently into a group, so that noise may be correlated over {groups} steps; an unfinished cycle counts in full",
                 super::numeric::six_digits(rate)
             ),
         }
@@ -227,7 +227,7 @@ impl Sampling {
     ) -> Result<(), PrivacyError> {
         if self.batches().is_some() {
             return Err(PrivacyError::Unpriced(word!(
-                "a partition, or groups, are drawn by their sampler, step by step"
+                "drawing a single lot from a partition or groups; use their sampler"
             )));
         }
         self.sampler(population)?.draw(rng, out);

@@ -474,7 +474,7 @@ impl Known {
         let right = before == 0 && uncounted && counted == there as u64 && trace.encoded.iter().all(|&v| v == 0.0);
         let kernels = self.engine.kernel_names();
         let kernels: Vec<_> = kernels.evaluation.into_iter().chain(kernels.encoding).collect();
-        self.judge(word!("what is not finite"), &kernels, if right { 0.0 } else { f64::NAN })
+        self.judge(word!("non-finite gradients"), &kernels, if right { 0.0 } else { f64::NAN })
     }
 
     /// Checks the denoiser with nearly all of the sum far from the noise.

@@ -20,7 +20,7 @@ pub enum EngineError {
     /// Detected before anything is allocated.
     #[error("{needed} bytes are needed for {what}, and the graphics device allows {limit} in one piece")]
     TooLarge { what: &'static str, needed: u64, limit: u64 },
-    #[error("the run needs {needed} bytes on the graphics device, and this program takes {limit} of one at most")]
+    #[error("the run needs {needed} bytes on the graphics device, and this program uses at most {limit}")]
     OverBudget { needed: u64, limit: u64 },
     #[error("the graphics device has no memory left for {what}")]
     OutOfMemory { what: &'static str },
@@ -29,32 +29,28 @@ pub enum EngineError {
 /// A part of a task, a dataset, a state or a lot that an engine does not support.
 #[derive(Debug, hushgrad_message::Error)]
 pub enum Unsupported {
-    #[error("sums on a grid: WebGPU counts in 32 bits, and their noise takes numbers of 64")]
+    #[error("sums on a grid: WebGPU has 32-bit integers, and their noise needs 64 bits")]
     GridOnGpu,
     /// The kernels cannot derive the norm of a mean over copies from the copies' norms.
-    #[error("augmentation on the graphics device: a mean over copies of each image is computed on the CPU")]
+    #[error("augmentation on the graphics device: only the CPU averages over copies of each image")]
     AugmentationOnGpu,
     /// No kernel keeps separate parameters for each unit.
-    #[error("several local steps of a user, on the graphics device: they are computed on the CPU")]
+    #[error("several local steps of a user on the graphics device: only the CPU computes them")]
     SharingOnGpu,
     /// The kernel holds a plane in workgroup memory, twice.
-    #[error("smoothing planes of {side}×{side} on the graphics device: it takes {most}×{most} at most, the CPU all")]
+    #[error("smoothing planes of {side}×{side} on the graphics device: its limit is {most}×{most}, the CPU has none")]
     SmoothingOnGpu { side: usize, most: usize },
     /// Measured: 7 ms per image on lavapipe, 0.08 ms on one thread of the same processor.
-    #[error(
-        "scattering features on this adapter: it is software, and the CPU finds them a hundred times sooner by itself"
-    )]
+    #[error("scattering features on this adapter: it is software, and the CPU alone is a hundred times faster")]
     ScatteringOnSoftware,
     /// A browser fetches the file when a run begins.
     #[error("features of a network whose file was not fetched")]
     NoExtractor,
     /// The named model's kernels read features of digits; those of built networks read pixels.
-    #[error("layers on fixed features, on the graphics device: they are computed on the CPU")]
+    #[error("layers on fixed features, on the graphics device: only the CPU computes them")]
     LayersOnFeatures,
     /// The CPU draws this noise from its own density.
-    #[error(
-        "noise whose density changes this steeply: in 32 bits its quantiles on the graphics device would not follow it"
-    )]
+    #[error("noise whose density changes this steeply: 32-bit quantiles on the graphics device would not match it")]
     SteepNoise,
     #[error("{what} on this device: {reason}")]
     Refused { what: &'static str, reason: Message },
@@ -63,19 +59,19 @@ pub enum Unsupported {
     #[error(transparent)]
     Noise(#[from] NoiseError),
     /// Noise, clipping norm, expected lot and values derived from them may change between phases.
-    #[error("a task of another kind than that which the engine was made for")]
+    #[error("a task of another kind than the engine was made for")]
     OtherTask,
     #[error("an envelope encoder without its vectors")]
     NoEnvelope,
-    #[error("an envelope over {parameters} parameters; {most} are the most")]
+    #[error("an envelope over {parameters} parameters; the limit is {most}")]
     EnvelopeTooLong { parameters: usize, most: usize },
     #[error("{found} {what} where {expected} are needed")]
     Length { what: &'static str, found: usize, expected: usize },
     #[error("a dataset without examples")]
     NoExamples,
-    #[error("the label {label}; labels of {classes} classes are numbers below that")]
+    #[error("the label {label}; labels of {classes} classes must be below {classes}")]
     Label { label: u8, classes: usize },
-    #[error("images of {found} classes; the model tells {expected} apart")]
+    #[error("images of {found} classes; the model has {expected}")]
     Classes { found: usize, expected: usize },
     #[error("images of {found}; the model reads {expected}")]
     Images { found: Picture, expected: Picture },
@@ -83,7 +79,7 @@ pub enum Unsupported {
     Example { index: u32, examples: usize },
     #[error("canary {canary} of an audit of {canaries}")]
     Canary { canary: u32, canaries: usize },
-    #[error("features of {images} images: {bytes} bytes of memory are not there")]
+    #[error("features of {images} images: no memory for {bytes} bytes")]
     Features { images: usize, bytes: usize },
     #[cfg(not(target_arch = "wasm32"))]
     #[error("{count} threads: {error}")]
@@ -108,9 +104,9 @@ impl From<NoiseError> for EngineError {
 /// Names the step with the relative difference found there, unless it is NaN.
 fn known_step(difference: f64) -> Message {
     if difference.is_nan() {
-        word!("a known step").into()
+        word!("a self-test").into()
     } else {
-        message!("a known step (relative difference {difference:.1e})")
+        message!("a self-test (relative difference {difference:.1e})")
     }
 }
 
@@ -120,5 +116,5 @@ fn those(there: &[String]) -> Message {
         return word!("there is none at all").into();
     }
     let numbered: Vec<String> = there.iter().enumerate().map(|(number, name)| format!("{number}: {name}")).collect();
-    message!("there are {}", numbered.join("; "))
+    message!("available: {}", numbered.join("; "))
 }

@@ -207,13 +207,13 @@ impl Task {
         let refuse = |sentence| Err(MechanismError::Correlated(sentence));
         match &self.noise {
             _ if correlation.is_none() => Ok(None),
-            Some(NoiseSpec::Gaussian { .. }) if self.grid.is_some() => refuse(word!("is not rounded to a grid")),
+            Some(NoiseSpec::Gaussian { .. }) if self.grid.is_some() => refuse(word!("cannot be rounded to a grid")),
             Some(NoiseSpec::Gaussian { .. }) if self.denoiser.needs_noise() => {
-                refuse(word!("has another spread at each step, and the denoiser takes it for one"))
+                refuse(word!("spreads differently at each step, but the denoiser expects one spread"))
             }
             Some(NoiseSpec::Gaussian { .. }) if self.encoder.clips() => Ok(correlation),
-            Some(NoiseSpec::Gaussian { .. }) => refuse(word!("is for gradients that are clipped")),
-            _ => refuse(word!("is Gaussian")),
+            Some(NoiseSpec::Gaussian { .. }) => refuse(word!("needs clipped gradients")),
+            _ => refuse(word!("must be Gaussian")),
         }
     }
 

@@ -53,14 +53,14 @@ pub(super) fn account(name: &str, run: &mut RunCard, ledger: &mut Option<Ledger>
         return Ok(());
     };
     let Ok(phases) = priced else { return Err(impossible("ledger", ANOTHER.into())) };
-    written.validate().map_err(|error| impossible("ledger", message!("such that {error}")))?;
+    written.validate().map_err(|error| impossible("ledger", message!("invalid ({error})")))?;
     if written.steps() < report.step {
-        let value = message!("of {} steps where the run took {}", written.steps(), report.step);
+        let value = message!("for {} steps, while the run took {}", written.steps(), report.step);
         return Err(impossible("ledger", value));
     }
     let own = own_ledger(&written, &phases, run).ok_or_else(|| impossible("ledger", ANOTHER.into()))?;
     let RunCard { config, report, .. } = run;
-    let fail = |error: PrivacyError| impossible("ledger", message!("such that {error}"));
+    let fail = |error: PrivacyError| impossible("ledger", message!("invalid ({error})"));
     let known: Vec<_> = phases.iter().map(|phase| (&phase.release, &phase.curve)).collect();
     let books = Books::of_priced(own.clone(), &known).map_err(fail)?;
     let accounted = Privacy::of(config.delta, books.renyi(config.delta), &own).map_err(fail)?;
@@ -101,7 +101,7 @@ pub(super) fn account(name: &str, run: &mut RunCard, ledger: &mut Option<Ledger>
     Ok(())
 }
 
-const ANOTHER: &str = word!("of another mechanism than the configuration's");
+const ANOTHER: &str = word!("for another mechanism than in the settings");
 
 /// Removes the ε curves of a run without a guarantee; states `reason`, else the file's own reason.
 fn unclaimed(run: &mut RunCard, reason: Option<Message>) {

@@ -28,14 +28,14 @@ pub(super) fn check(config: &RunConfig, examples: u32) -> Result<(), ConfigError
             field: "canaries",
             value: Message::text(config.canaries),
             range: message!(
-                "between 0 and {most}: each has a parameter of the model to itself ({parameters}), and there are no more of them than of examples ({examples})"
+                "between 0 and {most}: each needs its own model parameter ({parameters}), and there can be no more of them than examples ({examples})"
             ),
         });
     }
     let contradiction = |sentence| Err(ConfigError::Contradiction { field: "canaries", sentence });
     if config.replay.is_some() {
         return contradiction(word!(
-            "the coins of a replayed run follow from its seed, and what an auditor finds who knows it proves nothing; choose no replay, or no canaries"
+            "a replayed run's seed tells which canaries are in, so an audit proves nothing; choose no replay, or no canaries"
         ));
     }
     if matches!(config.sharing, Sharing::MicroBatches { .. }) {
@@ -43,7 +43,7 @@ pub(super) fn check(config: &RunConfig, examples: u32) -> Result<(), ConfigError
     }
     if config.bands > 1 {
         return contradiction(word!(
-            "noise that is correlated over several steps is not scored step by step; choose 1 band, or no canaries"
+            "this audit cannot score noise that is correlated over several steps; choose 1 band, or no canaries"
         ));
     }
     if config.metrics.is_some() {

@@ -46,37 +46,35 @@ pub(super) fn check(config: &RunConfig, examples: u32) -> Result<(), ConfigError
     let range = |range: Message| Err(ConfigError::OutOfRange { field: "bands", value: Message::text(bands), range });
     let most = most_bands(config.model.parameters());
     if bands == 0 || bands > most {
-        return range(message!("between 1 and {most}: the noise of so many steps is kept in memory"));
+        return range(message!("between 1 and {most}: the noise of that many steps is kept in memory"));
     }
     let contradiction = |sentence| Err(ConfigError::Contradiction { field: "bands", sentence });
     if config.sampling != SamplingPolicy::Poisson {
         return contradiction(word!(
-            "noise over several steps is priced for Poisson sampling of groups that take turns; choose Poisson sampling or 1 band"
+            "noise over several steps has a price only with Poisson sampling from groups in turn; choose Poisson sampling or 1 band"
         ));
     }
     if !config.phases.is_none() {
         return contradiction(word!(
-            "noise over several steps has one scale for all of them, and phases change it; choose no phases or 1 band"
+            "noise over several steps has one scale for all of them, but phases change it; choose no phases or 1 band"
         ));
     }
     if !matches!(config.noise, Some(NoiseSpec::Gaussian { .. })) {
         return contradiction(word!(
-            "noise over several steps is proven private for Gaussian noise alone; choose Gaussian noise or 1 band"
+            "noise over several steps is proven private only if Gaussian; choose Gaussian noise or 1 band"
         ));
     }
     if !config.encoder.clips() {
-        return contradiction(word!(
-            "noise over several steps is for gradients that are clipped; choose a clip or 1 band"
-        ));
+        return contradiction(word!("noise over several steps needs clipped gradients; choose a clip or 1 band"));
     }
     if config.grid_bits.is_some() {
         return contradiction(word!(
-            "a grid rounds the noise that is drawn, and not what becomes of it over several steps; choose no grid or 1 band"
+            "a grid rounds noise as it is drawn, not as it is combined over several steps; choose no grid or 1 band"
         ));
     }
     if config.denoiser.needs_noise() {
         return contradiction(word!(
-            "noise over several steps has another spread at each, and the denoiser takes it for one; choose another denoiser or 1 band"
+            "noise over several steps spreads differently at each, but the denoiser expects one spread; choose another denoiser or 1 band"
         ));
     }
     if let Some(steps) = steps.filter(|steps| u64::from(bands) > *steps) {

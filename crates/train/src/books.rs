@@ -74,9 +74,9 @@ pub struct Entry {
 /// Why a file is not read as books.
 #[derive(Clone, Debug, PartialEq, Eq, hushgrad_message::Error)]
 pub enum BooksError {
-    #[error("{name} holds no books: it has {bytes} bytes, more than any")]
+    #[error("{name} holds no books: it is too large ({bytes} bytes)")]
     TooLarge { name: String, bytes: usize },
-    #[error("{name} holds no books of this program: {reason}")]
+    #[error("{name} does not hold this program's books: {reason}")]
     Unreadable { name: String, reason: Message },
     #[error("{name} was written by a later version of this program ({version}; this one reads {VERSION})")]
     Later { name: String, version: u32 },

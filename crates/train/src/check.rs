@@ -48,14 +48,14 @@ fn check_phase(config: &RunConfig, train_examples: u32) -> Result<(), ConfigErro
     if config.noise.is_none() && config.grid_bits.is_some() {
         return Err(ConfigError::Contradiction {
             field: "grid-bits",
-            sentence: word!("a grid is for noise, and there is none; choose a noise or no grid"),
+            sentence: word!("a grid needs noise, and there is none; choose a noise or no grid"),
         });
     }
     if config.start == Start::Pretrained && !model::pretrained::available(config.model) {
         return Err(ConfigError::Contradiction {
             field: "start",
             sentence: word!(
-                "parameters trained on synthetic digits come with the tanh CNN and the linear model on scattering features; choose one of them or a random start"
+                "only the tanh CNN and the linear model on scattering features have parameters trained on synthetic digits; choose one of them or a random start"
             ),
         });
     }
@@ -76,16 +76,16 @@ fn check_denoiser(config: &RunConfig) -> Result<(), ConfigError> {
     match config.denoiser.check(noise.as_deref(), config.model.planes(), momentum, averaging) {
         Ok(()) => Ok(()),
         Err(MechanismError::AverageAhead) => contradiction(word!(
-            "a filter that takes gradients ahead of the parameters keeps those that images are read with; choose it or averaged iterates"
+            "a filter that takes gradients ahead of the parameters cannot be combined with averaged iterates; choose one of the two"
         )),
         Err(MechanismError::DenoiserWithoutNoise) => contradiction(word!(
             "it compares the sum with the noise's distribution, and there is no noise; choose a noise or no denoiser"
         )),
         Err(MechanismError::DenoiserWithoutVariance) => contradiction(word!(
-            "it takes the noise's standard deviation, and that of this noise is infinite; choose another noise or another denoiser"
+            "it needs the noise's standard deviation, and that of this noise is infinite; choose another noise or another denoiser"
         )),
         Err(MechanismError::DenoiserWithoutPlanes) => contradiction(word!(
-            "smoothing is along pixels, and the model takes features; choose a model that takes pixels or another denoiser"
+            "smoothing needs pixels, but the model takes features; choose a model that takes pixels or another denoiser"
         )),
         Err(MechanismError::Smoothing(strength)) => {
             range("denoiser.strength", strength, word!("above 0 and at most 1000"))
@@ -95,7 +95,7 @@ fn check_denoiser(config: &RunConfig) -> Result<(), ConfigError> {
             _ => range("denoiser.keeps", kept, word!("at least 0 and below 1")),
         },
         Err(MechanismError::TwoMemories) => {
-            contradiction(word!("a filter over the steps is a momentum of its own; choose it or momentum"))
+            contradiction(word!("a filter over the steps already acts as momentum; choose it or momentum"))
         }
         Err(error) => Err(error.into()),
     }

@@ -63,7 +63,7 @@ pub(super) fn check(config: &RunConfig) -> Result<(), ConfigError> {
     if config.metrics.is_some() && config.model.classes() != CLASSES {
         return contradiction(
             "metrics",
-            word!("they count digits, and the model tells other classes apart; choose no metrics"),
+            word!("they count digits, and this model has other classes; choose no metrics"),
         );
     }
     let z = match config.noise {
@@ -72,7 +72,7 @@ pub(super) fn check(config: &RunConfig) -> Result<(), ConfigError> {
             return contradiction(
                 first,
                 word!(
-                    "counts share one budget with the gradient where the noise is Gaussian; choose it, or release no counts"
+                    "counts can share the gradient's budget only if the noise is Gaussian; choose it, or release no counts"
                 ),
             );
         }
@@ -80,23 +80,21 @@ pub(super) fn check(config: &RunConfig) -> Result<(), ConfigError> {
     if config.grid_bits.is_some() {
         return contradiction(
             first,
-            word!("counts are not rounded to a grid; leave out the grid, or release no counts"),
+            word!("counts cannot be rounded to a grid; leave out the grid, or release no counts"),
         );
     }
     if config.bands > 1 {
         return contradiction(
             first,
             word!(
-                "beside noise that is correlated over several steps no counts are released; choose 1 band, or release no counts"
+                "counts cannot be released with noise that is correlated over several steps; choose 1 band, or release no counts"
             ),
         );
     }
     if !config.encoder.clips() {
         return contradiction(
             first,
-            word!(
-                "counts share one budget with gradients that are clipped to a norm; choose to clip, or release no counts"
-            ),
+            word!("counts can share the gradient's budget only if it is clipped; choose to clip, or release no counts"),
         );
     }
     let range = |field, value: f64, range: Message| {
@@ -111,7 +109,7 @@ pub(super) fn check(config: &RunConfig) -> Result<(), ConfigError> {
                 field,
                 noise,
                 message!(
-                    "above {} and at most {MOST_NOISE}, as counts of less noise cost more than the noise scale allows",
+                    "above {} and at most {MOST_NOISE}, as counts with less noise cost more than the noise scale allows",
                     quoted(least)
                 ),
             );
@@ -144,7 +142,7 @@ pub(super) fn check(config: &RunConfig) -> Result<(), ConfigError> {
     if counting.of_gradient(z).is_none_or(|noise| !noise.is_finite()) {
         return contradiction(
             first,
-            word!("counts of so little noise leave the gradient none of the budget; choose more of it"),
+            word!("counts with this little noise leave no budget for the gradient; choose more noise"),
         );
     }
     Ok(())

@@ -35,13 +35,13 @@ impl ConfigError {
 /// Why a run's releases carry no guarantee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, hushgrad_message::Error)]
 pub enum NoGuarantee {
-    #[error("sampling and noise are replayed from a known seed, so anybody can subtract them")]
+    #[error("sampling and noise are replayed from a known seed, so anybody can recompute them")]
     Replayed,
     #[error("no noise is added, so the sums themselves are released")]
     NoNoise,
     #[error("gradients are not bounded (no encoder), so no noise can hide one example")]
     NoBound,
-    #[error("nothing says what was released before it was continued")]
+    #[error("nothing records what was released before the run was continued")]
     Unrecorded,
 }
 
@@ -56,7 +56,7 @@ pub enum PriceError {
     Privacy(#[from] PrivacyError),
     /// Not even the widest noise keeps the budget; Rényi accounting gives `least` for it.
     #[error(
-        "no noise scale up to {widest} keeps {steps} steps within ε = {budget}: there Rényi accounting says {least}, because {reason}"
+        "no noise scale up to {widest} keeps {steps} steps within ε = {budget}: even there Rényi accounting says {least}, because {reason}"
     )]
     NoScale { widest: f64, steps: u64, budget: f64, least: f64, reason: NoScale },
 }
@@ -64,12 +64,12 @@ pub enum PriceError {
 /// Why no noise scale keeps a budget, and what would.
 #[derive(Clone, Copy, Debug, PartialEq, hushgrad_message::Error)]
 pub enum NoScale {
-    #[error("so many steps add up, by tight accounting, too; plan fewer steps, smaller lots or a larger δ")]
+    #[error("the steps add up, in tight accounting too; plan fewer steps, smaller lots or a larger δ")]
     StepsAddUp,
     /// One step alone costs `floor`, whatever its noise.
     #[error(
         "its conversion to δ = {delta:e} alone costs {floor}; choose a larger ε or δ. Tight accounting {}",
-        if *tight { word!("has no such floor: to go by it, set the noise scale yourself and read the tight ε below") } else { word!("has no price for this") }
+        if *tight { word!("has no such floor: to use it, set the noise scale yourself and read the tight ε below") } else { word!("has no price for this") }
     )]
     Conversion { delta: f64, floor: f64, tight: bool },
 }

@@ -37,7 +37,7 @@ pub(super) fn check(config: &RunConfig, expected_lot: f64) -> Result<(), ConfigE
     let momentum_left = 1.0 - f64::from(momentum as f32);
     if momentum_left <= 0.0 {
         let most = 1.0 - 2f64.powi(-24);
-        return refuse("momentum", momentum, message!("at most {}, or it never fades", lower(most, 9)));
+        return refuse("momentum", momentum, message!("at most {}, or it would never fade", lower(most, 9)));
     }
     let (Some(relative), Some(noise)) = (&config.noise, absolute_noise(config)) else { return Ok(()) };
     let (scale, field) =
@@ -49,7 +49,7 @@ pub(super) fn check(config: &RunConfig, expected_lot: f64) -> Result<(), ConfigE
     };
     let norm = noise.scale() / scale;
     if noise.scale() < LEAST {
-        return refuse(field, scale, message!("at least {}, or it is none", upper_power(LEAST / norm, 2)));
+        return refuse(field, scale, message!("at least {}, or it is lost in rounding", upper_power(LEAST / norm, 2)));
     }
     // The words 0 draw the largest noise.
     let reach = noise.build().map_err(PrivacyError::from)?.draw([0; 4]).abs() * bands::gain(config)? * growth;
@@ -64,7 +64,7 @@ pub(super) fn check(config: &RunConfig, expected_lot: f64) -> Result<(), ConfigE
         field,
         scale,
         message!(
-            "at most {most}, or noisy sums and what they make of the model overflow; take less noise, a smaller learning rate or fewer steps"
+            "at most {most}, or noisy sums and the model's parameters could overflow; take less noise, a smaller learning rate or fewer steps"
         ),
     )
 }

@@ -40,7 +40,7 @@ pub fn configurations(config: &RunConfig) -> Result<Vec<(u64, RunConfig)>, Confi
     }
     if !config.encoder.clips() && any(|phase| phase.clip != 1.0) {
         return contradiction(word!(
-            "they change the clipping norm, and gradients are not clipped to one; choose to clip, or leave the factor out"
+            "they change the clipping norm, but gradients are not clipped; choose to clip, or leave the factor out"
         ));
     }
     if config.adaptive_clip.is_some() && any(|phase| phase.clip != 1.0) {
@@ -51,7 +51,7 @@ pub fn configurations(config: &RunConfig) -> Result<Vec<(u64, RunConfig)>, Confi
     let epochs = config.sampling.over(config.lot.max(1), config.lot).batches().is_some();
     if epochs && phases.iter().any(|phase| phase.lot.is_some_and(|lot| lot != config.lot)) {
         return contradiction(word!(
-            "an epoch has as many batches from its first to its last; choose Poisson sampling or a fixed size, or one lot for all phases"
+            "epochs have a fixed number of batches; choose Poisson sampling or a fixed size, or one lot for all phases"
         ));
     }
     Ok(phases.iter().map(|phase| (phase.steps, in_phase(phase, config))).collect())

@@ -136,7 +136,7 @@ impl Phases {
         let steps = match (self, steps) {
             (Self::None, steps) => return Ok(vec![Phase::plain(steps.unwrap_or(u64::MAX))]),
             (_, None) => {
-                return contradiction(word!("phases are parts of a run that has an end; plan a number of steps"));
+                return contradiction(word!("phases need a run that has an end; plan a number of steps"));
             }
             (_, Some(steps)) => steps,
         };

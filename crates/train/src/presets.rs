@@ -41,7 +41,7 @@ pub const ALL: [Preset; 14] = [
     },
     Preset {
         key: "quick-cnn",
-        label: "A small CNN from nothing",
+        label: "A small CNN from scratch",
         budget: Some(0.556),
         config: || RunConfig {
             model: Architecture::CnnTanh,
@@ -99,7 +99,7 @@ pub const ALL: [Preset; 14] = [
     Preset { key: "features-1", label: "Scattering at ε = 1", budget: Some(1.0), config: || scattering(24.0, 3.127) },
     Preset {
         key: "scratch-3",
-        label: "From nothing at ε = 3",
+        label: "From scratch at ε = 3",
         budget: Some(3.0),
         config: || RunConfig {
             model: Architecture::CnnTanh,

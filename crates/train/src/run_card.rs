@@ -47,9 +47,9 @@ pub struct RunCard {
 /// Why a file is not a run that can be shown or continued.
 #[derive(Clone, Debug, PartialEq, hushgrad_message::Error)]
 pub enum RunFileError {
-    #[error("{name} is no run file: it has {bytes} bytes, more than any")]
+    #[error("{name} is not a run file: it is too large ({bytes} bytes)")]
     TooLarge { name: String, bytes: usize },
-    #[error("{name} is no run file of this page: {reason}")]
+    #[error("{name} is not a run file of this page: {reason}")]
     Unreadable { name: String, reason: Message },
     #[error("{name} was written by a later version of this page ({version}; this one reads {VERSION}); open it there")]
     Later { name: String, version: u32 },
@@ -58,13 +58,13 @@ pub enum RunFileError {
     #[error("{name} holds settings that no run can have: {reason}")]
     NoPlan { name: String, reason: Message },
     #[error(
-        "{name} has taken no step, and its {field} is not what its settings start from; it was changed by hand, and is not continued"
+        "{name} has taken no step, but its {field} is not what its settings start from; it was changed by hand, and is not continued"
     )]
     Trained { name: String, field: &'static str },
-    #[error("{name} claims an ε and has no ledger to show for it; it was changed by hand, and is not opened")]
+    #[error("{name} claims an ε but has no ledger to support it; it was changed by hand, and is not opened")]
     Unaccounted { name: String },
     #[error(
-        "{name} says ε ≤ {stated}, and its ledger costs ε ≤ {accounted}; it was changed by hand, and is not opened"
+        "{name} says ε ≤ {stated}, but its ledger costs ε ≤ {accounted}; it was changed by hand, and is not opened"
     )]
     Differs { name: String, stated: f64, accounted: f64 },
 }

@@ -210,14 +210,14 @@ impl<E: Engine> Session<E> {
         if replayed && progress.step > MOST_REPLAYED {
             return Err(ConfigError::Contradiction {
                 field: "replay",
-                sentence: word!("a replayed run of more than a million steps is not continued; start it anew"),
+                sentence: word!("a replayed run of more than a million steps cannot be continued; start it again"),
             }
             .into());
         }
         if replayed && plan.config.bands > 1 && progress.step > 0 {
             return Err(ConfigError::Contradiction {
                 field: "replay",
-                sentence: word!("a replayed run whose noise is correlated over several steps is not continued, as that noise is not kept; start it anew"),
+                sentence: word!("a replayed run whose noise is correlated over several steps cannot be continued, as that noise is not saved; start it again"),
             }
             .into());
         }

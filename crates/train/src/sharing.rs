@@ -68,13 +68,13 @@ pub(super) fn check(config: &RunConfig, examples: u32) -> Result<(), ConfigError
                 return range(
                     "sharing.size",
                     Message::text(size),
-                    message!("between 2 and the lot, {}: a micro-batch is a part of it", config.lot),
+                    message!("between 2 and the lot size, {}: a micro-batch is part of a lot", config.lot),
                 );
             }
             if config.local != LocalSteps::MEAN {
                 return contradiction(
                     "local",
-                    word!("a micro-batch adds its mean gradient; local steps are for users"),
+                    word!("a micro-batch adds its mean gradient; only users take local steps"),
                 );
             }
         }
@@ -112,7 +112,7 @@ pub(super) fn check(config: &RunConfig, examples: u32) -> Result<(), ConfigError
         return contradiction(
             "sampling",
             word!(
-                "with lots of a fixed size one example is exchanged for another, which may be in another micro-batch or another user's; choose Poisson sampling"
+                "with fixed-size lots, one example is replaced by another, which may belong to another micro-batch or user; choose Poisson sampling"
             ),
         );
     }
@@ -120,7 +120,7 @@ pub(super) fn check(config: &RunConfig, examples: u32) -> Result<(), ConfigError
         return contradiction(
             "bands",
             word!(
-                "noise over several steps is for examples that are sampled one by one; choose 1 band, or no micro-batches and no users"
+                "noise over several steps works only with individually sampled examples; choose 1 band, or no micro-batches and no users"
             ),
         );
     }

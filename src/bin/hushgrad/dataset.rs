@@ -3,7 +3,7 @@
 use std::{error::Error, path::PathBuf};
 
 use hushgrad::{
-    data::{Digits, Picture, synthetic::colour},
+    data::{Digits, Picture, Source, synthetic::colour},
     model::layers::LayerList,
     train::config::RunConfig,
 };
@@ -44,6 +44,10 @@ pub enum Named {
 enum ImagesError {
     #[error("--dataset {name} needs --data with its files; they are not downloaded")]
     Needed { name: &'static str },
+    #[error(
+        "--dataset mnist: MNIST is not here; put its four files into a folder, and name it with --data or MNIST_DIR"
+    )]
+    Absent,
     #[error("--dataset {name} and --data exclude each other; leave one of them out")]
     Drawn { name: &'static str },
     #[error("--data has {picture} images of {classes} classes, but {name} has {expected}")]
@@ -74,7 +78,8 @@ impl Images {
             (Some(Named::Colour), None) => Ok(colour::images(0, COLOUR.0, COLOUR.1)),
             (Some(Named::Synthetic), Some(_)) => Err(ImagesError::Drawn { name: "synthetic" }.into()),
             (Some(Named::Colour), Some(_)) => Err(ImagesError::Drawn { name: "colour" }.into()),
-            (Some(Named::Mnist), _) => of("mnist", Picture::DIGIT, 10, "28×28 grey ones of 10"),
+            (Some(Named::Mnist), None) => Ok(mnist(found()?)?),
+            (Some(Named::Mnist), Some(_)) => of("mnist", Picture::DIGIT, 10, "28×28 grey ones of 10"),
             (Some(Named::Cifar10), None) => Err(ImagesError::Needed { name: "cifar10" }.into()),
             (Some(Named::Cifar100), None) => Err(ImagesError::Needed { name: "cifar100" }.into()),
             (Some(Named::Cifar10), Some(_)) => of("cifar10", CIFAR, 10, "32×32 colour ones of 10"),
@@ -93,6 +98,11 @@ impl Images {
     }
 }
 
+/// Refuses what is used where MNIST is not found.
+fn mnist(digits: Digits) -> Result<Digits, ImagesError> {
+    if digits.source == Source::Mnist { Ok(digits) } else { Err(ImagesError::Absent) }
+}
+
 /// Fits the model's shapes to these images; `listed` are the layers that the user gave for them.
 ///
 /// # Errors
@@ -107,4 +117,17 @@ pub fn fitted(config: RunConfig, digits: &Digits, listed: Option<LayerList>) -> 
         tell(&format!("model for {picture} images of {classes} classes: {}", fitted.model));
     }
     Ok(fitted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hushgrad::data::synthetic;
+
+    #[test]
+    fn synthetic_digits_are_not_taken_for_mnist() {
+        let digits = synthetic::digits(1, 10, 10);
+        assert!(matches!(mnist(digits.clone()), Err(ImagesError::Absent)));
+        assert!(mnist(Digits { source: Source::Mnist, ..digits }).is_ok());
+    }
 }

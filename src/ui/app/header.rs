@@ -46,9 +46,9 @@ pub fn header(page: Page, help: NodeRef<html::Dialog>, cards: NodeRef<html::Dial
             <button type="button" class="quiet more" data-testid="more" aria-expanded=text_fn(move || page.appearance.more.get().to_string()) on:click=on_click(move |_| page.appearance.more.update(|more| *more = !*more))>{t!("More")}</button>
             <button type="button" class="quiet seldom" data-testid="noise-lab" aria-pressed=text_fn(move || page.lab.open.get().to_string()) on:click=on_click(move |_| page.lab.open.update(|lab| *lab = !*lab))>{t!("Noise lab")}</button>
             {share::menu(page)}
-            <button type="button" class="quiet seldom" data-testid="embed" title=t!("This state in a page of yours") aria-haspopup="dialog" on:click=on_click(move |_| share::embed(page))>{t!("Embed")}</button>
+            <button type="button" class="quiet seldom" data-testid="embed" title=t!("Put this state on your own page") aria-haspopup="dialog" on:click=on_click(move |_| share::embed(page))>{t!("Embed")}</button>
             {export_menu(page)}
-            <button type="button" class="quiet seldom present" data-testid="present" title=t!("For a projector: large, and without the set-up; Esc ends it") aria-pressed=text_fn(move || page.appearance.present.get().to_string()) on:click=on_click(move |_| page.appearance.present.update(|present| *present = !*present))>{t!("Present")}</button>
+            <button type="button" class="quiet seldom present" data-testid="present" title=t!("For a projector: large, without the settings; Esc exits") aria-pressed=text_fn(move || page.appearance.present.get().to_string()) on:click=on_click(move |_| page.appearance.present.update(|present| *present = !*present))>{t!("Present")}</button>
             <button type="button" class="quiet help seldom" aria-label=t!("Help and keys") title=t!("Help and keys (?)") on:click=on_click(move |_| open(help))>"?"</button>
         </header>
     }

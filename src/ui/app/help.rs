@@ -24,15 +24,15 @@ pub fn help_dialog(dialog: NodeRef<html::Dialog>) -> impl IntoView {
     view! {
         <dialog class="help-dialog" node_ref=dialog aria-labelledby="help-title">
             <h2 id="help-title">{t!("How this works")}</h2>
-            <p>{t!("A model learns to read digits. In every step the gradients of a random lot of examples are bounded one by one, added up, and hidden under noise; only that noisy sum moves the model. ε says how much anybody could learn about one image from all of it, and it grows with every step.")}</p>
+            <p>{t!("A model learns to read digits. In every step the gradients of a random lot of examples are bounded one by one, added up, and hidden under noise; only that noisy sum changes the model. ε limits how much anybody could learn about one image from all of this, and it grows with every step.")}</p>
             <dl class="keys">
                 <div><dt><kbd>{t!("space")}</kbd></dt><dd>{t!("play, pause")}</dd></div>
                 <div><dt><kbd>"s"</kbd></dt><dd>{t!("one step, taken apart")}</dd></div>
                 <div><dt><kbd>"r"</kbd></dt><dd>{t!("start again")}</dd></div>
                 <div><dt><kbd>"?"</kbd></dt><dd>{t!("this help")}</dd></div>
-                <div><dt><kbd>{back}</kbd>" "<kbd>{on}</kbd></dt><dd>{t!("in a lesson that is presented: back, on")}</dd></div>
-                <div><dt><kbd>"↑"</kbd>" "<kbd>"↓"</kbd></dt><dd>{t!("in a number: a little more, a little less")}</dd></div>
-                <div><dt><kbd>{t!("Esc")}</kbd></dt><dd>{t!("in a number: what it was; a chart that is enlarged: small again; presenting: the end of it")}</dd></div>
+                <div><dt><kbd>{back}</kbd>" "<kbd>{on}</kbd></dt><dd>{t!("in a presented lesson: back, next")}</dd></div>
+                <div><dt><kbd>"↑"</kbd>" "<kbd>"↓"</kbd></dt><dd>{t!("in a number field: increase, decrease")}</dd></div>
+                <div><dt><kbd>{t!("Esc")}</kbd></dt><dd>{t!("revert a number, close an enlarged chart, or leave presentation mode")}</dd></div>
             </dl>
             <button type="button" class="primary" on:click=on_click(close)>{t!("Close")}</button>
         </dialog>

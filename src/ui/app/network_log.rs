@@ -34,8 +34,8 @@ pub fn listen(page: Page, cached: RwSignal<Vec<NetworkRequest>>) {
         cached.set(list.iter().map(read).collect());
         match get(&event.data(), "host").as_string().as_deref() {
             None | Some("") => {}
-            Some("page") => page.messages.notify(t!("The host of this page gives another page in its place. What you see is the copy that your browser has kept.").to_owned()),
-            Some(status) => page.messages.notify(t!("The host of this page answers {status}. What you see is the copy that your browser has kept.", status = status)),
+            Some("page") => page.messages.notify(t!("The server now returns a different page at this address. You are seeing the copy your browser has kept.").to_owned()),
+            Some(status) => page.messages.notify(t!("The server of this page answers {status}. You are seeing the copy your browser has kept.", status = status)),
         }
     });
     container.set_onmessage(Some(heard.as_ref().unchecked_ref()));

@@ -82,7 +82,7 @@ fn list(page: Page, of: [RwSignal<Vec<NetworkRequest>>; 3], cached: RwSignal<Vec
                 let count = |n: usize| format::integer(n as u64);
                 let none = |n: usize| if n == 0 { t!("none").to_owned() } else { count(n) };
                 t!(
-                    "{n} requests so far, to other places than {origin}: {elsewhere}; since everything was loaded: {later}.",
+                    "{n} requests so far; to sites other than {origin}: {elsewhere}; after loading finished: {later}.",
                     n = count(all.len()),
                     origin = origin,
                     elsewhere = none(foreign),
@@ -106,14 +106,14 @@ fn list(page: Page, of: [RwSignal<Vec<NetworkRequest>>; 3], cached: RwSignal<Vec
         }
     };
     let offline = move || {
-        let what = t!("for a visit without a network");
+        let what = t!("for offline use");
         let rows = cached.with(|cached| cached.iter().map(|each| row(each, what)).collect_view());
         Some(rows.into_any())
     };
     let policy = browser::content_policy();
     view! {
         <p data-testid="requests-count">{text_fn(count)}</p>
-        <p>{t!("They only fetch files; the program sends nothing of yours. A part of that the browser enforces: this page came with the rule below, by which it may connect to its own address and to nothing else. Your browser's developer tools show the same under Network.")}</p>
+        <p>{t!("They only fetch files; the program sends none of your data. The browser enforces part of this: by the rule below, which came with this page, it may connect only to its own address. Your browser's developer tools show the same under Network.")}</p>
         <p><code>{policy}</code></p>
         <div class="scroll" tabindex="0" role="region" aria-label=t!("Requests")>
             <table><thead><tr><th scope="col">{t!("File")}</th><th scope="col">{t!("Size")}</th><th scope="col">{t!("When")}</th><th scope="col">{t!("What for")}</th></tr></thead>

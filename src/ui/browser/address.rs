@@ -81,7 +81,7 @@ pub enum FetchError {
 impl fmt::Display for FetchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unreachable => f.write_str(t!("the network does not answer, or with another text than this page's")),
+            Self::Unreachable => f.write_str(t!("no network, or the file received is not the one this page expects")),
             Self::Status(status) => f.write_str(&t!("the server answered {status}", status = format::exact(*status))),
         }
     }

@@ -21,7 +21,7 @@ pub async fn read_run_file(file: File) -> Result<(String, Vec<u8>), String> {
     let name = file.name();
     if file.size() > run_file::LARGEST as f64 {
         return Err(t!(
-            "{name} has {size}, and no run file is larger than {largest}; nothing was loaded.",
+            "{name} is {size}, but run files are at most {largest}; nothing was loaded.",
             name = name,
             size = format::bytes(file.size() as u64),
             largest = format::bytes(run_file::LARGEST as u64)
@@ -30,7 +30,7 @@ pub async fn read_run_file(file: File) -> Result<(String, Vec<u8>), String> {
     match bytes_of(&file).await {
         Some(bytes) => Ok((name, bytes)),
         None => Err(t!(
-            "“{name}” cannot be read; is it a folder, or was it moved? Choose a run that was saved by this page.",
+            "“{name}” cannot be read; is it a folder, or was it moved? Choose a run file saved by this page.",
             name = name
         )),
     }

@@ -54,7 +54,7 @@ pub fn view(page: Page, options: Options) -> impl IntoView {
             <div class="top">{transport::bar(page)}<div class="overlay">{messages(page)}</div></div>
             {shown}
             <div class="embed-controls">{controls(page, &with)}</div>
-            <p class="embed-foot"><span>{t!("Trains on your machine; the page around it hears its results.")}</span>
+            <p class="embed-foot"><span>{t!("Trains on your machine; the page around it receives the results.")}</span>
                 <a href=text_fn(whole) target="_blank" rel="noopener">{t!("Open the whole playground")}</a></p>
             <p class="visually-hidden" role="status" aria-live="polite">{text_fn(move || page.messages.spoken.get())}</p>
         </main>

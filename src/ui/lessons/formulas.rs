@@ -18,7 +18,7 @@ pub fn formula(page: Page, set: &LessonSet, key: &str, of_step: bool) -> AnyView
             view! {
                 <details class="formula"><summary>{found.formula}</summary>
                     <p>{text_fn(move || match of_step && !is_true(page, &explanation) {
-                        true => t!("Its numbers are not there yet.").to_owned(),
+                        true => t!("Its numbers are not ready yet.").to_owned(),
                         false => fill(&explanation, |name| page.value_of(name)),
                     })}</p></details>
             }

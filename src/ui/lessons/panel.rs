@@ -163,8 +163,8 @@ fn strip(page: Page, set: &Arc<LessonSet>, (at, step): (usize, usize)) -> AnyVie
         <section class="lesson" aria-label=t!("Lesson") data-testid="lesson">
             <div class="lesson-head">
                 <h2><span class="word">{t!("Lesson")}" "</span>{format!("{} · {}", at + 1, lesson.title)}</h2>
-                <button type="button" class="quiet" data-testid="lesson-restore" on:click=on_click(move |_| page.restore_settings())>{t!("Put my settings back")}</button>
-                <button type="button" class="quiet close" aria-label=t!("Close the lesson") title=t!("Close the lesson; your settings come back") on:click=on_click(move |_| page.close_lesson())>"×"</button>
+                <button type="button" class="quiet" data-testid="lesson-restore" on:click=on_click(move |_| page.restore_settings())>{t!("Restore my settings")}</button>
+                <button type="button" class="quiet close" aria-label=t!("Close the lesson") title=t!("Close the lesson and restore your settings") on:click=on_click(move |_| page.close_lesson())>"×"</button>
             </div>
             <div class="lesson-body">
                 <h3 tabindex="-1" node_ref=title>{now.title.clone()}</h3>

@@ -40,15 +40,15 @@ pub fn paragraphs(page: Page, texts: &[&String]) -> AnyView {
     };
     let other = bool_memo(move || standing.get() == LessonProgress::Other);
     let sentence = move || match standing.get() {
-        LessonProgress::Ready => t!("The numbers of this sentence are on their way.").to_owned(),
-        LessonProgress::Coming(sentence) => format!("{sentence} {}", t!("Then numbers stand here.")),
-        LessonProgress::Other => t!("The settings are not those of this step.").to_owned(),
+        LessonProgress::Ready => t!("The numbers here are still being computed.").to_owned(),
+        LessonProgress::Coming(sentence) => format!("{sentence} {}", t!("Then numbers appear here.")),
+        LessonProgress::Other => t!("The settings differ from this step's.").to_owned(),
     };
     view! {
         {texts.iter().map(paragraph).collect_view()}
         <p class="lesson-wait" data-testid="lesson-wait" hidden=bool_fn(move || !waits.get() && !other.get())>{text_fn(sentence)}" "
             {view_fn(move || other.get().then(|| view! {
-                <button type="button" data-testid="lesson-again" on:click=on_click(move |_| page.stage_again())>{t!("Take this step's settings")}</button>
+                <button type="button" data-testid="lesson-again" on:click=on_click(move |_| page.stage_again())>{t!("Use this step's settings")}</button>
             }.into_any()))}</p>
     }
     .into_any()

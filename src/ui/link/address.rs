@@ -103,7 +103,7 @@ pub fn read_onto(mut link: Link, query: &str) -> (Link, Vec<String>) {
     let mut problems = vec![];
     if query.len() > LONGEST {
         problems.push(t!(
-            "The address is {n} characters long, and no link of this page is; it was left aside.",
+            "The address is {n} characters long, too long for a link of this page; it was ignored.",
             n = format::integer(query.len() as u64)
         ));
         return (link, problems);
@@ -121,8 +121,7 @@ pub fn read_onto(mut link: Link, query: &str) -> (Link, Vec<String>) {
     }
     if !unknown.is_empty() {
         let names = unknown.join(", ");
-        problems
-            .push(t!("The link sets what this page does not know, and that was left aside: {names}.", names = names));
+        problems.push(t!("The link has settings unknown to this page; they were ignored: {names}.", names = names));
     }
     (link, problems)
 }

@@ -42,7 +42,7 @@ impl fmt::Display for LinkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&match self {
             Self::Later { version, known } => t!(
-                "The link is of version {version}, and this page reads {known}; parts of it may be missing.",
+                "The link has version {version}, but this page reads {known}; parts of it may be missing.",
                 version = version,
                 known = known
             ),
@@ -51,12 +51,12 @@ impl fmt::Display for LinkError {
             }
             Self::Number { key, problem } => t!("In the link, {key}: {problem}", key = key, problem = problem),
             Self::Formula { key, value, most } if key == "phase-list" => t!(
-                "In the link, phase-list must be phases in 1 to {n} characters; “{value}” is not.",
+                "In the link, phase-list must list phases in 1 to {n} characters; “{value}” does not.",
                 value = value,
                 n = most
             ),
             Self::Formula { key, value, most } if key == "layer-norms" => t!(
-                "In the link, layer-norms must be norms in 1 to {n} characters; “{value}” is not.",
+                "In the link, layer-norms must list norms in 1 to {n} characters; “{value}” does not.",
                 value = value,
                 n = most
             ),

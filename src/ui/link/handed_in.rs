@@ -42,7 +42,7 @@ pub fn read(query: &str) -> (Option<HandedIn>, Vec<String>) {
         Some(said) => (Some(HandedIn { name: kept(value(BY).unwrap_or_default(), LONGEST_NAME), ..said }), vec![]),
         None => {
             let problem = t!(
-                "In the link, {key} must be steps, accuracy and ε, such as 400,0.906,0.536, with {none} for no ε; “{said}” is not, and is left aside.",
+                "In the link, {key} must be steps, accuracy and ε, such as 400,0.906,0.536, with {none} for no ε; “{said}” is not, and is ignored.",
                 key = KEY,
                 none = NONE,
                 said = clipped(said)

@@ -32,7 +32,7 @@ pub fn read(query: &str) -> (Option<Lock>, Vec<String>) {
                 Some(key) if free.contains(&key) => {}
                 Some(key) => free.push(key),
                 None => problems.push(t!(
-                    "In the link, {key} leaves settings free by their names in links, such as sigma, clip, rate, lot, noise or preset; “{name}” is none of them.",
+                    "In the link, {key} must list the settings to leave free, such as sigma, clip, rate, lot, noise or preset; “{name}” is not a setting.",
                     key = KEY,
                     name = clipped(name)
                 )),
@@ -87,8 +87,8 @@ impl Lock {
     pub fn sentence(&self) -> String {
         let names: Vec<&str> = self.free().map(|(label, _)| label).collect();
         match names.is_empty() {
-            true => t!("This task leaves you nothing to set.").to_owned(),
-            false => t!("This task leaves you: {names}. All else is fixed.", names = names.join(", ")),
+            true => t!("This task fixes every setting.").to_owned(),
+            false => t!("This task lets you change: {names}. All else is fixed.", names = names.join(", ")),
         }
     }
 
@@ -112,7 +112,7 @@ mod tests {
     fn a_task_is_read_and_written_and_mistakes_are_named() {
         assert_eq!(read("?sigma=2"), (None, vec![]));
         for (list, sentence) in [
-            ("", "This task leaves you nothing to set."),
+            ("", "This task fixes every setting."),
             ("sigma", "This task leaves you: Noise scale. All else is fixed."),
             ("sigma,clip", "This task leaves you: Noise scale, Clip norm. All else is fixed."),
             ("preset,dataset,delta", "This task leaves you: Preset, Images, δ. All else is fixed."),

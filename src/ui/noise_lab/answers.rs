@@ -33,7 +33,7 @@ pub fn answers(lab: Lab) -> impl IntoView {
         "lab-fisher",
         "1 ÷ √J",
         t!(
-            "J is the Fisher information of the noise: a small shift shows in it as much as in a Gaussian of this width."
+            "J is the Fisher information of the noise: a small shift is as visible in it as in a Gaussian of this width."
         ),
     );
     let conclusion = move || {
@@ -109,14 +109,14 @@ fn conclusion(lab: Lab, compared: &[Compared], (l1, l2): (f64, f64)) -> String {
     };
     let (spread, epsilon) = lab.page.lab.query.with(|query| (query.psi == Psi::Spread, query.epsilon));
     let least = t!(
-        "At ε = {epsilon} the least mean error is that of {mean}, the least root mean square that of {square}.",
+        "At ε = {epsilon}, smallest mean error: {mean}; smallest root mean square: {square}.",
         epsilon = format::number(epsilon),
         mean = say(best(|j| j.l1), l1),
         square = say(best(|j| j.l2), l2)
     );
     let why = if spread {
         t!(
-            "With an envelope spread over thousands of coordinates every noise acts like a Gaussian, and none beats it by as much as one part in a hundred."
+            "With an envelope spread over thousands of coordinates every noise acts like a Gaussian, and none beats it by even 1%."
         )
     } else {
         t!(

@@ -204,6 +204,6 @@ impl Lab {
             };
         });
         self.page.lab.open.set(false);
-        self.page.messages.notice.set(Some(t!("The noise is set, under an envelope, at the scale with which {n} steps keep that budget. Press Play to train with it.", n = format::integer(steps))));
+        self.page.messages.notice.set(Some(t!("The noise now has an envelope, and the scale at which {n} steps stay within that budget. Press Play to train with it.", n = format::integer(steps))));
     }
 }

@@ -43,7 +43,7 @@ fn lab(page: Page) -> AnyView {
             (|compared: &NoiseComparison| compared.density.as_slice()) as fn(&NoiseComparison) -> &[Point],
         ),
         (t!("Chance of more than x"), "noise-tail", |compared| &compared.tail),
-        (t!("Bound of one step by order"), "noise-orders", |compared| &compared.orders),
+        (t!("Bound for one step, by order"), "noise-orders", |compared| &compared.orders),
     ];
     let charts = charts
         .into_iter()

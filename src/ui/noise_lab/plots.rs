@@ -28,11 +28,11 @@ pub fn drawing(kind: usize, lines: Vec<Line>) -> Drawing {
         1 => (
             line(0.0, right, "x"),
             logarithm(1e-9, 1.0, t!("chance")),
-            t!("Chance that the noise is larger than x in size, logarithmic, of {names}.", names = names),
+            t!("Chance that the noise exceeds x in size, on a log scale: {names}.", names = names),
         ),
         _ => {
             let bound = Range { write: Write::Epsilon, ..logarithm(bottom, top, "ε(α)") };
-            (line(2.0, 64.0, t!("order α")), bound, t!("Rényi bound of one step by order of {names}.", names = names))
+            (line(2.0, 64.0, t!("order α")), bound, t!("Rényi bound for one step, by order: {names}.", names = names))
         }
     };
     Drawing { summary, lines, x, y, shape: Shape::Lines }

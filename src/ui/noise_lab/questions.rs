@@ -26,7 +26,7 @@ pub fn questions(lab: Lab) -> impl IntoView {
     let page = lab.page;
     let context = move || {
         t!(
-            "For {n} steps of lots of {lot} out of {train}, at δ = {delta}.",
+            "For {n} steps with lots of {lot} out of {train}, at δ = {delta}.",
             n = format::integer(lab.steps()),
             lot = format::integer(page.settings.with(|settings| settings.lot).into()),
             train = format::integer(lab.train().into()),
@@ -85,7 +85,7 @@ fn envelope(lab: Lab) -> AnyView {
         [
             t!("Envelope"),
             t!(
-                "What one example may change, length 1 in all: a little of every coordinate, or much of a few. The fewer, the more the noise's tails matter."
+                "What one example may change, with total length 1: every coordinate a little, or a few a lot. The fewer, the more the noise's tails matter."
             ),
         ],
         view! { <select id="lab-psi" data-testid="lab-psi" on:change=on_event(choose)>{psis}</select> }.into_any(),
@@ -107,7 +107,7 @@ fn epsilon(lab: Lab) -> AnyView {
         t!("All cost ε =").into_any(),
         [
             t!("All cost ε"),
-            t!("What all steps together may cost; each noise is made as wide as it must be for that, and no wider."),
+            t!("Privacy budget of all steps together; each noise is made just wide enough for it."),
         ],
         view! {
             <input type="text" inputmode="decimal" id="lab-epsilon" data-testid="lab-epsilon" prop:value=text_fn(move || text.get())

@@ -100,7 +100,7 @@ fn other(page: Page) -> impl IntoView {
         let name = page.digits.class(digit);
         let share = format::percent(sure);
         let says = match other.private {
-            true => t!("The private model before it says {digit}, {share} sure.", digit = name, share = share),
+            true => t!("The previous private model says {digit}, {share} sure.", digit = name, share = share),
             false => t!("The model trained without privacy says {digit}, {share} sure.", digit = name, share = share),
         };
         Some((digit, says))

@@ -67,7 +67,7 @@ pub fn panel(page: Page) -> AnyView {
     view! {
         <details class=class data-testid="attack" open=bool_fn(move || open.get()) on:toggle=on_event(toggled)>
             <summary>{t!("Attack your own run")}</summary>
-            <p>{t!("An attacker puts records of their own among your digits, canaries: each is in or out by a coin. They see every step, know all other digits, and guess the coins. What they guess right proves that ε is at least so large: a lower bound. It may climb towards ε, and passes it only by bad luck.")}</p>
+            <p>{t!("An attacker mixes records of their own, canaries, into your digits; a coin flip decides whether each is in. They see every step, know all other digits, and guess the flips. Correct guesses prove a lower bound on ε. It may climb towards ε, and exceeds a correct ε only by bad luck.")}</p>
             <div class="once-buttons"><button type="button" data-testid="attack-begin" on:click=on_click(begin)>{text_fn(name)}</button></div>
             <div hidden=bool_fn(move || !attacked.get())>{controls(page, ATTACK)}</div>
             <p class="attack-verdict" data-testid="attack-verdict" role="status">{text_fn(move || verdict(page, broken()))}</p>
@@ -101,7 +101,7 @@ fn verdict(page: Page, broken: Option<InjectedBug>) -> String {
             (true, true) if !attacked => t!("The attack begins with a new run.").to_owned(),
             (true, false) => t!("Press Play, and watch the lower bounds climb.").to_owned(),
             (true, true) => {
-                t!("The attack has ended: coins are in no file, so of a run that was continued nothing is proved.")
+                t!("The attack is over: coin flips are not saved, so nothing can be proved about a resumed run.")
                     .to_owned()
             }
         };
@@ -111,22 +111,22 @@ fn verdict(page: Page, broken: Option<InjectedBug>) -> String {
         .report
         .with(|report| report.as_ref().is_some_and(|report| matches!(report.privacy, Privacy::NoGuarantee { .. })))
     {
-        return t!("There is no ε to stay below: nothing hides a canary that is drawn, and with more canaries the bounds grow without end.").to_owned();
+        return t!("There is no ε to stay below: nothing hides a canary once it is drawn, and with more canaries the bounds grow without limit.").to_owned();
     }
     // The bounds hold for the first `steps` steps only.
     let Some((steps, ..)) = page.attack.bounds.get() else { return String::new() };
     let steps = format::integer(steps);
     match (refuted(page), broken) {
         (true, Some(mutation)) => t!(
-            "The lower bound has crossed ε: what the books say is not true. Broken was this promise: {promise}.",
+            "The lower bound exceeds ε, so the stated ε is wrong. Broken promise: {promise}.",
             promise = heard(&mutation.promise().to_message())
         ),
         (true, None) => t!(
-            "A lower bound is above ε. With five bounds and many looks that happens to honest runs, too: start anew, and if it comes again and again, tell us."
+            "A lower bound is above ε. With five bounds checked many times, this can happen to correct runs, too. Start again; if it keeps happening, tell us."
         )
         .to_owned(),
         (false, Some(mutation)) => t!(
-            "Broken behind the books: {promise}. After {steps} steps the attacker has not proved it yet.",
+            "Secretly broken promise: {promise}. After {steps} steps the attacker has not proved it yet.",
             promise = heard(&mutation.promise().to_message()),
             steps = steps
         ),
@@ -158,11 +158,11 @@ fn found(page: Page) -> AnyView {
         {gauge(page)}
         <div class="odds-grids">
             <div><svg class="people right" viewBox="0 0 100 100" aria-hidden="true" inner_html=text_fn(move || dots(hundred()))></svg></div>
-            <p>{sentence(t!("Of 100 canaries that were in, this attacker finds {found}, if 5 of 100 that were not may be accused. Guessing finds 5."), vec![("found", number.into_any())])}</p>
+            <p>{sentence(t!("Of 100 canaries that were in, this attacker finds {found} while accusing at most 5 of 100 that were not. Guessing finds 5."), vec![("found", number.into_any())])}</p>
         </div>
         {histogram}
         {roc}
-        <p class="small-label">{t!("Each bound holds with a confidence of 95%: five numbers, five chances to be wrong. The canaries are public and count among the digits that ε is of. Accuracy is that of a run with canaries in it.")}</p>
+        <p class="small-label">{t!("Each bound holds with 95% confidence: five numbers, five chances to be wrong. The canaries are public and count among the digits that ε covers. The accuracy shown is that of a run with canaries.")}</p>
     }
     .into_any()
 }
@@ -193,32 +193,25 @@ fn gauge(page: Page) -> AnyView {
         };
         let LowerBounds { guesses, gaussian, curve, rates, steps } = bounds;
         vec![
-            row(
-                "claim",
-                "gauge-claim",
-                t!("ε of the books"),
-                claim,
-                at_most(claim),
-                t!("the smallest bound that is known"),
-            ),
+            row("claim", "gauge-claim", t!("Stated ε"), claim, at_most(claim), t!("the smallest known bound")),
             lower(
                 "gauge-steps",
                 t!("Single steps"),
                 steps,
-                t!("takes sampling and composition as they are said to be (Nasr et al. 2023)"),
+                t!("assumes sampling and composition are as stated (Nasr et al. 2023)"),
             ),
-            lower("gauge-rates", t!("Thresholds"), rates, t!("canaries are independent (Clopper and Pearson)")),
+            lower("gauge-rates", t!("Thresholds"), rates, t!("assumes independent canaries (Clopper and Pearson)")),
             lower(
                 "gauge-curve",
                 t!("Guesses, by the run's own curve"),
                 curve,
-                t!("the noise is of its family (Mahloujifar et al. 2024)"),
+                t!("assumes noise is wrong in scale only (Mahloujifar et al. 2024)"),
             ),
             lower(
                 "gauge-gaussian",
                 t!("Guesses, by a Gaussian curve"),
                 Some(gaussian),
-                t!("the run is like one Gaussian release"),
+                t!("assumes it acts like one Gaussian release"),
             ),
             lower("gauge-guesses", t!("Guesses alone"), Some(guesses), t!("assumes nothing (Steinke et al. 2023)")),
         ]
@@ -249,7 +242,7 @@ fn scores(found: Option<&Audited>) -> Drawing {
         x: Range { low, high, logarithmic: false, label: t!("score"), write: Write::Number },
         y: Range { low: 0.0, high: most, logarithmic: false, label: t!("canaries"), write: Write::Whole },
         shape: Shape::Lines,
-        summary: t!("How many canaries have which score: those that are in, and those that are out.").to_owned(),
+        summary: t!("Number of canaries by score: those in, and those out.").to_owned(),
     }
 }
 

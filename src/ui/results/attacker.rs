@@ -52,9 +52,9 @@ pub fn attacker(page: Page) -> AnyView {
         })
     };
     let source = move || match page.spending.whole_curve().is_some() {
-        true => t!("By the whole privacy curve, from tight accounting."),
+        true => t!("From the whole privacy curve, by tight accounting."),
         false => t!(
-            "By ε and δ alone; while the run stands still, tight accounting knows the whole curve, where it has a price for this noise."
+            "From ε and δ alone; while the run is paused, tight accounting gives the whole curve, if it supports this noise."
         ),
     };
     let found = view! { <strong data-testid="attack-found">{share(|attack, _, alarms| attack.best_true_positive_rate(alarms))}</strong> };
@@ -63,9 +63,9 @@ pub fn attacker(page: Page) -> AnyView {
         view! { <strong data-testid="attack-advantage">{share(|attack, _, _| attack.advantage())}</strong> };
     let guessed = text_fn(move || percents(ALARMS[alarms.get()]));
     view! {
-        <p>{t!("Suppose somebody sees everything that this training released, and guesses whether a certain image, or user where ε is of users, was in the data.")}" "
+        <p>{t!("Suppose somebody sees everything that this training released, and guesses whether a certain image (or user, if ε is per user) was in the data.")}" "
             {sentence(
-                t!("If they accept being wrong about {alarms} of those that were not, they find at most {found} of those that were; blind guessing finds {guessed}."),
+                t!("If they wrongly accuse {alarms} of those that were not, they find at most {found} of those that were; blind guessing finds {guessed}."),
                 vec![
                     ("alarms", chosen(t!("False alarms"), &ALARMS, alarms)),
                     ("found", found.into_any()),
@@ -73,14 +73,14 @@ pub fn attacker(page: Page) -> AnyView {
                 ],
             )}</p>
         <p>{sentence(
-                t!("Told by such a test that it was in, somebody who thought that {prior} likely may then be {sure} sure of it."),
+                t!("Somebody who thought it {prior} likely can be at most {sure} sure after such a test says it was in."),
                 vec![("prior", chosen(t!("Believed before"), &PRIORS, prior)), ("sure", sure.into_any())],
             )}" "
             {sentence(
-                t!("Their advantage, which is what they find beyond their false alarms, is nowhere more than {advantage}."),
+                t!("The attacker's advantage (share found minus share of false alarms) is at most {advantage}."),
                 vec![("advantage", advantage.into_any())],
             )}</p>
-        <p class="small-label" data-testid="attack-source">{text_fn(source)}" "{t!("All of it is an upper bound: the truth may be less.")}</p>
+        <p class="small-label" data-testid="attack-source">{text_fn(source)}" "{t!("All of these are upper bounds: the truth may be less.")}</p>
     }
     .into_any()
 }
@@ -105,6 +105,6 @@ pub fn allowed(attack: Option<PrivacyCurve>) -> Drawing {
         x: share(t!("false alarms"), Write::Percent),
         y: share(t!("members found"), Write::PercentAtMost),
         shape: Shape::Lines,
-        summary: t!("Largest share of members that any attack finds, by its share of false alarms.").to_owned(),
+        summary: t!("Largest share of members that any attack can find, by its share of false alarms.").to_owned(),
     }
 }

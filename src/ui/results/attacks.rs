@@ -8,7 +8,7 @@ use crate::ui::{state::Page, text::t};
 /// The fold. Its contents are built once it is opened.
 pub fn panel(page: Page) -> AnyView {
     let attacks = page.attacks;
-    fold(page, ["attacks", t!("Attacks that people know")], attacks.open, attacks.linked, |page| {
+    fold(page, ["attacks", t!("Known attacks")], attacks.open, attacks.linked, |page| {
         view! { {town(page)}{candidates(page)}{gradient(page)} }.into_any()
     })
 }

@@ -46,7 +46,7 @@ pub fn candidates(page: Page) -> AnyView {
     view! {
         <section data-testid="game">
             <h3>{t!("Which of them was in?")}</h3>
-            <p>{t!("One of so many people was in the data of the run that is set. The strongest attacker there is has every noisy step, knows all other images, and names one. It is simulated: no image is looked at.")}</p>
+            <p>{t!("One of several people was in the data of a run with these settings. The strongest attacker sees every noisy step, knows all other images, and names one. This is simulated: no image is looked at.")}</p>
             <div class="once"><label class="control"><span class="label">{t!("Candidates")}</span>
                 <select data-testid="game-candidates" on:change=on_event(choose)>{Vec::from(options)}</select></label></div>
             {view_fn(move || attacks.played.get().map(told))}
@@ -73,7 +73,7 @@ fn known(outcome: &Outcome) -> AnyView {
         gauge_row(class, id, names, Bar { share: value / most, mark: Some(outcome.bound / most) }, says)
     };
     let sentence = t!(
-        "Naming anybody is right {chance} of the time; this attacker is right {attack} ± {spread}, and nobody is right more often than {bound}: ε ≤ {epsilon}.",
+        "A blind guess is right {chance} of the time; this attacker is right {attack} ± {spread}, and nobody is right more often than {bound}: ε ≤ {epsilon}.",
         chance = share(outcome.chance),
         attack = share(outcome.attack.value),
         spread = share(outcome.attack.standard_error),
@@ -83,7 +83,7 @@ fn known(outcome: &Outcome) -> AnyView {
     view! {
         <dl class="gauge">
             {row("claim", "game-bound", [t!("At most"), t!("by the run’s whole privacy curve (Hayes et al. 2023)")], outcome.bound, format::percent_at_most(outcome.bound))}
-            {row("lower", "game-attack", [t!("This attacker"), t!("by the ratio of likelihoods of every step")], outcome.attack.value, share(outcome.attack.value))}
+            {row("lower", "game-attack", [t!("This attacker"), t!("by the likelihood ratio of every step")], outcome.attack.value, share(outcome.attack.value))}
             {row("lower", "game-chance", [t!("Guessing"), ""], outcome.chance, share(outcome.chance))}
         </dl>
         <p class="verdict-line" data-testid="game-found">{sentence}</p>

@@ -20,7 +20,7 @@ const LISTED: usize = 10;
 pub fn matrix(page: Page, counted: &ClassReport) -> Option<AnyView> {
     let counts = &counted.run.usual;
     let mut mistakes = mistakes(counts);
-    let Some(first) = mistakes.first() else { return Some(view! { <p>{t!("No mistake.")}</p> }.into_any()) };
+    let Some(first) = mistakes.first() else { return Some(view! { <p>{t!("No mistakes.")}</p> }.into_any()) };
     let worst = said(page, first);
     // Of a hundred rows, only the largest numbers are readable.
     if counts.len() > MOST_ROWS {

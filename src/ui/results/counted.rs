@@ -26,7 +26,7 @@ fn said(counted: &ReleasedMetrics) -> String {
     let mut said = String::new();
     if let Some(told) = counted.answers.filter(|told| told.steps > 0) {
         said = t!(
-            "Accuracy on the training digits, released with the steps and inside ε: {accuracy} ± {error}%, an average over the last steps. Digits 0 to 9: {shares}%, each ± {noise} by its noise.",
+            "Accuracy on the training digits, released with the steps and covered by ε: {accuracy} ± {error}%, averaged over the last steps. Digits 0 to 9: {shares}%, each ± {noise} from its noise.",
             accuracy = percent(told.accuracy),
             error = percent(told.error()),
             shares = told.digits.map(percent).join(" · "),
@@ -38,7 +38,7 @@ fn said(counted: &ReleasedMetrics) -> String {
             said.push(' ');
         }
         said += &t!(
-            "The clip norm follows the gradients and stands at {clip}.",
+            "The clip norm follows the gradients and is now {clip}.",
             clip = format::number(format::significant(clip, 3))
         );
     }

@@ -63,14 +63,14 @@ pub fn gradient(page: Page) -> AnyView {
     };
     let strength = move || match attacks.sigma.get() {
         0.0 => t!("no noise").to_owned(),
-        sigma => t!("σ = {sigma} clips", sigma = format::decimals_of(sigma, if sigma < 0.1 { 4 } else { 2 })),
+        sigma => t!("σ = {sigma} × clip norm", sigma = format::decimals_of(sigma, if sigma < 0.1 { 4 } else { 2 })),
     };
     let empty = move || image.with(Option::is_none);
     view! {
         <section data-testid="gradient">
             <h3>{t!("An image from one gradient")}</h3>
-            <p>{t!("On a simple network, whoever sees the gradient of one image sees the image: a row of it is the image times one number. Clipping does not hide it. Enough noise does; move the slider.")}</p>
-            <p hidden=bool_fn(move || !empty())>{t!("Draw a digit below, and it is read off its gradient.")}</p>
+            <p>{t!("On a simple network, the gradient of one image reveals the image: a row of it is the image times a number. Clipping does not hide it. Enough noise does; move the slider.")}</p>
+            <p hidden=bool_fn(move || !empty())>{t!("Draw a digit below to reconstruct it from its gradient.")}</p>
             <div hidden=bool_fn(empty)>
                 <ul class="pictures shared-noise two">
                     <li><canvas node_ref=truth width="28" height="28" role="img" aria-label=t!("The image")></canvas><span aria-hidden="true">{t!("The image")}</span></li>
@@ -92,14 +92,14 @@ fn says(picture: Result<Arc<Picture>, Message>, sigma: f64) -> AnyView {
         Err(refusal) => return view! { <p class="verdict-line">{as_sentence(&refusal)}</p> }.into_any(),
     };
     let likeness = t!(
-        "Likeness (cosine): {cosine}; {expected} is to be expected.",
+        "Similarity (cosine): {cosine}; expected: {expected}.",
         cosine = format::decimals_of(picture.cosine, 2),
         expected = format::decimals_of(picture.expected, 2)
     );
     let cost = match sigma > 0.0 {
         false => t!("Without noise nothing is private.").to_owned(),
         true if picture.cosine < 0.3 && picture.epsilon > 8.0 => t!(
-            "No picture is not privacy: this one step costs ε = {epsilon}, and who has a few images to choose from can often still tell which it was.",
+            "An unreadable image is not yet private: this one step costs ε = {epsilon}, and with a few candidates one can often still tell which it was.",
             epsilon = format::epsilon(picture.epsilon)
         ),
         true => t!("This one step costs ε = {epsilon}.", epsilon = format::epsilon(picture.epsilon)),

@@ -39,7 +39,7 @@ pub fn meaning(page: Page) -> impl IntoView {
     let details = move || {
         let Some(Privacy::Bounded(bound)) = privacy.get() else { return None };
         let steps = vec![("steps", text_fn(steps).into_any())];
-        let holds = sentence(t!("Steps that ran: {steps}. For them it holds under these assumptions:"), steps);
+        let holds = sentence(t!("Steps run: {steps}. For them, ε holds under these assumptions:"), steps);
         let details = view! {
             {conversions(page, &bound)}
             {view_fn(move || gaussian(page))}
@@ -71,12 +71,12 @@ fn promise(page: Page) -> String {
     };
     match (page.settings.with(|settings| settings.steps), page.cost.end().filter(|_| known)) {
         (Some(n), Some(epsilon)) => t!(
-            "The promise is that of all {n} planned step: ε ≤ {epsilon} holds whenever you stop. | The promise is that of all {n} planned steps: ε ≤ {epsilon} holds whenever you stop.",
+            "The guarantee covers the {n} planned step: ε ≤ {epsilon} holds whenever you stop. | The guarantee covers all {n} planned steps: ε ≤ {epsilon} holds whenever you stop.",
             n = format::integer(n),
             epsilon = format::epsilon(epsilon)
         ),
         (Some(_), None) => {
-            t!("What all planned steps cost is not known yet. If you stop because of what you have seen, this ε promises too much.")
+            t!("The cost of all planned steps is not known yet. If you stop because of what you have seen, this ε promises too much.")
                 .to_owned()
         }
         (None, _) => {
@@ -97,7 +97,7 @@ fn tight(page: Page) -> Option<AnyView> {
         }
         None => (
             page.spending.tight()?,
-            t!("privacy loss distributions, of a few releases more while the run plays").to_owned(),
+            t!("privacy loss distributions, a few releases ahead while the run plays").to_owned(),
         ),
     };
     let row = view! {
@@ -110,7 +110,7 @@ fn tight(page: Page) -> Option<AnyView> {
 fn gaussian(page: Page) -> Option<AnyView> {
     let GaussianFit { mu, cut_off, regret } = page.spending.gaussian()?;
     let said = t!(
-        "The whole curve in one number is μ ≤ {mu}: no test tells more than of one Gaussian release of sensitivity 1 and noise 1/μ (Dong, Roth and Su 2022). It holds for tests with a share of false alarms of {least} or more, and makes error rates too small by {regret} at most (regret).",
+        "The whole curve in one number is μ ≤ {mu}: no test learns more than from one Gaussian release of sensitivity 1 and noise 1/μ (Dong, Roth and Su 2022). This holds for tests with a share of false alarms of {least} or more, and states error rates at most {regret} too low (regret).",
         mu = format::epsilon(mu),
         least = format::number(cut_off),
         regret = format::epsilon(regret)

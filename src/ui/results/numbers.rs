@@ -32,8 +32,8 @@ pub fn numbers(page: Page) -> impl IntoView {
                     return if word { t!("Sampling rate") } else { "–" }.to_owned();
                 };
                 match (config.drawn_from(*train), word) {
-                    (Sampling::Shuffled { .. }, true) => t!("Batches, one release an epoch").to_owned(),
-                    (Sampling::RandomAllocation { .. }, true) => t!("Batches of an epoch").to_owned(),
+                    (Sampling::Shuffled { .. }, true) => t!("Batches, one release per epoch").to_owned(),
+                    (Sampling::RandomAllocation { .. }, true) => t!("Batches per epoch").to_owned(),
                     (Sampling::Shuffled { batches } | Sampling::RandomAllocation { batches }, false) => {
                         format::integer(batches)
                     }
@@ -62,7 +62,7 @@ pub fn numbers(page: Page) -> impl IntoView {
     let non_finite = move || {
         let count = page.run.teaching.get().non_finite;
         (count > 0).then(|| {
-            view! { <div><dt>{t!("Not finite, left out")}" " {teaching()}</dt><dd>{format::integer(count)}</dd></div> }
+            view! { <div><dt>{t!("Non-finite, left out")}" " {teaching()}</dt><dd>{format::integer(count)}</dd></div> }
                 .into_any()
         })
     };
@@ -72,7 +72,7 @@ pub fn numbers(page: Page) -> impl IntoView {
             <div><dt>{drawn(true)}</dt><dd data-testid="drawn">{drawn(false)}</dd></div>
             <div><dt>{sentence(t!("Last {lot}"), vec![("lot", word("lot", t!("lot")))])}" " {teaching()}</dt><dd>{of(|_, teaching| format::integer(teaching.lot_size.into()))}</dd></div>
             <div><dt>{t!("Training time")}" " {teaching()}</dt><dd data-testid="training-time">{of(|_, teaching| format::duration(teaching.training_seconds))}</dd></div>
-            <div><dt>{t!("Examples a second")}" " {teaching()}</dt><dd data-testid="examples-per-second">{text_fn(speed)}</dd></div>
+            <div><dt>{t!("Examples per second")}" " {teaching()}</dt><dd data-testid="examples-per-second">{text_fn(speed)}</dd></div>
             <div><dt>{t!("Learning rate")}</dt><dd>{of(|report, _| format::number(report.learning_rate))}</dd></div>
             {view_fn(non_finite)}
         </dl>

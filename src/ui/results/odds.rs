@@ -24,9 +24,9 @@ pub fn odds(page: Page) -> AnyView {
     let number = move || found().map_or_else(|| "–".to_owned(), |found| found.to_string());
     let lead = move || match now.get() {
         Odds::Unbounded => t!("Nothing bounds what an attacker finds here."),
-        Odds::Unknown => t!("What may an attacker find? It is being computed."),
-        Odds::Recorded(_) => t!("With everything released of the recorded run:"),
-        Odds::Planned(_) => t!("When the planned steps are done and all of them are released:"),
+        Odds::Unknown => t!("What can an attacker find? Computing…"),
+        Odds::Recorded(_) => t!("With everything the recorded run released:"),
+        Odds::Planned(_) => t!("Once all planned steps are done and released:"),
         Odds::Released(_) => t!("With everything released so far:"),
     };
     let whole = move || page.settings.with(Settings::whole);
@@ -43,7 +43,7 @@ pub fn odds(page: Page) -> AnyView {
         <section class="odds" data-testid="odds" aria-label=t!("Odds")>
             <h2>{text_fn(heading)}</h2>
             <p class="odds-lead">{text_fn(lead)}</p>
-            <p class="odds-lead" data-testid="odds-whole" hidden=bool_fn(move || whole().is_none())>{t!("“Images” are here all images of one user, or of one micro-batch, together: of a single image ε is larger.")}</p>
+            <p class="odds-lead" data-testid="odds-whole" hidden=bool_fn(move || whole().is_none())>{t!("Here an “image” is all images of one user, or of one micro-batch, together; for a single image ε is larger.")}</p>
             <div class="odds-grids" class:unknown=bool_fn(move || found().is_none())>
                 <div>{grid(Box::new(|| ACCUSED), "wrong")}<p>{sentence(&t!("Of 100 images that were *not in*, the attacker accuses *{accused}*.", accused = ACCUSED), vec![])}</p></div>
                 <div>{grid(Box::new(move || found().unwrap_or(ACCUSED)), "right")}<p>{sentence(t!("Of 100 that *were in*, at most {found}. Guessing finds 5."), vec![("found", strong.into_any())])}</p></div>

@@ -60,13 +60,13 @@ fn inside(page: Page) -> AnyView {
             || !page.digits.loaded.with(|digits| digits.as_ref().is_some_and(|digits| digits.complete))
     };
     let released = move || matches!(once.paid.get(), Paid::Released(_));
-    let release = move || if released() { t!("Release anew, and pay again") } else { t!("Release once") };
+    let release = move || if released() { t!("Release again, and pay again") } else { t!("Release once") };
     let save = move |_| {
         once.ledger.with_value(|json| browser::download("hushgrad-ledger.json", "application/json", json.as_bytes()));
     };
     view! {
-        <p>{t!("What a simple classifier must know of the digits is added up and released once, with noise. What is trained on that costs nothing, however long it is trained: no step is in a ledger. In DP-SGD every step is.")}</p>
-        <p class="field-error" hidden=bool_fn(move || !others.get())>{t!("Its features are of 28×28 grey images of ten classes, and those at hand are others.")}</p>
+        <p>{t!("The sums that a simple classifier needs are released once, with noise. Training on them then costs nothing, however long it takes: no step is in a ledger. With DP-SGD, every step is.")}</p>
+        <p class="field-error" hidden=bool_fn(move || !others.get())>{t!("This needs 28×28 grey images in ten classes; the loaded ones are different.")}</p>
         <div class="once">{features(page)}{noise(page)}{epsilon(page)}</div>
         <div class="once-buttons">
             <button type="button" class="primary" data-testid="pay" disabled=bool_fn(waits) on:click=on_click(move |_| page.pay_once())>{text_fn(release)}</button>
@@ -109,7 +109,7 @@ fn features(page: Page) -> AnyView {
             "once-features",
             t!("Features"),
             t!(
-                "How an image is described: by a fixed map that has seen no private image, and with a length of 1 at most. More features tell more, and share the same noise."
+                "How an image is described: by a fixed map, made without private images, as a vector of length at most 1. More features tell more, and share the same noise."
             ),
         ],
         Features::ALL.iter().zip(NAMES).map(offer).collect(),
@@ -126,7 +126,7 @@ fn noise(page: Page) -> AnyView {
             "once-noise",
             t!("Noise, paid once"),
             t!(
-                "Gaussian noise keeps to ε at the δ of the settings; Laplace noise needs no δ, and is wider. By relevance, features that matter more on drawn digits take more of an image's length, and so have less noise."
+                "Gaussian noise meets ε at the δ in the settings; Laplace noise needs no δ, but is wider. By relevance: features that matter more on drawn digits get more of an image's length, so noise affects them less."
             ),
         ],
         Mechanism::ALL.iter().zip(NOISES).map(offer).collect(),
@@ -150,7 +150,7 @@ fn epsilon(page: Page) -> AnyView {
         "once-epsilon",
         "label".to_owned(),
         t!("ε, paid once").into_any(),
-        [t!("ε, paid once"), t!("What the one release costs. The noise is made for it, Gaussian noise by its exact curve at the δ of the settings.")],
+        [t!("ε, paid once"), t!("What the one release costs. The noise is calibrated to it; Gaussian noise by its exact curve at the δ in the settings.")],
         view! { <input type="text" inputmode="decimal" id="once-epsilon" data-testid="once-epsilon" prop:value=text_fn(move || shown.get()) on:change=on_event(set) /> }
             .into_any(),
     )
@@ -160,27 +160,27 @@ fn epsilon(page: Page) -> AnyView {
 fn adlm(page: Page) -> AnyView {
     let reasons = [
         t!(
-            "A network reads every image by itself, not only their sum. The noise is made for the sum of 1,800 images: for one image it costs ε ≈ 10.8 each time that it is shown, where 0.075 is charged."
+            "A network reads each image, not only their sum. The noise is calibrated for the sum of 1,800 images: for one image it costs ε ≈ 10.8 each time it is shown, but only 0.075 is charged."
         ),
         t!(
             "All images of a batch get the same noise. Subtract one from another, and it is gone: no finite ε covers that."
         ),
-        t!("The noise is drawn anew in every step, and charged once."),
+        t!("New noise is drawn in every step, but charged only once."),
         t!(
-            "Relevance is averaged over 2,000 images, and its noise is made for 60,000: 30 times too little. How it is scaled has no noise at all, and the network that it is read from has seen the private images."
+            "Relevance is averaged over 2,000 images, but its noise is calibrated for 60,000: 30 times too little. Its scaling has no noise at all, and the network it is read from has seen the private images."
         ),
         t!(
-            "The noise on the part with the labels is drawn once, and the labels are read in every step. Batch normalisation mixes the images of a batch."
+            "The noise on the label part is drawn once, but the labels are read in every step. Batch normalisation mixes the images of a batch."
         ),
     ];
     let reasons: Vec<AnyView> = reasons.into_iter().map(|reason| view! { <li>{reason}</li> }.into_any()).collect();
     view! {
         <details class="adlm" data-testid="adlm">
             <summary>{t!("AdLM as published: claimed ε = 0.30, no guarantee")}" "{teaching()}</summary>
-            <p>{t!("Phan, Wu, Hu and Dou (2017) pay once for a whole neural network: noise on the relevance of each pixel, on the images and on the loss, charged once for 2,400 epochs. What their published code does is not what is charged:")}</p>
+            <p>{t!("Phan, Wu, Hu and Dou (2017) pay once for a whole neural network: noise on the relevance of each pixel, on the images and on the loss, charged once for 2,400 epochs. Their published code does not match what is charged:")}</p>
             <ol type="a">{reasons}</ol>
             {shared_noise(page)}
-            <p>{t!("What stands above keeps the idea for a classifier that reads the digits through sums alone.")}</p>
+            <p>{t!("The panel above keeps the idea, for a classifier that reads the digits only through sums.")}</p>
         </details>
     }
     .into_any()
@@ -255,7 +255,8 @@ fn standing(page: Page) -> Option<AnyView> {
             });
             let of = page.digits.loaded.with_untracked(|digits| digits.as_ref().map(|digits| digits.test_set));
             let caution = of.filter(|of| *of != TestSet::Public).map(|_| {
-                view! { <p>{t!("ε does not cover what this accuracy tells of your own test digits.")}</p> }.into_any()
+                view! { <p>{t!("ε does not cover what this accuracy reveals about your own test digits.")}</p> }
+                    .into_any()
             });
             let together = page.runs.together.with(heard);
             Some(
@@ -295,8 +296,11 @@ fn spent(page: Page) -> Drawing {
     page.charts.tick.track();
     let once = page.pay_once;
     let own = page.run.curves.with_value(|curves| curves.tight.points().to_vec());
-    let (name, rising) =
-        if own.len() > 1 { (t!("DP-SGD, this run"), own) } else { (t!("DP-SGD, as it is set"), page.cost.tight.get()) };
+    let (name, rising) = if own.len() > 1 {
+        (t!("DP-SGD, this run"), own)
+    } else {
+        (t!("DP-SGD, current settings"), page.cost.tight.get())
+    };
     let mut lines = vec![Line { class: "line-epsilon", name: name.to_owned(), points: rising }];
     let epsilon = match once.paid.get() {
         Paid::Released(wanted) => wanted.epsilon,
@@ -312,7 +316,7 @@ fn spent(page: Page) -> Drawing {
     });
     let highest = lines.iter().flat_map(|line| &line.points).map(|point| point.1).fold(0.0, f64::max);
     let summary = t!(
-        "What is paid once costs ε = {epsilon} after every step; DP-SGD costs more with each.",
+        "Paid once, the cost stays at ε = {epsilon}; with DP-SGD it grows with every step.",
         epsilon = format::budget(epsilon)
     );
     let y = Range {

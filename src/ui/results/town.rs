@@ -24,7 +24,7 @@ use crate::{
 };
 
 const NAMES: [Text; 4] =
-    [text!("no noise"), text!("a little noise, σ = 0.5"), text!("noise, σ = 1.1"), text!("as it is set above")];
+    [text!("no noise"), text!("a little noise, σ = 0.5"), text!("noise, σ = 1.1"), text!("settings as above")];
 
 /// CSS classes of the curves, in the order of [`Hidden::ALL`].
 const CLASSES: [&str; 4] = ["line-attack", "line-n3", "line-accuracy", "line-noise"];
@@ -48,13 +48,13 @@ pub fn town(page: Page) -> AnyView {
     let done = move || {
         attacks.progress.get().map(|progress| {
             let share = format::exact(progress.done as f64 / progress.of as f64);
-            view! { <progress max="1" value=share aria-label=t!("How far the model is")></progress> }.into_any()
+            view! { <progress max="1" value=share aria-label=t!("Training progress")></progress> }.into_any()
         })
     };
     view! {
         <section data-testid="town">
             <h3>{t!("Who was trained on?")}</h3>
-            <p>{t!("2,000 digits that this program draws train a small network. Among them are some of a thousand candidates with a wrong label: for each, a coin said whether it is in. The attacker has the trained model alone, and sees how well it believes the wrong label. In a small town everybody counts for much.")}</p>
+            <p>{t!("A small network trains on 2,000 digits that this program draws. A thousand candidates have a wrong label: a coin toss decided for each if it is in. The attacker has only the trained model, and sees how strongly it believes the wrong label. In such a small set, every digit matters a lot.")}</p>
             <div class="once">{hidden(page)}{own_digit(page)}</div>
             <div class="once-buttons"><button type="button" class="primary" data-testid="town-begin" on:click=on_click(begin)>{text_fn(name)}</button></div>
             {view_fn(done)}
@@ -88,14 +88,14 @@ fn own_digit(page: Page) -> AnyView {
     let none = move || page.pad.drawing.with(Option::is_none);
     let choose = move |event: leptos::ev::Event| attacks.label.set(event_target_value(&event).parse().ok());
     let digits = (0..10u8).map(|digit| {
-        let name = t!("is a candidate, called a {digit}", digit = digit);
+        let name = t!("is a candidate, labelled {digit}", digit = digit);
         let chosen = attacks.label.get_untracked() == Some(digit);
         view! { <option value=digit.to_string() selected=chosen>{name}</option> }.into_any()
     });
     let digits = digits.collect::<Vec<_>>();
     view! {
-        <label class="control"><span class="label">{t!("The digit that you draw below")}</span>
-            <select data-testid="town-own" disabled=bool_fn(none) on:change=on_event(choose)><option value="">{t!("is no candidate")}</option>{digits}</select></label>
+        <label class="control"><span class="label">{t!("The digit you draw below")}</span>
+            <select data-testid="town-own" disabled=bool_fn(none) on:change=on_event(choose)><option value="">{t!("is not a candidate")}</option>{digits}</select></label>
     }
     .into_any()
 }
@@ -115,7 +115,7 @@ fn drawing(page: Page) -> Drawing {
             let corners = [(1.0, 1.0), (LEAST, 1.0)];
             let points = corners.into_iter().chain(edge.iter().copied()).collect();
             lines.push(Line { class: FORBIDDEN, name: String::new(), points });
-            lines.push(Line { class: "line-epsilon", name: t!("at most, by its ε").to_owned(), points: edge });
+            lines.push(Line { class: "line-epsilon", name: t!("limit set by ε").to_owned(), points: edge });
         }
         // A curve with another bound than the last one's is omitted; one without a bound is shown.
         let last = seen.last().map(|town| town.hidden);
@@ -132,8 +132,7 @@ fn drawing(page: Page) -> Drawing {
         x: share(t!("false alarms")),
         y: share(t!("members found")),
         shape: Shape::Lines,
-        summary: t!("Share of the mislabelled members that the attacker finds, by the share of false alarms.")
-            .to_owned(),
+        summary: t!("Share of mislabelled members that the attacker finds, by share of false alarms.").to_owned(),
     }
 }
 
@@ -144,26 +143,26 @@ fn says(town: &MembershipExperiment) -> AnyView {
     let (guesses, right) = (mislabelled.guesses, mislabelled.right);
     let found = match mislabelled.epsilon > 0.0 {
         true => t!(
-            "Of the {guesses} that the model is surest of, {right} were in. So ε is at least {least}, with a confidence of 95% and no assumption.",
+            "Of the {guesses} that the model is surest of, {right} were in. So ε is at least {least}, with 95% confidence and no assumptions.",
             guesses = guesses,
             right = right,
             least = format::lower(mislabelled.epsilon, 3)
         ),
         false => t!(
-            "Of the {guesses} that the model is surest of, {right} were in. That proves nothing: so many may be guessed by chance.",
+            "Of the {guesses} that the model is surest of, {right} were in. That proves nothing: it could be luck.",
             guesses = guesses,
             right = right
         ),
     };
     let most = match &town.allowed {
-        Some(allowed) => t!("The books say ε ≤ {epsilon}.", epsilon = format::epsilon(allowed.epsilon)),
-        None if town.known => t!("No ε bounds it from above.").to_owned(),
+        Some(allowed) => t!("The accountant says ε ≤ {epsilon}.", epsilon = format::epsilon(allowed.epsilon)),
+        None if town.known => t!("There is no upper bound on ε.").to_owned(),
         None => String::new(),
     };
-    let auc = t!("Area under the curve: {auc}, where guessing has 0.5.", auc = share(mislabelled.auc.value));
+    let auc = t!("Area under the curve: {auc} (guessing: 0.5).", auc = share(mislabelled.auc.value));
     let right = labelled
         .as_ref()
-        .map(|labelled| t!("Of candidates with their right label it has {auc}.", auc = share(labelled.auc.value)));
+        .map(|labelled| t!("For correctly labelled candidates: {auc}.", auc = share(labelled.auc.value)));
     view! {
         <p class="verdict-line" data-testid="town-found">{found}" "{most}</p>
         <p class="small-label">{auc}" "{right}</p>
@@ -174,13 +173,13 @@ fn says(town: &MembershipExperiment) -> AnyView {
 
 fn own_found(own: OwnFound) -> AnyView {
     let says = match (own.guess(), own.is_in) {
-        (true, true) => t!("the attacker says that it was in, and it was"),
-        (true, false) => t!("the attacker says that it was in, and it was not"),
-        (false, true) => t!("the attacker says that it was not in, and it was"),
-        (false, false) => t!("the attacker says that it was not in, and it was not"),
+        (true, true) => t!("the attacker says it was in, and is right"),
+        (true, false) => t!("the attacker says it was in, and is wrong"),
+        (false, true) => t!("the attacker says it was not in, and is wrong"),
+        (false, false) => t!("the attacker says it was not in, and is right"),
     };
     let sentence = t!(
-        "Your digit: the model is surer of {surer} of {n} candidates; {says}.",
+        "Your digit: the model is surer about {surer} of {n} candidates; {says}.",
         surer = own.surer,
         n = format::integer(own.of.into()),
         says = says

@@ -58,7 +58,7 @@ pub fn panel(page: Page) -> impl IntoView {
 fn sentences(page: Page, counted: &ClassReport) -> Option<AnyView> {
     let mut says = match (counted.pays_most(), &counted.open) {
         (Some((digit, run, open)), _) => t!(
-            "In these counts the {digit} pays most: {run} of them are read right, and {open} without privacy.",
+            "In these counts the {digit} pays most: {run} are read right, against {open} without privacy.",
             digit = page.digits.class(digit),
             run = format::percent(run),
             open = format::percent(open)
@@ -70,13 +70,13 @@ fn sentences(page: Page, counted: &ClassReport) -> Option<AnyView> {
     let when = match page.who_pays.test_set.get_value() {
         TestSet::Public => text!("After step {step}, on public test digits."),
         TestSet::Visitor => {
-            text!("After step {step}, on your own test digits: ε does not cover what this tells of them.")
+            text!("After step {step}, on your own test digits: ε does not cover what this reveals about them.")
         }
         TestSet::HeldOut => text!(
-            "After step {step}, on one in six of your digits, kept for testing: ε does not cover what this tells of those."
+            "After step {step}, on one in six of your digits, kept for testing: ε does not cover what this reveals about them."
         ),
     };
-    let open = text!("The same without bound and noise: {step} steps at a rate that suits it.");
+    let open = text!("The same without bound or noise: {step} steps at a suitable rate.");
     let told = [Some(when.with(&steps(&counted.run))), counted.open.as_ref().map(|counts| open.with(&steps(counts)))];
     for sentence in told.into_iter().flatten() {
         says = if says.is_empty() { sentence } else { says + " " + &sentence };
@@ -123,10 +123,10 @@ fn groups(_: Page, counted: &ClassReport) -> Option<AnyView> {
     };
     Some(
         view! {
-            <table class="groups"><caption>{t!("Test digits read right. Of the training images about one in fifty is turned.")}</caption>
+            <table class="groups"><caption>{t!("Test digits read right. About one training image in fifty is turned.")}</caption>
                 <thead><tr><td></td><th scope="col">{t!("This run")}</th><th scope="col">{t!("Without privacy")}" "{teaching()}</th><th scope="col">{t!("Points lost")}</th></tr></thead>
                 <tbody>
-                    {row(t!("As they are"), |counts| accuracy(&counts.usual, None))}
+                    {row(t!("Upright"), |counts| accuracy(&counts.usual, None))}
                     {row(t!("Turned"), |counts| accuracy(counts.turned.as_ref()?, None))}
                 </tbody></table>
         }
@@ -157,7 +157,7 @@ fn digits(page: Page, counted: &ClassReport) -> Option<AnyView> {
     Some(
         view! {
             <h3>{t!("Digit by digit")}</h3>
-            <table class="digits-table"><caption>{t!("Share of each test digit that is read right")}</caption>
+            <table class="digits-table"><caption>{t!("Share of test digits read right, by digit")}</caption>
                 <thead><tr><th scope="col">{t!("Digit")}</th><th scope="col">{t!("This run")}</th>{open}</tr></thead><tbody>{rows}</tbody></table>
         }
         .into_any(),
@@ -194,7 +194,7 @@ fn misread(page: Page, counted: &ClassReport) -> Option<AnyView> {
 /// The digits of a lot with the longest and with the shortest gradients.
 fn pulls(page: Page, counted: &ClassReport) -> Option<AnyView> {
     let Some((step, pulls)) = counted.pulls.as_ref().filter(|(_, pulls)| !pulls.is_empty()) else {
-        return Some(view! { <p class="caption">{t!("Take a step, and the digits of its lot stand here, those with the longest gradients first.")}</p> }.into_any());
+        return Some(view! { <p class="caption">{t!("After a step, the digits of its lot appear here, longest gradients first.")}</p> }.into_any());
     };
     let list = |pulls: &[GradientNorm], name: &'static str| {
         let one = |pull: &GradientNorm| {
@@ -203,7 +203,7 @@ fn pulls(page: Page, counted: &ClassReport) -> Option<AnyView> {
                 page,
                 (counted.picture, &pull.pixels),
                 page.digits.class(pull.label.into()),
-                t!("{norm} long", norm = norm),
+                t!("length {norm}", norm = norm),
             )
         };
         let all: Vec<AnyView> = pulls.iter().map(one).collect();
@@ -211,7 +211,7 @@ fn pulls(page: Page, counted: &ClassReport) -> Option<AnyView> {
     };
     let half = PULLS.min(pulls.len().div_ceil(2));
     let says = t!(
-        "Step {step}, {n} digits of its lot: the length of each one's gradient before it is bound. The longer, the more that digit would move the model, and the more of it is cut.",
+        "Step {step}, {n} digits of its lot: the length of each one's gradient before it is bounded. The longer it is, the more the digit would move the model, and the more is cut off.",
         step = format::integer(*step),
         n = pulls.len()
     );

@@ -29,7 +29,7 @@ pub fn panel(page: Page) -> impl IntoView {
     view! {
         <section class="panel runs" data-testid="runs" aria-label=t!("Runs")>
             <h2>{t!("Runs")}</h2>
-            <p class="lead" hidden=bool_fn(move || !empty())>{t!("Change anything, and the run that ends is kept here, to be compared with the next.")}</p>
+            <p class="lead" hidden=bool_fn(move || !empty())>{t!("When you change a setting, the run so far is kept here, to compare with the next.")}</p>
             {sweep_verdict(page)}
             <div class="runs-row" hidden=bool_fn(empty)>
                 <div class="scroll" tabindex="0" role="region" aria-label=t!("Earlier runs")>
@@ -39,13 +39,13 @@ pub fn panel(page: Page) -> impl IntoView {
                         <tbody>{view_fn(rows)}</tbody>
                     </table>
                 </div>
-                {chart(page, Frame { title: t!("Accuracy for its price"), file: "trade-off", height: 170.0, full: true }, move || trade_off(page))}
+                {chart(page, Frame { title: t!("Accuracy against ε"), file: "trade-off", height: 170.0, full: true }, move || trade_off(page))}
             </div>
-            <p class="small-label" hidden=bool_fn(empty)>{t!("Each ε is that of one run: who sees several on the same digits may learn as much as they add up to.")}</p>
+            <p class="small-label" hidden=bool_fn(empty)>{t!("Each ε is for one run: whoever sees several on the same digits may learn as much as they add up to.")}</p>
             // While a run plays, it has cost more than was added up.
             <p class="small-label" data-testid="together" hidden=bool_fn(move || page.run.playing.get() || page.runs.together.with(Message::is_empty))>
                 {text_fn(move || page.runs.together.with(heard))}" "
-                <button type="button" title=t!("For digits that are public: the runs before count no more") on:click=on_click(move |_| {
+                <button type="button" title=t!("For public digits: earlier runs no longer count") on:click=on_click(move |_| {
                     page.runs.end_undo();
                     page.trainer.send(Request::Forget);
                 })>{t!("Forget them")}</button></p>
@@ -73,7 +73,7 @@ fn row(page: Page, past: &Past, class: Option<&'static str>) -> AnyView {
     let steps = match past.info.beyond {
         0 => format::integer(past.last.step),
         beyond => t!(
-            "{steps} ({counted} counted)",
+            "{steps} ({counted} charged)",
             steps = format::integer(past.last.step),
             counted = format::integer(past.last.step + beyond)
         ),
@@ -92,8 +92,8 @@ fn row(page: Page, past: &Past, class: Option<&'static str>) -> AnyView {
             <td>{steps}</td><td>{accuracy}{past.last.tests_private_images().then(|| view! { " " {teaching()} })}</td><td>{epsilon}</td>
             <td class="actions">
                 <button type="button" aria-pressed=pinned.to_string() aria-label=t!("Pin {label}", label = label) on:click=on_click(move |_| page.runs.label(run, |past| past.pinned = !past.pinned))>{t!("Pin")}</button>
-                <button type="button" disabled=bool_fn(arriving) title=t!("Go on where it stood") aria-label=t!("Continue {label}", label = label) on:click=on_click(move |_| page.trainer.send(Request::Continue { key: key.clone() }))>{t!("Continue")}</button>
-                <button type="button" aria-label=t!("Again: set everything as in {label}", label = label) on:click=on_click(again)>{t!("Again")}</button>
+                <button type="button" disabled=bool_fn(arriving) title=t!("Go on where it stopped") aria-label=t!("Continue {label}", label = label) on:click=on_click(move |_| page.trainer.send(Request::Continue { key: key.clone() }))>{t!("Continue")}</button>
+                <button type="button" aria-label=t!("Again: use the settings of {label}", label = label) on:click=on_click(again)>{t!("Again")}</button>
                 <button type="button" aria-label=t!("Save {label} as a file", label = label) on:click=on_click(move |_| page.trainer.send(Request::ExportRun { key: file.clone() }))>{t!("Save")}</button>
                 <button type="button" aria-label=t!("Delete {label}", label = label) on:click=on_click(move |_| page.runs.delete(run))>{t!("Delete")}</button>
             </td>

@@ -25,7 +25,7 @@ pub fn menu(page: Page) -> impl IntoView {
 /// Copies the address, which has all settings.
 fn share(page: Page) {
     let address = window().location().href().unwrap_or_default();
-    copy(page, address, t!("The link is copied: it says everything that is set here, and nothing of your data."));
+    copy(page, address, t!("Link copied: it contains all settings made here, and none of your data."));
 }
 
 /// Opens the dialog that makes a link to hand in the current run.
@@ -58,7 +58,7 @@ fn copy(page: Page, text: String, copied: &'static str) {
         let done = browser::copy(&text).await;
         page.messages.notice.set(Some(match done {
             Ok(()) => copied.to_owned(),
-            Err(_) => t!("This browser does not let the page copy; take it from here: {text}", text = text),
+            Err(_) => t!("This browser blocks copying; copy it from here: {text}", text = text),
         }));
     });
 }

@@ -29,9 +29,8 @@ pub fn sweep_verdict(page: Page) -> AnyView {
         let verdict = |(number, outcomes): &(_, Vec<_>)| verdict(*number, outcomes);
         page.sweeps.outcomes.with(|known| known.as_ref().and_then(verdict)).unwrap_or_default()
     });
-    let accuracy =
-        Frame { title: t!("Accuracy over what was swept"), file: "sweep-accuracy", height: 150.0, full: true };
-    let epsilon = Frame { title: t!("ε over what was swept"), file: "sweep-epsilon", height: 150.0, full: true };
+    let accuracy = Frame { title: t!("Accuracy by swept value"), file: "sweep-accuracy", height: 150.0, full: true };
+    let epsilon = Frame { title: t!("ε by swept value"), file: "sweep-epsilon", height: 150.0, full: true };
     view! {
         <div class="sweep-verdict" hidden=bool_fn(move || said.with(String::is_empty))>
             <p class="verdict-line" data-testid="sweep-verdict">{text_fn(move || said.get())}</p>
@@ -49,7 +48,7 @@ pub fn sweep_verdict(page: Page) -> AnyView {
 fn price(page: Page) -> String {
     let Some(SweepPrice { all, best }) = page.sweeps.price.get() else { return String::new() };
     t!(
-        "To see all of these runs costs ε ≤ {all}. Had you drawn their number ({draw} distribution, {n} on average) and each one's value by lot, and shown the best alone, it would be ε ≤ {best} (Papernot and Steinke 2022). This sweep drew nothing: its choice costs the first.",
+        "Seeing all of these runs costs ε ≤ {all}. Had you drawn their number ({draw} distribution, {n} on average) and each one's value at random, and shown only the best, it would be ε ≤ {best} (Papernot and Steinke 2022). Nothing was drawn here, so the first bound applies.",
         all = format::epsilon(all),
         draw = match best.draw {
             Draw::Logarithmic => t!("logarithmic"),

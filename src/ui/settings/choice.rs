@@ -72,8 +72,8 @@ choices! {
     /// Learning-rate schedule.
     Decay {
         Constant = "constant", t!("stays constant");
-        Linear = "linear", t!("falls in a line");
-        Cosine = "cosine", t!("falls by half a cosine");
+        Linear = "linear", t!("falls linearly");
+        Cosine = "cosine", t!("falls as half a cosine");
     }
 }
 choices! {
@@ -82,8 +82,8 @@ choices! {
         None = "none", t!("stays the same");
         Time = "time", t!("changes as 1/(1 + κk)");
         Exponential = "exponential", t!("changes exponentially");
-        Step = "step", t!("changes half way");
-        Polynomial = "polynomial", t!("changes by a square");
+        Step = "step", t!("switches halfway");
+        Polynomial = "polynomial", t!("changes quadratically");
         List = "list", t!("phases as listed");
     }
 }
@@ -141,14 +141,14 @@ impl Choice for Option<InjectedBug> {
     }
     fn label(self) -> String {
         let label = match self {
-            None => t!("nothing"),
-            Some(InjectedBug::HalfNoise) => t!("half of the noise"),
+            None => t!("no bug"),
+            Some(InjectedBug::HalfNoise) => t!("half the noise"),
             Some(InjectedBug::DoubleClip) => t!("twice the clip"),
             Some(InjectedBug::DoubleSampling) => t!("draw twice as often"),
             Some(InjectedBug::FixedBatches) => t!("the same batches in every epoch"),
             Some(InjectedBug::NoiseOfMean) => t!("the mean's noise on the sum"),
-            Some(InjectedBug::CountUnpaid) => t!("a count that is not paid for"),
-            Some(InjectedBug::DrawnLot) => t!("divide by the drawn lot: shows on small lots of few digits"),
+            Some(InjectedBug::CountUnpaid) => t!("an unpaid count of norms"),
+            Some(InjectedBug::DrawnLot) => t!("divide by the actual lot size: shows in small lots, few digits"),
         };
         label.to_owned()
     }
@@ -175,7 +175,7 @@ impl Choice for Architecture {
             Self::CnnTanh => t!("CNN, tanh"),
             Self::CnnRelu => t!("CNN, ReLU (the paper's)"),
             // Its size is the visitor's choice.
-            Self::Built(_) => return t!("Layers of your own").to_owned(),
+            Self::Built(_) => return t!("Your own layers").to_owned(),
         };
         t!("{model} · {n} parameters", model = name, n = format::integer(self.parameters() as u64))
     }
@@ -354,7 +354,7 @@ impl Choice for Reading {
     fn label(self) -> String {
         match self {
             Self::Once => t!("once"),
-            Self::TestTimeAugmentation => t!("where unsure"),
+            Self::TestTimeAugmentation => t!("5× if unsure"),
         }
         .to_owned()
     }
@@ -388,7 +388,7 @@ impl Choice for NoiseStrategy {
     fn label(self) -> String {
         match self {
             Self::Proportional => t!("in proportion to its norm"),
-            Self::DimensionAdjusted => t!("less where parameters are many"),
+            Self::DimensionAdjusted => t!("less in larger layers"),
         }
         .to_owned()
     }

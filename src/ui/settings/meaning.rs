@@ -34,7 +34,7 @@ impl Settings {
     #[must_use]
     pub fn no_guarantee(&self) -> Option<&'static str> {
         if self.family == Family::None {
-            Some(t!("Without noise there is no privacy guarantee, whatever else is set."))
+            Some(t!("Without noise there is no privacy guarantee, whatever else you choose."))
         } else if self.encoder == Encoder::None {
             Some(t!("Unbounded gradients drown any noise: there is no privacy guarantee."))
         } else if self.replay.is_some() {
@@ -119,7 +119,7 @@ impl Settings {
         for number in Number::ALL {
             let (now, before) = (self.number(number), old.number(number));
             if now != before && self.applies(number) {
-                let value = now.map_or_else(|| t!("open").to_owned(), format::number);
+                let value = now.map_or_else(|| t!("not set").to_owned(), format::number);
                 changes.push(number.spec().named.with(&[("value", value)]));
             }
         }

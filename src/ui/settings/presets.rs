@@ -11,13 +11,13 @@ const WORDS: [[Text; 2]; presets::ALL.len()] = [
     [
         text!("A small model, in seconds"),
         text!(
-            "The linear model from random parameters, at a rate that does it justice: its gradient is the image itself, so the stage can show what one image adds. ε is by tight accounting, of 60,000 images: of fewer the same costs more."
+            "The linear model from random parameters, at a suitable rate: its gradient is built from the image, so the stage can show what one image adds. ε is by tight accounting, for 60,000 images; with fewer it costs more."
         ),
     ],
     [
-        text!("A small CNN from nothing"),
+        text!("A small CNN from scratch"),
         text!(
-            "The tanh CNN from random parameters, with a tight clip and a large rate: nineteen of twenty test digits within seconds. ε is by tight accounting, of 60,000 images: of fewer the same costs more."
+            "The tanh CNN from random parameters, with a tight clip and a large rate: 19 of 20 test digits right within seconds. ε is by tight accounting, for 60,000 images; with fewer it costs more."
         ),
     ],
     [
@@ -45,33 +45,31 @@ const WORDS: [[Text; 2]; presets::ALL.len()] = [
     [
         text!("Best at ε = 3"),
         text!(
-            "A tanh CNN pre-trained on digits drawn by this program, which costs no privacy, goes on with real ones: large lots, a falling rate, 20 epochs. ε is by tight accounting, of 60,000 images: of fewer the same costs more."
+            "A tanh CNN pre-trained on digits drawn by this program, which costs no privacy, then trained on real ones: large lots, a falling rate, 20 epochs. ε is by tight accounting, for 60,000 images; with fewer it costs more."
         ),
     ],
     [text!("Best at ε = 1"), text!("The same with more than twice the noise.")],
     [
         text!("Best at ε = 0.3"),
-        text!(
-            "The same with twice the noise again and half the steps: what is left to learn after pre-training takes little."
-        ),
+        text!("The same with the noise doubled again and half the steps: after pre-training, little is left to learn."),
     ],
     [
         text!("Fast at ε = 3"),
         text!(
-            "The pre-trained CNN for a single epoch: so few steps need little noise each, and most of what twenty epochs teach comes in seconds. Noise is correlated over eight steps, so that less of it adds up. ε is by tight accounting, of 60,000 images; Rényi's bound is far above it here."
+            "The pre-trained CNN for a single epoch: so few steps need little noise each, and most of what twenty epochs teach comes in seconds. Noise is correlated over eight steps, so that less of it adds up. ε is by tight accounting, for 60,000 images; the Rényi bound is far higher here."
         ),
     ],
     [
         text!("Scattering at ε = 3"),
         text!(
-            "A linear model on scattering features, handcrafted and normalised without a look at private digits (Tramèr & Boneh 2021), after pre-training as above. The features of all digits are computed before the first step. ε is by tight accounting, of 60,000 images: of fewer the same costs more."
+            "A linear model on scattering features, handcrafted and normalised without looking at private digits (Tramèr & Boneh 2021), after pre-training as above. The features of all digits are computed before the first step. ε is by tight accounting, for 60,000 images; with fewer it costs more."
         ),
     ],
     [text!("Scattering at ε = 1"), text!("The same with more than twice the noise.")],
     [
-        text!("From nothing at ε = 3"),
+        text!("From scratch at ε = 3"),
         text!(
-            "The tanh CNN from random parameters, with a tight clip, large lots, a falling rate and each gradient the mean over four copies of its image, moved: what privacy costs without pre-training. On the CPU, and it takes half an hour in a browser. ε is by tight accounting, of 60,000 images: of fewer the same costs more."
+            "The tanh CNN from random parameters, with a tight clip, large lots, a falling rate and each gradient the mean over four moved copies of its image: what privacy costs without pre-training. On the CPU; takes half an hour in a browser. ε is by tight accounting, for 60,000 images; with fewer it costs more."
         ),
     ],
     [text!("CPU-friendly"), text!("The small model with small lots: many steps a second on any machine.")],

@@ -104,7 +104,7 @@ selects! {
         key: "model",
         id: "model",
         label: text!("Model"),
-        hint: text!("More parameters can learn more, and each of them gets its own noise."),
+        hint: text!("More parameters can learn more, but each gets its own noise."),
         framed: true,
         ..PLAIN
     };
@@ -133,7 +133,7 @@ selects! {
         key: "layer-noise",
         id: "layer-noise",
         label: text!("A layer's noise"),
-        hint: text!("One budget, shared out: every layer the same privacy, or less noise on each number where a layer has many. The noise scale is that of all together, so ε is the same. The second costs accuracy: at ε ≤ 1 the tanh CNN reads 0.5 points less than by DP-SGD, the perceptron 3.5."),
+        hint: text!("One budget, split: the same privacy for every layer, or less noise per parameter in layers with many. The noise scale is for all layers together, so ε is the same. The second costs accuracy: at ε ≤ 1 the tanh CNN loses 0.5 points against DP-SGD, the perceptron 3.5."),
         applies: Some(|s| s.encoder == Encoder::Layers),
         change: Some(text!("layers' noise {option}")),
         ..PLAIN
@@ -154,7 +154,7 @@ selects! {
         key: "noise",
         id: "noise-family",
         label: text!("Noise"),
-        hint: text!("Any symmetric noise with a single peak can be accounted for; its tails decide what it costs."),
+        hint: text!("The accountant handles any symmetric noise with a single peak; its tails decide what it costs."),
         framed: true,
         ..PLAIN
     };
@@ -163,7 +163,7 @@ selects! {
         key: "denoiser",
         id: "denoiser",
         label: text!("Denoiser"),
-        hint: text!("What is done to the noisy sum before it moves the model: it is shrunk, smoothed along the pixels, or averaged over the steps. Working on what is already released costs no privacy, but it may cost accuracy: at ε ≤ 1 and its best rate the tanh CNN reads 2.1 points less with Kolmogorov–Smirnov, 5.0 with James–Stein and 82.4 with a soft threshold; smoothing costs it 0.3, and gives the perceptron 1.1."),
+        hint: text!("What is done to the noisy sum before it moves the model: it is shrunk, smoothed across pixels, or averaged over steps. Processing what is already released costs no privacy, but may cost accuracy: at ε ≤ 1 and its best rate the tanh CNN loses 2.1 points with Kolmogorov–Smirnov, 5.0 with James–Stein and 82.4 with a soft threshold; smoothing costs it 0.3, but gains the perceptron 1.1."),
         framed: true,
         change: Some(text!("denoiser: {option}")),
         ..PLAIN
@@ -173,15 +173,15 @@ selects! {
         key: "sampling",
         id: "sampling",
         label: text!("Sampling"),
-        hint: text!("Poisson: each digit joins a step by a coin of its own. Fixed size: exactly one lot; ε covers an exchange of one digit. Random allocation: each digit in one batch of every epoch, by a secret draw. Shuffled: the same draw, priced as if it were known."),
+        hint: text!("Poisson: each digit joins a step by its own coin toss. Fixed size: exactly the lot size; ε covers replacing one digit. Random allocation: each digit in one batch of every epoch, by a secret draw. Shuffled: the same draw, priced as if it were known."),
         ..PLAIN
     };
 
     Protects: protects, Protects = SelectSpec {
         key: "protects",
         id: "protects",
-        label: text!("ε is of"),
-        hint: text!("One digit of a micro-batch, which turns one mean into another; or the whole micro-batch, as if one person had written it, which says nothing of single digits."),
+        label: text!("ε covers"),
+        hint: text!("One digit of a micro-batch, which changes the batch's mean; or the whole micro-batch, as if one person had written it, which says nothing about single digits."),
         applies: Some(|s| s.users.is_none() && s.micro_batch > 1),
         ..PLAIN
     };
@@ -190,7 +190,7 @@ selects! {
         key: "schedule",
         id: "schedule",
         label: text!("Learning rate"),
-        hint: text!("A rate that falls towards the planned end averages out the noise; it needs a number of steps to fall over."),
+        hint: text!("A rate that falls towards the planned end averages out the noise; this needs a set number of steps."),
         change: Some(text!("rate {option}")),
         ..PLAIN
     };
@@ -199,7 +199,7 @@ selects! {
         key: "phases",
         id: "phases",
         label: text!("Noise over the run"),
-        hint: text!("Phases of equal length, whose noise goes by a rule from its scale to another; or phases as you list them. All of it is set before the first step and looks at no digit, so ε is that of the phases together. At ε ≤ 1 the tanh CNN reads 0.9 points less where the noise falls to half, and 0.2 less where it doubles."),
+        hint: text!("Phases of equal length, whose noise changes from the noise scale to another by a rule; or phases that you list. All is fixed before the first step and looks at no digit, so ε is that of the phases together. At ε ≤ 1 the tanh CNN loses 0.9 points if the noise falls to half, and 0.2 if it doubles."),
         applies: Some(|s| s.family != Family::None),
         change: Some(text!("noise {option}")),
         ..PLAIN
@@ -219,10 +219,10 @@ selects! {
     Break: broken, Option<InjectedBug> = SelectSpec {
         key: "break",
         id: "break",
-        label: text!("Break behind ε's back"),
-        hint: text!("The run no longer does what its books say: a mistake that programs have had. ε on the page stays as it was, and is no longer true; an attack finds out. Such a run is marked; it has no run file, no ledger and no label, and is not handed in."),
+        label: text!("Injected bug"),
+        hint: text!("The run no longer does what its books say: a mistake that real programs have made. ε on the page stays the same, but is no longer true; an attack can show it. Such a run is marked, has no run file, ledger or label, and cannot be handed in."),
         applies: Some(|s| s.canaries > 0),
-        change: Some(text!("broken: {option}")),
+        change: Some(text!("bug: {option}")),
         ..PLAIN
     };
 
@@ -230,7 +230,7 @@ selects! {
         key: "minority",
         id: "minority",
         label: text!("Minority"),
-        hint: text!("About one training image in fifty is turned a quarter, each by itself and before anything else, always the same ones. So it costs no privacy; “Who pays for privacy” shows who reads them."),
+        hint: text!("About one training image in fifty is turned by 90°, each by itself and before anything else, always the same ones. This costs no privacy; “Who pays for privacy” shows how well they are read."),
         change: Some(text!("minority: {option}")),
         ..PLAIN
     };
@@ -239,7 +239,7 @@ selects! {
         key: "reading",
         id: "reading",
         label: text!("Test-time augmentation"),
-        hint: text!("Of an image that the model is less than 99 % sure of, the mean over five places of it, a pixel apart, decides. What reads costs no privacy."),
+        hint: text!("If the model is less than 99% sure of an image, the mean over five positions of it, a pixel apart, decides. Reading costs no privacy."),
         change: Some(text!("read {option}")),
         ..PLAIN
     };
@@ -248,7 +248,7 @@ selects! {
         key: "averaging",
         id: "averaging",
         label: text!("Read with"),
-        hint: text!("A mean of the parameters over the last ninth of the steps, 1000 at most, evens out what noise does to single ones. It is made of what was released, so it costs no privacy."),
+        hint: text!("A mean of the parameters over the last ninth of the steps, at most 1000, evens out the noise of single ones. It is made from what was released, so it costs no privacy."),
         change: Some(text!("read with {option}")),
         ..PLAIN
     };

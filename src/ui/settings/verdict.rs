@@ -31,14 +31,14 @@ pub fn verdict(number: Number, outcomes: &[Outcome]) -> Option<String> {
     let epsilons: Option<Vec<f64>> = outcomes.iter().map(|outcome| outcome.epsilon).collect();
     let accuracy = if best.accuracy - worst.accuracy < CHANCE {
         t!(
-            "{label} hardly matters to accuracy here: {worst} to {best}",
+            "{label} hardly affects accuracy here: {worst} to {best}",
             label = label,
             worst = percent(&worst),
             best = percent(&best)
         )
     } else {
         t!(
-            "{label} {best} reads best, {most}; {worst} reads worst, {least}",
+            "{label} {best} is best, {most}; {worst} is worst, {least}",
             label = label,
             best = value(&best),
             most = percent(&best),
@@ -47,7 +47,7 @@ pub fn verdict(number: Number, outcomes: &[Outcome]) -> Option<String> {
         )
     };
     let privacy = match epsilons {
-        None => t!("no ε is claimed for all of them").to_owned(),
+        None => t!("not every run has an ε").to_owned(),
         Some(all) => {
             let (least, most) = all.iter().fold((f64::INFINITY, 0f64), |(low, high), e| (low.min(*e), high.max(*e)));
             if most - least <= SAME * most {

@@ -21,16 +21,16 @@ pub fn annealing(page: Page) -> AnyView {
     let standing = move || {
         let Some(cooled) = page.cooled() else {
             return match search.searches.get() {
-                true => t!("It draws digits, and trains with the same noise throughout.").to_owned(),
+                true => t!("Drawing digits, then training with constant noise.").to_owned(),
                 false => t!(
-                    "Simulated annealing tries {n} schedules at this ε on digits that the program draws. They are public, so the search is free.",
+                    "Simulated annealing tries {n} schedules at this ε on digits that the program draws. They are public, so it costs no privacy.",
                     n = PROPOSALS
                 ),
             };
         };
         let loss = |loss: f64| format::fixed(loss, 4);
         let now = t!(
-            "Proposal {k} of {n}, temperature {temperature}: loss {loss}, least {least}, and {first} with the same noise throughout.",
+            "Proposal {k} of {n}, temperature {temperature}: loss {loss}, lowest {least}, {first} with constant noise.",
             k = cooled.proposal,
             n = PROPOSALS,
             temperature = format::fixed(cooled.temperature, 5),
@@ -41,7 +41,7 @@ pub fn annealing(page: Page) -> AnyView {
         match search.searches.get() {
             true => now,
             false => {
-                format!("{now} {}", t!("The least is the luckiest of all that were tried: train it, and compare."))
+                format!("{now} {}", t!("The lowest loss of many tries is partly luck: train it and compare."))
             }
         }
     };
@@ -51,7 +51,7 @@ pub fn annealing(page: Page) -> AnyView {
                 <div class="annealing" data-testid="annealing">
                     <div class="once-buttons">
                         <button type="button" data-testid="anneal" disabled=bool_fn(move || page.digits.loaded.with(|digits| !digits.as_ref().is_some_and(|digits| digits.complete))) on:click=on_click(press)>{text_fn(begin)}</button>
-                        <button type="button" data-testid="take-annealed" hidden=bool_fn(move || page.annealed().is_none()) on:click=on_click(move |_| page.take_annealed())>{t!("Take the best phases")}</button>
+                        <button type="button" data-testid="take-annealed" hidden=bool_fn(move || page.annealed().is_none()) on:click=on_click(move |_| page.take_annealed())>{t!("Use the best phases")}</button>
                     </div>
                     <p class="small-label" data-testid="cooled">{text_fn(standing)}</p>
                 </div>

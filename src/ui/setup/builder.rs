@@ -112,7 +112,7 @@ fn inside(page: Page) -> AnyView {
         Ok(_) => String::new(),
         Err(error) => {
             t!(
-                "{problem}. Until it fits, the run keeps the last layers that did.",
+                "{problem}. Until this is fixed, the run keeps the last valid layers.",
                 problem = heard(&error.to_message())
             )
         }
@@ -221,7 +221,7 @@ fn size(page: Page) -> String {
     let work: u64 = placed.iter().map(Placed::work).sum();
     let parameters = settings.model.parameters();
     let size = t!(
-        "{parameters} parameters, {work} multiplications an image.",
+        "{parameters} parameters, {work} multiplications per image.",
         parameters = format::integer(parameters as u64),
         work = format::integer(work)
     );
@@ -231,7 +231,7 @@ fn size(page: Page) -> String {
             // √P·σC over C.
             let times = format::number(((parameters as f64).sqrt() * sigma).round());
             let noise = t!(
-                "The noise of a step is about {times} times as long as what one image may add: more parameters make it longer.",
+                "Each step's noise is about {times} times as long as the most one image may add; more parameters make it longer.",
                 times = times
             );
             [size, noise].join(" ")

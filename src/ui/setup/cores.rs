@@ -14,7 +14,7 @@ use crate::ui::{
 pub fn cores(page: Page) -> AnyView {
     let place = move || page.device.cores.get().unwrap_or(0) as usize;
     let option = |(at, key): (usize, &'static str)| {
-        let label = if at == 0 { t!("as many as help") } else { key };
+        let label = if at == 0 { t!("automatic") } else { key };
         view! { <option value=key selected=bool_fn(move || place() == at)>{label}</option> }
     };
     let list = CORES.into_iter().enumerate().map(option).collect_view();
@@ -30,7 +30,7 @@ pub fn cores(page: Page) -> AnyView {
         [
             t!("Cores"),
             t!(
-                "On how many of this machine's cores the CPU computes a step. Left alone, it takes as many as make a step shorter, up to eight, and leaves one to the page. Whatever is chosen, the run is the same to the last bit."
+                "How many of this machine's cores compute a step. Automatic: as many as make a step faster, up to eight, leaving one for the page. Whatever you choose, the run is the same to the last bit."
             ),
         ],
         view! { <select id="cores" data-testid="cores" on:change=on_event(choose)>{list}</select> }.into_any(),

@@ -30,7 +30,7 @@ pub fn digits_line(page: Page) -> impl IntoView {
                     Source::Colour => {
                         text!("{name}: {train} to train on, {test} to test, drawn by this page, in colour.")
                     }
-                    Source::Site => text!("{name}: {train} to train on, {test} to test, carried by this site."),
+                    Source::Site => text!("{name}: {train} to train on, {test} to test, supplied by this site."),
                     Source::Visitor => {
                         text!("{name}: {train} to train on, {test} to test, yours, and they stay on this machine.")
                     }
@@ -43,19 +43,19 @@ pub fn digits_line(page: Page) -> impl IntoView {
                 {
                     // Until the lot fits the data, nothing starts another run.
                     let what = if page.settings.with(|settings| settings.lot > loaded.train) {
-                        text!("The run that stands uses {name}, {train}; choose a smaller lot to use these.")
+                        text!("The current run uses {name}, {train}; choose a smaller lot to use these.")
                     } else {
-                        text!("The run that stands uses {name}, {train}; reset it to use these.")
+                        text!("The current run uses {name}, {train}; reset it to use these.")
                     };
                     line = line + " " + &what.with(&[("name", named(&name)), ("train", n(train))]);
                 }
                 let caution = match loaded.test_set {
                     TestSet::Public => return line,
                     TestSet::Visitor => {
-                        t!("The test images are yours too: ε does not cover what the test accuracy tells of them.")
+                        t!("The test images are yours too: ε does not cover what the test accuracy reveals about them.")
                     }
                     TestSet::HeldOut => t!(
-                        "One image in six is kept for testing, whichever others there are: ε does not cover what the test accuracy tells of those."
+                        "About one image in six, chosen independently, is kept for testing: ε does not cover what the test accuracy reveals about those."
                     ),
                 };
                 line + " " + caution

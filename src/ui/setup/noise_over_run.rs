@@ -41,8 +41,8 @@ pub fn noise_over_run(page: Page) -> AnyView {
                 <div class="noise-over-run" data-testid="noise-over-run">
                     {chart(page, frame, move || with_annealed(page, stairs.with(drawing)))}
                     <p class="small-label"><span class="key line-noisy">{t!("noise of each phase")}</span>" "
-                        <span class="key line-noise">{t!("best by a simple calculation, where each step stays")}</span>" "
-                        <span class="key ghost">{t!("where early steps wear off")}</span>" "
+                        <span class="key line-noise">{t!("best by a simple calculation, if every step lasts")}</span>" "
+                        <span class="key ghost">{t!("if early steps wear off")}</span>" "
                         <span class="key line-n3" hidden=bool_fn(move || page.annealed().is_none())>{t!("annealed")}</span></p>
                 </div>
                 {annealing(page)}
@@ -77,6 +77,6 @@ fn drawing([wears_off, stays, own]: &[Vec<Point>; 3]) -> Drawing {
         x: Range { low: 0.0, high: end, logarithmic: false, label: t!("step"), write: Write::Whole },
         y: Range { low: 0.0, high, logarithmic: false, label: "σ", write: Write::Number },
         shape: Shape::Lines,
-        summary: t!("Noise of each phase, beside what would be best at this price.").to_owned(),
+        summary: t!("Noise of each phase, and what would be best at the same cost.").to_owned(),
     }
 }

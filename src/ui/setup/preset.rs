@@ -12,14 +12,14 @@ use crate::ui::{
 
 pub fn preset_choice(page: Page) -> impl IntoView {
     let preset = text_memo(move || page.settings.with(Preset::of).map_or("", |preset| preset.key));
-    let custom = view! { <option value="" disabled selected=bool_fn(move || preset.with(String::is_empty))>{t!("Your own")}</option> };
+    let custom = view! { <option value="" disabled selected=bool_fn(move || preset.with(String::is_empty))>{t!("Custom")}</option> };
     let presets = presets::all()
         .map(|each| view! { <option value=each.key selected=bool_fn(move || preset.with(|preset| preset == each.key))>{each.label.get()}</option> })
         .collect_view();
     let (button, sentence) = hint(
         "preset",
         t!("Preset"),
-        t!("Ready-made runs: each sets everything but the digits, and says what there is to see."),
+        t!("Ready-made runs: each sets everything but the digits and says what to look for."),
     );
     view! {
         <div class="preset"><label class="small-label visually-hidden" for="preset">{t!("Preset")}</label>{button}

@@ -36,11 +36,11 @@ pub fn projection(page: Page) -> impl IntoView {
         });
         Some(match page.settings.with(|settings| settings.users) {
             Some(_) => t!(
-                "For one user with all their digits that is ε ≤ {all}, for one digit of theirs ε ≤ {one}.",
+                "That is ε ≤ {all} for one user with all their digits, ε ≤ {one} for one of those digits.",
                 all = all,
                 one = one
             ),
-            None => t!("For one digit that is ε ≤ {one}, for a whole micro-batch ε ≤ {all}.", one = one, all = all),
+            None => t!("That is ε ≤ {one} for one digit, ε ≤ {all} for a whole micro-batch.", one = one, all = all),
         })
     };
     let both = text_memo(move || both().unwrap_or_default());
@@ -53,7 +53,7 @@ pub fn projection(page: Page) -> impl IntoView {
                     counting.of_gradient(settings.scale).filter(|_| !counting.is_none() && page.cost.known().is_some());
                 noise.map(|noise| {
                 t!(
-                    "The counts of each step are inside this ε: the gradient gets noise of scale {noise}, not {scale}.",
+                    "This ε includes the counts of each step, so the gradient gets noise of scale {noise}, not {scale}.",
                     noise = format::number(format::significant(noise, 4)),
                     scale = format::number(settings.scale)
                 )

@@ -33,22 +33,19 @@ pub fn badge(page: Page) -> impl IntoView {
         page.device.engine.with(|engine| match engine {
             Some((_, Some(Fallback { reason, webgpu }))) => {
                 let help = if *webgpu { "" } else { webgpu_advice::how_to_get_webgpu(&browser::user_agent()) };
-                Some(format!(
-                    "{} {help}",
-                    t!("The CPU trains here, because of this: {reason}.", reason = heard(reason))
-                ))
+                Some(format!("{} {help}", t!("The CPU trains here. Reason: {reason}.", reason = heard(reason))))
             }
-            Some((info, None)) if info.backend == Backend::Cpu && browser::gpu_is_taken() => {
-                Some(t!("The CPU trains here, because another frame on this page has the graphics card.").to_owned())
-            }
+            Some((info, None)) if info.backend == Backend::Cpu && browser::gpu_is_taken() => Some(
+                t!("The CPU trains here because another frame on this page is using the graphics card.").to_owned(),
+            ),
             Some((info, None)) if info.backend == Backend::Cpu && page.device.choice == BackendChoice::Cpu => {
                 Some(t!("The CPU trains here because the address says backend=cpu.").to_owned())
             }
             Some((info, None)) if info.backend == Backend::Gpu => {
-                Some(t!("WebGPU was checked: known steps gave the CPU's numbers, to four digits.").to_owned())
+                Some(t!("WebGPU was checked: known steps matched the CPU to four digits.").to_owned())
             }
             None if page.device.stopped.get() => Some(
-                t!("The training thread failed several times, and no other is started. Reload the page.").to_owned(),
+                t!("The training thread failed several times and will not be restarted. Reload the page.").to_owned(),
             ),
             _ => None,
         })

@@ -38,7 +38,7 @@ pub fn follow(page: Page) -> AnyView {
     view! {
         <details class="meaning follow" data-testid="follow" hidden=bool_fn(move || !Unit::of(page).is_image()) on:toggle=on_event(toggled)>
             <summary>{t!("Follow the ringed image through the network")}</summary>
-            <p class="caption" hidden=bool_fn(move || there.get())>{t!("Take a step, and the ringed image of its lot is followed: through every layer, and its gradient back.")}</p>
+            <p class="caption" hidden=bool_fn(move || there.get())>{t!("Take a step to follow the ringed image of its lot through every layer, and its gradient back.")}</p>
             {view_fn(move || there.get().then(|| way(page)))}
         </details>
     }
@@ -91,7 +91,7 @@ fn way(page: Page) -> AnyView {
                 aria-valuetext=text_fn(move || says(page)) prop:value=text_fn(move || following.at.get().to_string()) on:input=on_event(moved) />
             {teaching()}
         </div>
-        <div class="scroll" tabindex="0" role="region" aria-label=t!("The image's way through the network")>
+        <div class="scroll" tabindex="0" role="region" aria-label=t!("The image's path through the network")>
             <ol class="follow-way">
                 <li class:here=bool_fn(move || here(page) == Place::Image)><strong>{t!("The image")}</strong><span class="follow-sheet lit">{image}</span></li>
                 {move || all()}
@@ -128,7 +128,7 @@ fn one_layer(page: Page, number: usize, name: String, shape: String, (of, shown,
         })
     };
     let is_here = move || matches!(here(page), Place::Layer(layer) | Place::Gradient(layer) if layer == number);
-    let part = (shown < of).then(|| t!("{shown} of {of} are drawn", shown = shown, of = of));
+    let part = (shown < of).then(|| t!("{shown} of {of} shown", shown = shown, of = of));
     view! {
         <li class:here=bool_fn(is_here)>
             <strong>{name}</strong>
@@ -148,7 +148,7 @@ fn answer(page: Page) -> String {
         let Some((class, sure)) = best else { return String::new() };
         let (class, truth) = (page.digits.class(class), page.digits.class(followed.label.into()));
         t!(
-            "{class}, {share} sure; it is a {truth}",
+            "{class}, {share} sure; correct: {truth}",
             class = class,
             share = format::percent(f64::from(sure)),
             truth = truth
@@ -208,15 +208,15 @@ fn says(page: Page) -> String {
         }
         Place::Layer(number) => said_of_layer(&followed, number),
         Place::Answer => {
-            t!("The last layer has a number for each class; the largest is the answer. How wrong that is, is the loss.")
+            t!("The last layer gives each class a number; the largest is the answer. The loss says how wrong it is.")
                 .to_owned()
         }
         Place::Gradient(number) => t!(
-            "And back: how the loss would change with each number that “{layer}” made. From this follows how its parameters should change.",
+            "And back: how the loss would change with each number that “{layer}” made. It shows how its parameters should change.",
             layer = layer(number)
         ),
         Place::Length => t!(
-            "All parameters' changes together are this image's gradient. It is {norm} long: the longer, the more the image sticks out.",
+            "The changes of all parameters form this image's gradient. Its length is {norm}: the longer, the more the image stands out.",
             norm = short(followed.norm)
         ),
         Place::Bounded if followed.by_layers => {
@@ -228,14 +228,14 @@ fn says(page: Page) -> String {
         Place::Bounded if followed.bounded < followed.norm * 0.999 => {
             t!("The bound leaves {bounded} of it.", bounded = short(followed.bounded))
         }
-        Place::Bounded => t!("Nothing of it is cut off: it is added as it is.").to_owned(),
+        Place::Bounded => t!("Nothing is cut off: it is added as it is.").to_owned(),
         Place::Noise => match followed.noise {
             Some(noise) => t!(
-                "It is added to the sum, and the noise on that is {noise} long, {times} times as long as what this image added. Whether that hides it, the stage shows.",
+                "It is added to the sum, and the noise on that is {noise} long, {times} times as long as what this image added. The pictures above show whether that hides it.",
                 noise = short(noise),
                 times = format::number(format::significant(noise / followed.bounded.max(f64::MIN_POSITIVE), 2))
             ),
-            None => t!("No noise with a length falls on the sum.").to_owned(),
+            None => t!("The sum gets no noise, or none of definite length.").to_owned(),
         },
     }
 }
@@ -249,18 +249,18 @@ fn said_of_layer(followed: &Arc<Followed>, number: usize) -> String {
             "Convolution: each kernel looks for one pattern everywhere, and makes a picture of where it is. {shape} numbers.",
             shape = shape
         ),
-        "maxpool" => t!("Max-pooling: of each window the largest number stays. {shape} are left.", shape = shape),
-        "avgpool" => t!("Average pooling: of each window the mean stays. {shape} are left.", shape = shape),
-        "dense" => t!("Dense: {shape} sums of all numbers, each with weights of its own.", shape = shape),
+        "maxpool" => t!("Max-pooling: keeps the largest number of each window. {shape} are left.", shape = shape),
+        "avgpool" => t!("Average pooling: keeps the mean of each window. {shape} are left.", shape = shape),
+        "dense" => t!("Dense: {shape} sums of all numbers, each with its own weights.", shape = shape),
         "groupnorm" => {
-            t!("Group normalisation: within this image, each group of channels is brought to mean 0 and variance 1.")
+            t!("Group normalisation: within this image, each group of channels is scaled to mean 0 and variance 1.")
                 .to_owned()
         }
-        "scattering" => t!("Scattering: {shape} fixed features, which nothing is learned of.", shape = shape),
+        "scattering" => t!("Scattering: {shape} fixed features; nothing in them is learned.", shape = shape),
         "extractor" => t!(
-            "Extractor: {shape} features by a fixed network that has learned from drawn images alone.",
+            "Extractor: {shape} features from a fixed network, trained only on computer-drawn images.",
             shape = shape
         ),
-        _ => t!("“{layer}”: each number by itself is bent.", layer = passed.layer),
+        _ => t!("“{layer}” changes each number separately.", layer = passed.layer),
     }
 }

@@ -97,14 +97,10 @@ pub fn lot(page: Page, people: impl Fn() -> Option<InspectedStep> + Copy + Send 
                 |lot| {
                     let (drawn, shown) = (format::integer(lot.drawn.into()), lot.labels.len());
                     if !unit.is_image() {
-                        t!(
-                            "{n} drawn at random, {shown} of them here, each by its first image.",
-                            n = drawn,
-                            shown = shown
-                        )
+                        t!("{n} drawn at random, {shown} shown, each by its first image.", n = drawn, shown = shown)
                     } else if lot.drawn as usize > shown {
                         t!(
-                            "{n} drawn at random, {shown} of them here. One image stands for one person.",
+                            "{n} drawn at random, {shown} shown. One image stands for one person.",
                             n = drawn,
                             shown = shown
                         )
@@ -118,7 +114,7 @@ pub fn lot(page: Page, people: impl Fn() -> Option<InspectedStep> + Copy + Send 
     view! {
         <div class="lot" on:keydown=moved>
             <canvas class="lot-digits" node_ref=canvas width=cells(COLUMNS, Picture::DIGIT).to_string() height=cells(SHOWN / COLUMNS, Picture::DIGIT).to_string() role="img" aria-label=t!("Digits of the lot")></canvas>
-            <div class="lot-buttons" role="group" aria-label=t!("The ringed digit: arrow keys ring another")>{buttons}</div>
+            <div class="lot-buttons" role="group" aria-label=t!("Ringed digit: arrow keys choose another")>{buttons}</div>
         </div>
         <p class="caption" data-testid="stage-lot">{text_fn(caption)}</p>
     }

@@ -48,14 +48,14 @@ pub fn stage(page: Page) -> impl IntoView {
         Some(step) if own() && shared() => {
             t!("Step {step}. Is {this} in it?", step = format::integer(step), this = Unit::of(page).this())
         }
-        None if shared() => t!("Is {this} in it?", this = Unit::of(page).this()),
+        None if shared() => t!("Is {this} in the lot?", this = Unit::of(page).this()),
         Some(step) if own() && digits() => {
             t!("Step {step}. Is this person's digit in it?", step = format::integer(step))
         }
         Some(step) if own() => t!("Step {step}. Is this person's image in it?", step = format::integer(step)),
-        Some(_) => t!("A recorded step, of digits that the program drew. Is this person's digit in it?").to_owned(),
-        None if digits() => t!("Is this person's digit in it?").to_owned(),
-        None => t!("Is this person's image in it?").to_owned(),
+        Some(_) => t!("A recorded step on digits that the program drew. Is this person's digit in it?").to_owned(),
+        None if digits() => t!("Is this person's digit in the lot?").to_owned(),
+        None => t!("Is this person's image in the lot?").to_owned(),
     };
     view! {
         <div class="stage-head">
@@ -71,11 +71,11 @@ pub fn stage(page: Page) -> impl IntoView {
                 <div class="knobs">{controls(page, BOUND)}</div></li>
             <li class=lit(page, 2)><h3>{t!("The sum of all")}</h3><p class="marks">{teaching()}</p>
                 {picture(page, person, "sum", t!("The sum before the noise"), |person, without, _| (sum(person, without, 0), person.full))}
-                {difference(page, person, "difference-before", t!("The sum with the ringed one minus the sum without it, before the noise"), |person, _, _| (person.difference(0), person.full_alone()))}
+                {difference(page, person, "difference-before", t!("The sum with the ringed one minus the sum without it, before noise"), |person, _, _| (person.difference(0), person.full_alone()))}
                 <p class="caption">{text_fn(move || before(page))}</p></li>
             <li class=lit(page, 3)><h3>{text_fn(move || if noisy(page) { t!("The sum + noise") } else { t!("The sum, without noise") })}</h3><p class="marks"><span class="released">{t!("released")}</span></p>
                 {picture(page, person, "released", t!("The sum after the noise"), |person, without, fallen| (falling(person, without, fallen), person.full))}
-                {difference(page, person, "difference-after", t!("The sum with the ringed one minus the sum without it, after the noise"), |person, _, _| (person.difference(1), person.full_alone()))}
+                {difference(page, person, "difference-after", t!("The sum with the ringed one minus the sum without it, after noise"), |person, _, _| (person.difference(1), person.full_alone()))}
                 <p class="caption" data-testid="stage-hidden" data-room=text_fn(move || Hidden::longest_caption(Unit::of(page)))><span>{text_fn(move || if too_slow(page, there()) { String::new() } else { hidden().after(Unit::of(page)) })}</span></p>
                 <div class="knobs">{controls(page, NOISE)}</div></li>
         </ol>
@@ -124,7 +124,7 @@ fn switch(page: Page) -> AnyView {
         }
     };
     view! {
-        <fieldset class="switch"><legend class="visually-hidden">{t!("The sums with the ringed one, or without it")}</legend>
+        <fieldset class="switch"><legend class="visually-hidden">{t!("The sums with or without the ringed one")}</legend>
             {option("with-it", t!("With it"), false)}{option("without-it", t!("Without it"), true)}</fieldset>
     }
     .into_any()
@@ -204,9 +204,9 @@ impl Held {
         let its = if unit.is_image() { t!("Its gradient") } else { t!("Its vector") };
         let text = match self {
             Self::Nowhere => text!("{its}, of length {norm}. Nothing bounds it."),
-            Self::Envelope => text!("{its}, of length {norm}, held under the envelope: {bounded}."),
+            Self::Envelope => text!("{its}, of length {norm}, clamped under the envelope to {bounded}."),
             Self::Layers => {
-                text!("{its}, of length {norm}, held layer by layer; in units of the noise {bounded} long.")
+                text!("{its}, of length {norm}, bounded layer by layer; length in noise units: {bounded}.")
             }
             Self::Whole => text!("{its}, of length {norm}: short enough to stay whole."),
             Self::Cut => text!("{its}, of length {norm}, cut to {bounded}."),
@@ -239,9 +239,9 @@ fn longest_of(texts: impl IntoIterator<Item = String>) -> String {
 
 fn before(page: Page) -> String {
     let text = if noisy(page) {
-        text!("Somebody who knows all the others could subtract them, and would be left with what {this} adds.")
+        text!("Anyone who knows all the others could subtract them and be left with what {this} adds.")
     } else {
-        text!("Somebody who knows all the others can subtract them, and is left with what {this} adds.")
+        text!("Anyone who knows all the others can subtract them and is left with what {this} adds.")
     };
     text.with(&[("this", Unit::of(page).this().to_owned())])
 }
@@ -304,13 +304,13 @@ impl Hidden {
         let text = match self {
             Self::Bare => text!("Nothing hides it."),
             Self::NoGuarantee => text!("There is noise, but no guarantee that it hides {this}."),
-            Self::Broken => text!("This run breaks its promise: the noise need not hide {this}."),
-            Self::Unseen => text!("The same subtraction leaves it under noise."),
+            Self::Broken => text!("This run breaks its promise: the noise may fail to hide {this}."),
+            Self::Unseen => text!("The same subtraction leaves it plus noise."),
             Self::Visible(_) => {
-                text!("The same subtraction leaves it, plain or faint: the noise is too weak to hide it.")
+                text!("The same subtraction leaves it visible, if faintly: the noise is too weak to hide it.")
             }
             Self::FromTheEye(_) => {
-                text!("The same subtraction leaves static to the eye. A computer may still find {this} in it.")
+                text!("To the eye, the same subtraction leaves only static. A computer may still find {this} in it.")
             }
             Self::Well(_) => text!("The same subtraction leaves static: nothing that gives {this} away."),
         };
@@ -323,12 +323,11 @@ impl Hidden {
             Self::Bare | Self::NoGuarantee => {
                 return page.settings.with(|settings| settings.no_guarantee().unwrap_or_default().to_owned());
             }
-            Self::Broken => (
-                text!("ε is claimed here, and not true: the run breaks its promise. An attacker may find every one."),
-                None,
-            ),
+            Self::Broken => {
+                (text!("The stated ε is not true: the run breaks its promise. An attacker may find every one."), None)
+            }
             Self::Unseen => {
-                (text!("The noise is to hide what each one adds. Take a step, and see whether it does."), None)
+                (text!("The noise should hide what each one adds. Take a step and see whether it does."), None)
             }
             Self::Visible(found) => (
                 text!(
@@ -337,11 +336,11 @@ impl Hidden {
                 found,
             ),
             Self::FromTheEye(found) => {
-                (text!("Your eye does not find {this} in what is released. An attacker who computes may."), found)
+                (text!("Your eye does not find {this} in what is released. An attacker's computer may."), found)
             }
             Self::Well(found) => (
                 text!(
-                    "The noise hides what each one adds. All together still point the same way, and the model learns that."
+                    "The noise hides what each one adds. Together they still point the same way, and the model learns that."
                 ),
                 Some(found),
             ),
@@ -355,7 +354,7 @@ impl Hidden {
                 found = found
             )
         } else {
-            t!("Only chance keeps the odds low: few are drawn into a lot.").to_owned()
+            t!("Being found is unlikely only because few are drawn into a lot.").to_owned()
         };
         said + " " + &odds
     }
@@ -404,7 +403,7 @@ fn says(page: Page, there: bool, hidden: Hidden) -> String {
     // One station at a time, while the step is walked through.
     let noisy = noisy(page);
     match page.snapshots.lit.get() {
-        Some(0) => return t!("1. A lot is drawn by chance. Who is in it stays secret.").to_owned(),
+        Some(0) => return t!("1. A lot is drawn at random. Who is in it stays secret.").to_owned(),
         Some(1) => {
             let bounded = page.settings.with(|settings| settings.encoder != Encoder::None);
             return match bounded {
@@ -414,11 +413,11 @@ fn says(page: Page, there: bool, hidden: Hidden) -> String {
             .to_owned();
         }
         Some(2) => {
-            return t!("3. All are added up. With the ringed one or without it, the sum differs by just what it adds.")
+            return t!("3. All are added up. With and without the ringed one, the sum differs by just what it adds.")
                 .to_owned();
         }
-        Some(_) if noisy => return t!("4. Noise falls on every number of the sum. This is released.").to_owned(),
-        Some(_) => return t!("4. No noise falls: the sum itself is released.").to_owned(),
+        Some(_) if noisy => return t!("4. Noise is added to every number of the sum; this is released.").to_owned(),
+        Some(_) => return t!("4. No noise is added: the sum itself is released.").to_owned(),
         None => {}
     }
     hidden.says(page)

@@ -63,41 +63,41 @@ fn sentence(page: Page, which: usize) -> String {
                     t!("Each example's gradient is clamped, rank by rank, under a public envelope of length 1; dashed, the envelope times the lot.")
                 }
                 Some(EncoderSpec::Clip { .. }) if config.is_some_and(|config| config.adaptive_clip.is_some()) => {
-                    t!("Each example's gradient is shortened where it is longer than the clip, which follows the gradients from step to step.")
+                    t!("Each example's gradient is shortened if it exceeds the clipping norm, which follows the gradients from step to step.")
                 }
                 Some(EncoderSpec::Clip { norm }) => {
                     return t!(
-                        "Each example's gradient is shortened to length {length} where it is longer.",
+                        "Each example's gradient is shortened to length {length} if it is longer.",
                         length = format::number(*norm)
                     );
                 }
                 Some(EncoderSpec::Layers(_)) => {
-                    t!("Each layer's part of an example's gradient is shortened to its norm, and counts in units of its layer's noise.")
+                    t!("Each layer's part of an example's gradient is bounded by the layer's norm and measured in units of its noise.")
                 }
                 None => t!("Each example's gradient is bounded before it is added."),
             },
             2 => match config.map(|config| &config.noise) {
-                Some(None) => t!("No noise is added: what is released is the sum itself."),
+                Some(None) => t!("No noise is added: the sum itself is released."),
                 _ => t!("Noise is added to every number of the sum. Only the sum with its noise is released."),
             },
             _ => match config.map(|config| config.denoiser) {
                 Some(Denoiser::KolmogorovSmirnov) => {
-                    t!("The sum is multiplied by how far its values are from pure noise. That costs no privacy.")
+                    t!("The sum is multiplied by how much its values differ from pure noise. That costs no privacy.")
                 }
                 Some(Denoiser::JamesStein | Denoiser::Linear) => {
-                    t!("The sum is multiplied by the share of its length that noise alone does not have. That costs no privacy.")
+                    t!("The sum is multiplied by the share of its squared length beyond that of noise alone. That costs no privacy.")
                 }
                 Some(Denoiser::LaplacianSmoothing { .. }) => {
-                    t!("Each unit's weights are smoothed along the pixels; what is left of the noise is what pixels have in common. That costs no privacy.")
+                    t!("The sum is smoothed across each first-layer unit's pixels; noise that neighbours do not share fades. That costs no privacy.")
                 }
                 Some(Denoiser::SoftThreshold) => {
-                    t!("Coordinates that noise alone would reach become 0, and the others are moved towards it. That costs no privacy.")
+                    t!("Coordinates that noise alone would reach become 0, and the others move towards 0. That costs no privacy.")
                 }
                 Some(Denoiser::LowPass { .. }) => {
-                    t!("The noisy sum goes into an average over the steps, and that moves the model. That costs no privacy.")
+                    t!("A running average of the noisy sums moves the model. That costs no privacy.")
                 }
                 Some(Denoiser::Kalman { .. }) => {
-                    t!("The noisy sum goes into an average over the steps, of gradients that are taken ahead of the model. That costs no privacy.")
+                    t!("A running average of the noisy sums moves the model; their gradients are taken at a point ahead of it. That costs no privacy.")
                 }
                 Some(Denoiser::None) | None => t!("No denoiser: the noisy sum itself moves the model."),
             },
@@ -142,7 +142,7 @@ fn tile(page: Page, which: usize) -> impl IntoView {
 fn caption(model: Architecture) -> &'static str {
     match model {
         Architecture::Linear => t!("Pictures: the ten digits' weights, 0 to 9."),
-        Architecture::Scattering => t!("Pictures: the digit 0's weights of the 81 maps of features."),
+        Architecture::Scattering => t!("Pictures: the digit 0's weights for the 81 feature maps."),
         Architecture::Mlp => t!("Pictures: weights into the first ten hidden units."),
         Architecture::CnnTanh | Architecture::CnnRelu => t!("Pictures: the sixteen filters of the first layer."),
         Architecture::Built(_) => t!("Pictures: weights of the first layer."),
@@ -155,7 +155,7 @@ fn scale(page: Page) -> impl IntoView {
             pictures.as_ref().map(|(_, pictures)| {
                 let full = format::number(format::significant(pictures.full_colour, DIGITS));
                 let colours = match pictures.factor < 0.999 {
-                    true => t!("Colours: −{full} to +{full} (tile 4 times its factor).", full = full),
+                    true => t!("Colours: −{full} to +{full} (in tile 4, times its factor).", full = full),
                     false => t!("Colours: −{full} to +{full}.", full = full),
                 };
                 (colours, caption(pictures.model))

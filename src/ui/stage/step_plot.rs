@@ -82,11 +82,11 @@ fn distributions(pictures: &StepSnapshot) -> Drawing {
         Some((x, a, b)) => {
             lines.push(Line { class: "line-gap", name: String::new(), points: vec![(x, a), (x, b)] });
             t!(
-                "Share of coordinates up to each size, against the noise alone; furthest apart by {gap}.",
+                "Share of coordinates up to each value, compared with noise alone; largest gap {gap}.",
                 gap = format::number(format::significant((a - b).abs(), DIGITS))
             )
         }
-        None => t!("Share of coordinates up to each size.").to_owned(),
+        None => t!("Share of coordinates up to each value.").to_owned(),
     };
     Drawing {
         lines,

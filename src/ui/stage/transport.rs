@@ -17,7 +17,7 @@ use crate::{
 
 pub fn bar(page: Page) -> impl IntoView {
     view! {
-        <section class="transport" aria-label=t!("Transport")>
+        <section class="transport" aria-label=t!("Run controls")>
             <div class="buttons">
                 <button type="button" class="quiet seldom" data-testid="reset" title=t!("Start again from step 0 (r)") on:click=on_click(move |_| page.run.reset())>
                     {icon("M12 5V2L7 6.5 12 11V8a5 5 0 1 1-5 5H5a7 7 0 1 0 7-8z")}<span>{t!("Reset")}</span>
@@ -37,7 +37,7 @@ pub fn bar(page: Page) -> impl IntoView {
             </div>
             {readouts(page)}
             {view_fn(move || page.run.features.get().map(|(done, total)| view! {
-                <progress class="features" data-testid="features" title=t!("Features of {done} of {total} training images", done = format::integer(done.into()), total = format::integer(total.into())) aria-label=t!("Features that the first step waits for") max=total.to_string() value=done.to_string()></progress>
+                <progress class="features" data-testid="features" title=t!("Features of {done} of {total} training images", done = format::integer(done.into()), total = format::integer(total.into())) aria-label=t!("Features needed for the first step") max=total.to_string() value=done.to_string()></progress>
             }.into_any()))}
         </section>
     }
@@ -65,7 +65,7 @@ fn speed(page: Page) -> impl IntoView {
         "speed",
         t!("Speed"),
         t!(
-            "Slow and normal take each step apart, and wait three seconds or a tenth of one after it; max does not wait. What is computed is the same."
+            "Slow and normal show each step in detail, then wait three seconds or a tenth of one; max does not wait. The computation is the same."
         ),
     );
     view! { <fieldset class="speed" data-testid="speed"><legend class="visually-hidden">{t!("Speed")}</legend>{options}{button}{sentence}</fieldset> }.into_any()
@@ -112,7 +112,7 @@ fn readouts(page: Page) -> impl IntoView {
     let canaries =
         bool_memo(move || page.run.info.with(|info| info.as_ref().is_some_and(|info| info.config.canaries > 0)));
     let renyi_text = move || match epsilon() {
-        _ if broken.get() => t!("claimed, and not true").to_owned(),
+        _ if broken.get() => t!("claimed, but not true").to_owned(),
         Some(Ok((improved, _))) if shown().is_some_and(|shown| shown < improved) => {
             t!("tight; Rényi {epsilon}", epsilon = format::epsilon(improved))
         }

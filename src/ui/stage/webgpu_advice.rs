@@ -18,11 +18,11 @@ pub fn how_to_get_webgpu(user_agent: &str) -> &'static str {
         t!("Chrome has WebGPU on Android 12 and later, from version 121 on, with most Qualcomm and ARM graphics.")
     } else if has("Linux") {
         t!(
-            "On Linux, Chrome wants it switched on: open chrome://flags/#enable-unsafe-webgpu, or start it with --enable-unsafe-webgpu --enable-features=Vulkan."
+            "On Linux, enable WebGPU in Chrome: open chrome://flags/#enable-unsafe-webgpu, or start it with --enable-unsafe-webgpu --enable-features=Vulkan."
         )
     } else if has("Chrome/") {
         t!(
-            "Chrome and Edge have WebGPU from version 113 on; update the browser, and see that graphics acceleration is on in its settings."
+            "Chrome and Edge have WebGPU from version 113 on; update the browser, and check that graphics acceleration is on in its settings."
         )
     } else {
         t!("Chrome and Edge 113, Safari 26 and Firefox 141 on Windows have WebGPU.")

@@ -77,10 +77,10 @@ impl Page {
         let kept = match (self.current(), self.runs.current.with_value(|current| current.in_memory_only)) {
             (None, _) => None,
             (_, in_memory_only) if in_memory_only || browser::is_embedded() || untrack(|| self.run.is_broken()) => {
-                Some(t!("Nothing of its run is kept."))
+                Some(t!("Its run is lost."))
             }
             _ => Some(t!(
-                "What is kept of its run stands below: every step is counted, and parameters are those of the last save."
+                "Its run is kept in the list below: every step is counted; the parameters are from the last save."
             )),
         };
         self.leave_sweep();
@@ -99,7 +99,7 @@ impl Page {
         let mut sentence = match again {
             true => t!("The training thread failed: {why}. Another one has been started.", why = why),
             false => t!(
-                "The training thread failed again: {why}. Reload the page, or try it with backend=cpu in the address.",
+                "The training thread failed again: {why}. Reload the page, or add backend=cpu to its address.",
                 why = why
             ),
         };

@@ -23,11 +23,9 @@ impl Page {
         if digits == Digits::Files && self.digits.own_files().is_empty() {
             // The digits stay until files are picked, which an embed cannot do.
             let how = if browser::press("own-files") {
-                t!("Pick your files, or drop them anywhere here; until then the digits stay what they are.")
+                t!("Choose your files, or drop them anywhere here; until then the digits stay the same.")
             } else {
-                t!(
-                    "Your own files can be loaded in the whole playground, not in this frame; the digits stay what they are."
-                )
+                t!("Your own files can be loaded on the full page, but not in this embed; the digits stay the same.")
             };
             return self.messages.notify(how.to_owned());
         }
@@ -60,7 +58,7 @@ impl Page {
                 }
                 // Without files, a shared link falls back to the site's digits.
                 self.set_digits(Digits::Mnist);
-                self.messages.notify(t!("The link was made with somebody's own files, which stay on their machine; choose yours, or go on with the page's digits.").to_owned());
+                self.messages.notify(t!("The link was made with its author's own files, which stay on their machine; choose yours, or continue with the page's digits.").to_owned());
                 return self.load_digits(Digits::Mnist, before);
             }
         };
@@ -109,7 +107,7 @@ impl Page {
         let fits = (train / 8).max(1);
         self.settings.update(|settings| settings.lot = fits);
         Some(t!(
-            "A lot of {lot} is more than these {train} images: the lot size is {fits} now.",
+            "A lot of {lot} is more than these {train} images, so the lot size is now {fits}.",
             lot = format::integer(lot.into()),
             train = format::integer(train.into()),
             fits = format::integer(fits.into())

@@ -221,7 +221,7 @@ impl Page {
         if !browser::is_embedded() {
             self.messages.put(
                 Origin::RunList,
-                t!("The list of runs is full: “{deleted}”, the oldest that was not pinned, is deleted. Pin runs, or save them as files, to keep them.", deleted = deleted),
+                t!("The list of runs is full: “{deleted}”, the oldest unpinned run, was deleted. Pin runs or save them as files to keep them.", deleted = deleted),
             );
         }
     }

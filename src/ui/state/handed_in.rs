@@ -27,7 +27,7 @@ fn as_said(epsilon: f64) -> f64 {
 
 /// Why a run that breaks its promise gets no label and cannot be submitted.
 pub fn broken_promise() -> &'static str {
-    t!("This run breaks its promise, so its ε is not true: it has no label, and is not handed in.")
+    t!("This run breaks its promise, so its ε is wrong: it gets no label and cannot be handed in.")
 }
 
 impl Page {
@@ -88,8 +88,8 @@ impl Page {
         }
         if let Some(reason) = self.settings.with(Settings::no_guarantee) {
             return match said.epsilon {
-                Some(_) => t!("It does not agree: {reason}", reason = reason),
-                None => t!("It agrees: {reason}", reason = reason),
+                Some(_) => t!("Claim does not match: {reason}", reason = reason),
+                None => t!("Claim matches: {reason}", reason = reason),
             };
         }
         let found = match self.submission.found.get() {
@@ -106,16 +106,16 @@ impl Page {
                 )
             }
             Some(said) if (said / as_said(found) - 1.0).abs() < 1e-6 => {
-                text!("ε: this page computes ≤ {epsilon} for these settings and steps. It agrees.")
+                text!("ε: this page computes ≤ {epsilon} for these settings and steps, as the link says.")
             }
             Some(said) if said > found => {
                 text!(
-                    "ε: this page computes ≤ {epsilon} for these settings and steps: less than the link says, so what it says holds."
+                    "ε: this page computes ≤ {epsilon} for these settings and steps: less than the link says, so the link's ε holds."
                 )
             }
             Some(_) => {
                 text!(
-                    "ε: this page computes ≤ {epsilon} for these settings and steps. It does not agree: the link says less than these steps cost."
+                    "ε: this page computes ≤ {epsilon} for these settings and steps. It does not agree: the link says less."
                 )
             }
         };
@@ -132,16 +132,20 @@ impl Page {
         match (at, accuracy) {
             (Some((step, _)), Some(accuracy)) if step == said.steps && !self.run.playing.get() => {
                 let verdict = if (accuracy - said.accuracy).abs() < ALIKE {
-                    text!("Accuracy: trained again, {share} after as many steps, about what the link says.")
+                    text!("Accuracy: retrained, {share} after as many steps, about what the link says.")
                 } else {
-                    text!("Accuracy: trained again, {share} after as many steps, not what the link says.")
+                    text!("Accuracy: retrained, {share} after as many steps, not what the link says.")
                 };
                 verdict.with(&[("share", format::percent(accuracy))])
             }
-            _ if own => t!("Accuracy: nobody has checked it here, and it was reached on files of their own.").to_owned(),
+            _ if own => t!("Accuracy: not checked here; it was reached on the author's own files.").to_owned(),
             _ => match self.settings.with(|settings| settings.replay) {
-                Some(_) => t!("Accuracy: nobody has checked it here. Trained again, it comes out nearly the same, as its noise has a seed.").to_owned(),
-                None => t!("Accuracy: nobody has checked it here. Trained again, it comes out about the same, as the noise is drawn anew.").to_owned(),
+                Some(_) => t!("Accuracy: not checked here. Retraining gives nearly the same, as the noise has a seed.")
+                    .to_owned(),
+                None => {
+                    t!("Accuracy: not checked here. Retraining gives only about the same, as the noise is drawn anew.")
+                        .to_owned()
+                }
             },
         }
     }
@@ -164,7 +168,7 @@ impl Page {
     /// Why there is nothing to submit, in a sentence.
     pub fn hand_in(self) -> Result<(Settings, HandedIn), &'static str> {
         if self.run.is_moving() {
-            return Err(t!("Pause the run first: what is handed in stands still."));
+            return Err(t!("Pause the run first: only a paused run can be handed in."));
         }
         if untrack(|| self.run.is_broken()) {
             return Err(broken_promise());
@@ -176,11 +180,11 @@ impl Page {
         let steps = report.step;
         let measured = self.run.curves.with_value(|curves| curves.accuracy.points().last().copied());
         let Some((_, accuracy)) = measured.filter(|(step, _)| *step == steps as f64 && !self.run.is_measuring()) else {
-            return Err(t!("The accuracy of these steps is being measured: hand in again in a moment."));
+            return Err(t!("The accuracy at this step is being measured: try again in a moment."));
         };
         let bounded = settings.no_guarantee().is_none();
         if bounded && !untrack(|| self.spending.is_answered()) {
-            return Err(t!("The ε of these steps is being computed: hand in again in a moment."));
+            return Err(t!("The ε of these steps is being computed: try again in a moment."));
         }
         // For a run that stopped early, state the cost of its plan.
         let follows = untrack(|| self.cost.is_of_run(self.run));

@@ -191,18 +191,18 @@ impl Page {
             }
         };
         LessonProgress::Coming(match (whole, self.run.playing.get(), same) {
-            (false, ..) => t!("The digits are on their way; then it trains.").to_owned(),
-            (_, true, true) => so_far(text!("It trains: step {done} of {all}."), text!("It trains: step {done}.")),
+            (false, ..) => t!("The digits are loading; then training starts.").to_owned(),
+            (_, true, true) => so_far(text!("Training: step {done} of {all}."), text!("Training: step {done}.")),
             (_, true, false) => so_far(
-                text!("It trains what to compare with: step {done} of {all}."),
-                text!("It trains what to compare with: step {done}."),
+                text!("Training the run to compare with: step {done} of {all}."),
+                text!("Training the run to compare with: step {done}."),
             ),
             (_, false, _) if self.lessons.done.get() && staged.until == Until::End => so_far(
-                text!("It stands at step {done} of {all}: press Play, and it goes on."),
-                text!("It stands at step {done}: press Play, and it goes on."),
+                text!("Paused at step {done} of {all}: press Play to continue."),
+                text!("Paused at step {done}: press Play to continue."),
             ),
-            (_, false, _) if self.lessons.done.get() => t!("Press Step, and it goes on.").to_owned(),
-            _ => t!("It trains in a moment.").to_owned(),
+            (_, false, _) if self.lessons.done.get() => t!("Press Step to continue.").to_owned(),
+            _ => t!("Training starts soon.").to_owned(),
         })
     }
 

@@ -60,7 +60,7 @@ impl Page {
             Some(place) => self.enter_by_link(place),
             None => self.messages.put(
                 Origin::Address,
-                t!("The link asks for the lesson “{name}”, and there is none of that name.", name = clipped(&name)),
+                t!("The link asks for the lesson “{name}”, which does not exist.", name = clipped(&name)),
             ),
         }
     }
@@ -233,5 +233,5 @@ impl Page {
 }
 
 fn lessons_missing(reason: &dyn std::fmt::Display) -> String {
-    t!("The lessons could not be fetched ({reason}). Check the connection, and open them again.", reason = reason)
+    t!("The lessons could not be loaded ({reason}). Check the connection, and open them again.", reason = reason)
 }

@@ -12,7 +12,7 @@ impl Page {
         self.messages.notice.set(None);
         self.run.play();
         if self.run.is_awaited() {
-            self.messages.spoken.set(t!("Starting as soon as all digits are there.").to_owned());
+            self.messages.spoken.set(t!("Starting as soon as all digits are loaded.").to_owned());
         }
     }
 

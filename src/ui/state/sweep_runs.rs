@@ -33,7 +33,7 @@ impl Page {
         let Some(train) = self.digits.train().filter(|_| whole) else {
             return self
                 .messages
-                .notify(t!("The digits are still on their way: sweep when they are there.").to_owned());
+                .notify(t!("The digits are still loading: start the sweep when they are there.").to_owned());
         };
         // Problems of the current settings are reported where they belong.
         if self.settings.with_untracked(Settings::unread) || !self.check_data() {
@@ -44,9 +44,7 @@ impl Page {
         }
         let Some(sweep) = self.settings.with_untracked(|settings| Sweep::new(number, settings, train)) else {
             let label = number.spec().label.get();
-            return self
-                .messages
-                .notify(t!("{label}: there is no room for a sweep around what is set.", label = label));
+            return self.messages.notify(t!("{label}: there is no room for a sweep around this value.", label = label));
         };
         self.run.pause();
         // The last sweep's runs give up their colours.
@@ -71,7 +69,7 @@ impl Page {
         self.appearance.show_panel(Panel::Results);
         self.messages.notice.set(Some(
             t!(
-                "δ changes what is said of a training, not the training: the chart of ε shows the same steps at four δ."
+                "δ changes what is said about a run, not the run itself: the chart of ε shows the same steps at four δ."
             )
             .to_owned(),
         ));

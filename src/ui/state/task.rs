@@ -45,7 +45,7 @@ impl Page {
     /// Frees all settings.
     pub fn unlock(self) {
         self.task.set(None);
-        self.messages.notify(t!("All settings are free. The link of the task locks them again.").to_owned());
+        self.messages.notify(t!("All settings are unlocked. The task's link locks them again.").to_owned());
     }
 
     /// Ends a task that does not allow the settings of a run that the visitor has requested.

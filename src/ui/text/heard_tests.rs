@@ -370,7 +370,7 @@ fn errors_of_files_engines_and_stores_are_german() {
     }
     said.add(EngineError::WrongResult { adapter: "A".into(), what: "the noise".into(), difference: 1.5e-3 });
     for error in [StoreError::Full, StoreError::Silent(Duration::from_secs(20)), StoreError::Gone] {
-        said.add(message!("the run is not deleted: {error}; close the other tab, or try again later"));
+        said.add(message!("the run could not be deleted: {error}; close the other tab, or try again later"));
     }
     said.check(18);
     let refused = idx::read("labels", b"PK\x03\x04").unwrap_err();

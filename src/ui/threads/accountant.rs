@@ -48,11 +48,11 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&match self {
             Self::Accountant(why) => t!(
-                "The accountant's thread failed ({why}): what the settings will cost cannot be told. Change any of them to try again.",
+                "The accountant's thread failed ({why}), so the cost of these settings is unknown. Change any setting to try again.",
                 why = why
             ),
             Self::Reader(why) => {
-                t!("The file could not be read: the thread that was to read it failed ({why}).", why = why)
+                t!("The file could not be read: the thread reading it failed ({why}).", why = why)
             }
         })
     }

@@ -30,11 +30,11 @@ pub fn messages(page: Page) -> impl IntoView {
                     <button type="button" class="quiet" aria-label=t!("Dismiss the notice") on:click=on_click(move |_| page.messages.notice.set(None))>"×"</button></div>
             }.into_any()))}
             {view_fn(move || (page.trainer.quiet.get() && (page.run.playing.get() || page.run.starting.get())).then(|| view! {
-                <div class="notice" data-testid="quiet"><p role="status">{t!("The training thread has not answered for 10 seconds. One step may take that long on this machine, or the thread is gone.")}</p>
+                <div class="notice" data-testid="quiet"><p role="status">{t!("The training thread has not answered for 10 seconds. A step may take that long on this machine, or the thread has crashed.")}</p>
                     <button type="button" on:click=on_click(move |_| page.lose_trainer(t!("it did not answer")))>{t!("Start again")}</button></div>
             }.into_any()))}
             {view_fn(move || page.runs.deleted.with(|deleted| deleted.as_ref().map(|(_, past)| past.name.clone())).map(|name| view! {
-                <div class="notice" data-testid="undo"><p role="status">{t!("“{name}” is deleted. What it released stays counted.", name = name)}</p>
+                <div class="notice" data-testid="undo"><p role="status">{t!("“{name}” was deleted. Its releases still count.", name = name)}</p>
                     <button type="button" on:click=on_click(move |_| page.runs.undelete())>{t!("Undo")}</button>
                     <button type="button" class="quiet" aria-label=t!("Dismiss the notice") on:click=on_click(move |_| page.runs.end_undo())>"×"</button></div>
             }.into_any()))}

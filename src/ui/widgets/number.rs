@@ -22,9 +22,9 @@ fn name(page: Page, number: Number, id: String, off: Memo<bool>) -> AnyView {
         return view! { <label for=id>{label}</label> }.into_any();
     }
     let (what, sweep) = if number == Number::Delta {
-        (t!("What it does, in four curves of ε"), t!("Sweep {label}: four curves of ε", label = label))
+        (t!("Its effect, in four curves of ε"), t!("Sweep {label}: four curves of ε", label = label))
     } else {
-        (t!("What it does, in four runs"), t!("Sweep {label}: four runs", label = label))
+        (t!("Its effect, in four runs"), t!("Sweep {label}: four runs", label = label))
     };
     view! {
         <button type="button" class="sweep-button" data-testid="sweep" data-mark=t!("sweep") title=what disabled=bool_fn(move || off.get())
@@ -80,7 +80,7 @@ pub fn number(page: Page, number: Number) -> AnyView {
         <div class="control number" class:wrong=bool_fn(move || !problem.with(String::is_empty))>
             <span class="label">{name(page, number, id.clone(), off)}{button}</span>
             <input type="text" inputmode="decimal" autocomplete="off" spellcheck="false" id=id data-testid=spec.hook aria-label=label
-                placeholder=if spec.optional { t!("open") } else { "" } disabled=bool_fn(move || off.get())
+                placeholder=if spec.optional { t!("not set") } else { "" } disabled=bool_fn(move || off.get())
                 prop:value=text_fn(move || text.get())
                 aria-invalid=text_fn(move || (!problem.with(String::is_empty)).to_string())
                 aria-describedby=error_id.clone()

@@ -11,10 +11,10 @@ use crate::ui::{
 };
 
 /// Label of a field for a density.
-pub const DENSITY: Text = text!("A density, in x");
+pub const DENSITY: Text = text!("Density formula in x");
 
 pub const DENSITY_HINT: Text = text!(
-    "Any formula that is symmetric about 0, has a single peak and falls off fast enough; it need not be normalised. Noise is drawn from exactly the table that is accounted for."
+    "Any formula that is symmetric about 0, has a single peak and falls off fast enough; it need not be normalised. Noise is drawn from exactly the table that the accountant uses."
 );
 
 /// A setting that is text.
@@ -49,7 +49,7 @@ pub static OWN_PHASES: Typed = Typed {
     id: "phase-list",
     label: text!("Phases"),
     hint: text!(
-        "Each phase is a number of steps, and then what it changes: noise, clip or rate with a factor, lot with a number, or another family (laplace). Semicolons part them: 200; 200 noise 0.7 rate 0.5."
+        "Each phase is a number of steps, then what it changes: noise, clip or rate with a factor, lot with a number, or another family (laplace). Separate phases by semicolons: 200; 200 noise 0.7 rate 0.5."
     ),
     choice: "phases",
     shown: |settings| settings.family != Family::None && settings.phases == PhaseKind::List,
@@ -64,9 +64,9 @@ pub static OWN_PHASES: Typed = Typed {
 /// The layers' norms.
 pub static OWN_NORMS: Typed = Typed {
     id: "layer-norms",
-    label: text!("Norms of the layers"),
+    label: text!("Clip norm per layer"),
     hint: text!(
-        "A norm for each layer, from the first to the last, with spaces between: 0.5 0.5 1 1. Left empty, the clip norm is shared out, so that the whole gradient is no longer than it."
+        "One norm per layer, from first to last, separated by spaces: 0.5 0.5 1 1. If empty, the clip norm is divided among the layers, so that the whole gradient is no longer than it."
     ),
     choice: "clipping",
     shown: |settings| settings.encoder == Encoder::Layers,

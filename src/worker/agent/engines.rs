@@ -88,7 +88,7 @@ impl<H: Host> Agent<H> {
         let lost = self.devices.helpers.iter().flatten().any(|helpers| helpers.lost() > 0);
         if lost && !std::mem::replace(&mut self.devices.told_of_helpers, true) {
             let sentence = word!(
-                "A thread that computed a share of each step has ended, or answered too late. The others compute what it would have, so the run is the same; a step may take longer."
+                "A thread that computed part of each step has stopped, or answered too late. The others take over its part, so the run is the same; steps may take longer."
             );
             self.host.send(Event::Notice(sentence.into()));
         }
@@ -133,7 +133,7 @@ impl<H: Host> Agent<H> {
         {
             return Ok(());
         }
-        Err(word!("the file is damaged, or of another version of this site").into())
+        Err(word!("the file is damaged, or from another version of this site").into())
     }
 
     /// Builds an engine for a plan: on the CPU if it is faster, or if the GPU cannot run the plan.

@@ -26,7 +26,7 @@ impl<H: Host> Agent<H> {
                 let step = self.run.checkpoint.as_ref().map_or(0, |(step, _)| *step);
                 let done = self.run.session.as_ref().map_or(0, Session::step_count);
                 self.problem(None, &message!(
-                    "{why}; the run goes on from its last checkpoint on the CPU, with its parameters after step {step} of {done}, and ε counts every step that was released"
+                    "{why}; the run continues on the CPU from its last checkpoint, with its parameters after step {step} of {done}; ε counts every released step"
                 ));
                 self.evaluate_now();
             }

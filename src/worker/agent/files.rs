@@ -40,7 +40,7 @@ impl<H: Host> Agent<H> {
                     Heard::Message(ReaderMessage::Read(digits)) => loader::whole(digits),
                     Heard::Message(ReaderMessage::Refused(sentence)) => Arrival::End(ReaderError::Refused(sentence).into()),
                     Heard::Late => Arrival::Notice(
-                        word!("The program that reads files takes long to come. Your files are read as soon as it is here; until then all stays as it is."),
+                        word!("The file reader is slow to load. Your files are read as soon as it has loaded; until then nothing changes."),
                     ),
                     Heard::Failed(error) => Arrival::End(error.into()),
                 };

@@ -20,7 +20,7 @@ impl<H: Host> Agent<H> {
         let digits = self.data.digits.clone().filter(|_| self.data.arriving.is_none());
         let begun = match digits {
             Some(digits) => PayOnce::new(wanted, digits).map_err(|error| error.to_message()),
-            None => Err(word!("the digits are not all there yet; release them when they are").into()),
+            None => Err(word!("not all digits are loaded yet; release them once they are").into()),
         };
         match begun {
             Ok(job) => self.jobs.pay_once = Some((job, self.data.opening.clone())),

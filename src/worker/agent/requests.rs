@@ -39,11 +39,11 @@ impl<H: Host> Agent<H> {
             Request::Play => match &self.run.session {
                 Some(session) if session.complete() => {
                     self.host.send(Event::Notice(
-                        word!("The run has done all its steps. Reset it, or plan more steps.").into(),
+                        word!("The run has finished all its steps. Reset it, or plan more steps.").into(),
                     ));
                 }
                 Some(_) if self.keeper.ahead.as_ref().is_some_and(|ahead| ahead.place == Place::Gone) => {
-                    self.problem(None, &message!("the run's books are not here any more; {}", self.books_lost()));
+                    self.problem(None, &message!("the run's books are no longer here; {}", self.books_lost()));
                 }
                 Some(_) => {
                     self.run.step_awaits_digits = false;

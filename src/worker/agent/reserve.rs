@@ -125,11 +125,11 @@ impl<H: Host> Agent<H> {
     /// Tells the page why the run is kept only in memory.
     pub(super) fn refuse_to_keep(&mut self, error: StoreError) {
         let more = match error {
-            StoreError::Full => word!("Delete runs that you no longer need, or save as a file what you want to keep."),
-            _ => word!("Save as a file what you want to keep."),
+            StoreError::Full => word!("Delete runs you no longer need, or save those you want to keep as files."),
+            _ => word!("Save runs you want to keep as files."),
         };
         self.host.send(Event::Unkept(message!(
-            "Nothing is written, because {error}: this run and its books are kept only as long as the page is open. {more}"
+            "Nothing is saved, because {error}: this run and its books are kept only while the page is open. {more}"
         )));
         self.keeper.refusal = Some(error);
     }
@@ -155,11 +155,11 @@ impl<H: Host> Agent<H> {
     pub(super) fn books_lost(&self) -> &'static str {
         if self.keeper.ahead.as_ref().is_some_and(|ahead| ahead.place == Place::Gone) {
             word!(
-                "the run stands still here, as its releases would be counted nowhere; reset it, or save it as a file and go on from that"
+                "the run is stopped here, as its releases would not be counted; reset it, or save it as a file and continue from that"
             )
         } else {
             word!(
-                "the run is paused, as no step is taken that is not written before; play it to try again, or save it as a file"
+                "the run is paused, as each step must be recorded before it is taken; press Play to try again, or save it as a file"
             )
         }
     }

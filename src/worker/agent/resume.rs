@@ -34,8 +34,7 @@ impl<H: Host> Agent<H> {
     /// Continues a stored run, paused, in place of the current one.
     pub(super) async fn continue_run(&mut self, key: &str) {
         if self.data.arriving.is_some() {
-            return self
-                .problem(None, &word!("the digits are still on their way; continue the run when all are there"));
+            return self.problem(None, &word!("the digits are still loading; continue the run once all are loaded"));
         }
         match self.take_up(key).await {
             Ok((session, fallback, continued, notice)) => {
@@ -92,14 +91,14 @@ impl<H: Host> Agent<H> {
 
         let lost = match lost {
             0 => None,
-            1 => Some(word!("One step was released or reserved after the last save: it is counted in ε, and its parameters are lost.").into()),
+            1 => Some(word!("One step was released or reserved after the last save: it is counted in ε, but its parameters are lost.").into()),
             _ => Some(message!(
-                "{lost} steps were released or reserved after the last save: they are counted in ε, and their parameters are lost."
+                "{lost} steps were released or reserved after the last save: they are counted in ε, but their parameters are lost."
             )),
         };
         let now = self.data.digits.as_ref().map(|digits| (&digits.train.name, digits.train.len() as u32));
         let other = now.filter(|now| *now != (&data, train)).map(|(now, count)| message!(
-            "The run began on {data} ({train} images) and goes on with {now} ({count}): its ε counts both, for every image of either."
+            "The run began on {data} ({train} images) and continues on {now} ({count}): its ε counts steps on both, for every image in either."
         ));
         let notice = match (lost, other) {
             (Some(lost), Some(other)) => Some(message!("{lost} {other}")),

@@ -20,7 +20,7 @@ use crate::{
 use hushgrad_message::{message, word};
 
 /// Why a broken run has no file.
-pub(super) const BROKEN: &str = word!("this run breaks a promise behind its books, so no file is made of it");
+pub(super) const BROKEN: &str = word!("this run has an injected bug, so neither it nor its ledger can be saved");
 
 impl<H: Host> Agent<H> {
     /// Tells the page of every stored run, accounted for anew, concurrently with the loop.
@@ -85,7 +85,7 @@ impl<H: Host> Agent<H> {
             // If the browser keeps nothing, or the run is gone, nothing is left to delete.
             Ok(()) | Err(StoreError::Refused | StoreError::Gone) => {}
             Err(error) => {
-                self.aside(&message!("the run is not deleted: {error}; close the other tab, or try again later"));
+                self.aside(&message!("the run could not be deleted: {error}; close the other tab, or try again later"));
                 if let Ok(Some(record)) = within(&*self.host, self.host.read(&key)).await {
                     self.host.send(shown(key, &record));
                 }
@@ -96,7 +96,7 @@ impl<H: Host> Agent<H> {
     /// Restores the run deleted last, over its books, which stayed.
     pub(super) async fn restore(&mut self, key: &str) {
         let Some((key, record)) = self.keeper.deleted.take_if(|(deleted, _)| deleted == key) else {
-            return self.aside(&word!("the run cannot be brought back: it is not here any more"));
+            return self.aside(&word!("the run cannot be restored: it is no longer here"));
         };
         self.put(key, record).await;
     }
@@ -117,7 +117,7 @@ impl<H: Host> Agent<H> {
     /// Keeps the run of a run file that the accountant has checked.
     pub(super) async fn keep_file(&mut self, card: RunCard, bytes: Vec<u8>) {
         let Ok(text) = String::from_utf8(bytes) else {
-            return self.aside(&word!("the file is no run file of this page; nothing was kept"));
+            return self.aside(&word!("the file is not a run file of this page; nothing was stored"));
         };
         let entry = Entry {
             name: card.name.clone(),

@@ -102,7 +102,7 @@ impl<H: Host> Agent<H> {
     fn tell_unsaved(&mut self, error: StoreError) {
         if !std::mem::replace(&mut self.keeper.saving.told, true) {
             self.aside(&message!(
-                    "the run's parameters could not be saved, because {error}; its steps are counted all the same. Save it as a file to keep them"
+                    "the run's parameters could not be saved, because {error}; its steps are still counted. Save the run as a file to keep them"
                 ),
             );
         }

@@ -91,7 +91,7 @@ impl<H: Host> Agent<H> {
         self.announce(engine.clone(), fallback.clone().or_else(|| self.devices.fallback.clone()));
         self.announce_time(&session.plan().task);
         if let Some(Fallback { reason, .. }) = fallback {
-            self.host.send(Event::Notice(message!("This run is trained on the CPU, because of this: {reason}.")));
+            self.host.send(Event::Notice(message!("This run is trained on the CPU. Reason: {reason}.")));
         }
         self.run.slices = self.data.digits.as_ref().map(|digits| cut(&digits.test)).unwrap_or_default();
         self.run.data = self.training_set(session.plan().config.minority);

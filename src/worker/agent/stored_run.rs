@@ -16,10 +16,10 @@ use crate::{
 #[derive(Debug, hushgrad_message::Error)]
 pub(super) enum TakeError {
     #[error(
-        "the run is not kept any more; it was deleted or continued in another tab, or its thread had it in memory alone. Reload the page to see what is kept"
+        "the run is no longer stored; it was deleted or continued in another tab, or was only in its thread's memory. Reload the page to see what is stored"
     )]
     Absent,
-    #[error("the run cannot be had: {0}; close the other tab, or try again later")]
+    #[error("the run is not available: {0}; close the other tab, or try again later")]
     Store(#[from] StoreError),
     #[error(transparent)]
     File(#[from] RunFileError),

@@ -32,8 +32,7 @@ impl<H: Host> Agent<H> {
                 Err(StoreError::Refused) => {}
                 // Without the unreadable runs, the sum would be too small.
                 Err(error) => {
-                    let sentence =
-                        message!("What all runs on these digits cost together is not known, because {error}.");
+                    let sentence = message!("The total cost of all runs on these digits is unknown, because {error}.");
                     return host.send(Event::Together(Err(sentence)));
                 }
             }
@@ -66,9 +65,11 @@ impl<H: Host> Agent<H> {
         match forgotten {
             Ok(0) | Err(StoreError::Refused) => {}
             Ok(held) => self.aside(&message!(
-                "{held} of the runs before still count, because another tab has them in hand; close it, and try again"
+                "{held} of the earlier runs still count, because another tab is using them; close it, and try again"
             )),
-            Err(error) => self.aside(&message!("the runs before are not forgotten, because {error}; try again later")),
+            Err(error) => {
+                self.aside(&message!("the earlier runs were not forgotten, because {error}; try again later"))
+            }
         }
         self.add_up();
     }

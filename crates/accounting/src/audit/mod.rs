@@ -31,9 +31,7 @@ use super::{error::PrivacyError, risk::RiskError, sampling::Sampling};
 #[derive(Debug, hushgrad_message::Error)]
 pub enum AuditError {
     /// More right guesses than guesses, or more guesses than canaries.
-    #[error(
-        "{right} right of {made} guesses about {canaries} canaries; no more can be right than are made, and about none twice"
-    )]
+    #[error("{right} right of {made} guesses about {canaries} canaries: required is right ≤ guesses ≤ canaries")]
     Guesses {
         /// m.
         canaries: u32,
@@ -43,7 +41,7 @@ pub enum AuditError {
         right: u32,
     },
     /// More errors than trials, or no trial.
-    #[error("{errors} errors in {trials} trials; trials must be at least 1, and errors no more")]
+    #[error("{errors} errors in {trials} trials: required is trials ≥ 1, errors ≤ trials")]
     Errors {
         /// Wrong answers of the attack.
         errors: u32,

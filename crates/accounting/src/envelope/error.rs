@@ -32,7 +32,7 @@ pub enum EnvelopeError {
     #[error("every entry is zero (or below 1e-100): nothing would ever be learned")]
     Zero,
     /// Too many vectors.
-    #[error("it has {vectors} vectors; {most} is the most")]
+    #[error("it has {vectors} vectors; the limit is {most}")]
     TooManyVectors {
         /// Their number.
         vectors: usize,
@@ -46,7 +46,7 @@ pub enum EnvelopeError {
     #[error("its largest entry is {0}; it must be finite and above 0")]
     Largest(f64),
     /// A stored profile that lists more entries than the program, which then stores sums.
-    #[error("it lists {entries} entries; {most} is the most, of all its vectors together")]
+    #[error("it lists {entries} entries; the limit is {most}, for all its vectors together")]
     TooManyEntries {
         /// Their number.
         entries: usize,
@@ -54,7 +54,7 @@ pub enum EnvelopeError {
         most: usize,
     },
     /// A stored vector whose entries are out of range, out of order or too many.
-    #[error("vector {vector} has entries that none of {dimension} coordinates up to {largest} has")]
+    #[error("vector {vector} has entries that do not fit {dimension} coordinates of at most {largest}")]
     Entries {
         /// The vector.
         vector: usize,
@@ -64,7 +64,7 @@ pub enum EnvelopeError {
         largest: f64,
     },
     /// A stored profile whose squared norm does not match its entries.
-    #[error("its squared norm is {stated}, its entries give {found}")]
+    #[error("its squared norm is {stated}, but its entries give {found}")]
     SquaredNorm {
         /// The stated value.
         stated: f64,
@@ -72,7 +72,7 @@ pub enum EnvelopeError {
         found: f64,
     },
     /// A stored profile of more octaves than f32 spans.
-    #[error("it has {octaves} octaves; {most} is the most")]
+    #[error("it has {octaves} octaves; the limit is {most}")]
     TooManyOctaves {
         /// Their number.
         octaves: usize,
@@ -80,7 +80,7 @@ pub enum EnvelopeError {
         most: usize,
     },
     /// More dominating vectors than tight accounting takes.
-    #[error("it has {vectors} covers; {most} is the most")]
+    #[error("it has {vectors} covers; the limit is {most}")]
     TooManyDominating {
         /// Their number.
         vectors: usize,
@@ -88,7 +88,7 @@ pub enum EnvelopeError {
         most: usize,
     },
     /// A stored dominating vector whose entries are out of range, out of order or too many.
-    #[error("its cover {vector} has entries that no vector has, or more than {most}")]
+    #[error("its cover {vector} has impossible entries, or more than {most}")]
     Dominating {
         /// The dominating vector.
         vector: usize,
@@ -106,13 +106,13 @@ pub enum EnvelopeError {
         expected: usize,
     },
     /// Sums that no positive measure has.
-    #[error("vector {vector} has sums that no entries give")]
+    #[error("vector {vector} has sums that no entries can have")]
     Impossible {
         /// The vector.
         vector: usize,
     },
     /// Sums that need more coordinates than there are.
-    #[error("vector {vector} has sums that take {entries:.0} entries, more than its {dimension} coordinates")]
+    #[error("vector {vector} has sums that need {entries:.0} entries, more than its {dimension} coordinates")]
     TooLong {
         /// The vector.
         vector: usize,
@@ -122,7 +122,7 @@ pub enum EnvelopeError {
         dimension: u64,
     },
     /// A stored vector that no dominating vector dominates.
-    #[error("vector {vector} has larger entries than each of its covers")]
+    #[error("vector {vector} is not dominated by any of its covers")]
     NotDominated {
         /// The vector.
         vector: usize,

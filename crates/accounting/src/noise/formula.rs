@@ -85,7 +85,7 @@ impl Formula {
             return wrong(message!("it is longer than {LONGEST} characters"));
         }
         if !text.is_ascii() {
-            return wrong(word!("it has characters other than ASCII").into());
+            return wrong(word!("it contains non-ASCII characters").into());
         }
         let state = State { length: text.len(), depth: 0 };
         let mut input = Input { input: text.as_bytes(), state };
@@ -279,7 +279,7 @@ fn name(input: &mut Input<'_>) -> Read<Node> {
         }
     }
     let names: Vec<&str> = NAMES.iter().map(|(known, _)| *known).collect();
-    Err(wrong(&before, message!("“{}” is unknown; there are {}", name.to_owned(), names.join(", "))))
+    Err(wrong(&before, message!("“{}” is unknown; known names: {}", name.to_owned(), names.join(", "))))
 }
 
 #[cfg(test)]

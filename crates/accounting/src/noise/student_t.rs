@@ -34,7 +34,7 @@ impl StudentT {
     pub fn new(nu: f64, scale: f64) -> Result<Self, NoiseError> {
         check_scale("Student-t", "scale", scale)?;
         if !(nu > 2.0 && nu <= 1e9) {
-            let range = word!("above 2 and at most 1e9 (ν ≤ 2 has no variance)");
+            let range = word!("above 2 and at most 1e9 (ν ≤ 2 has no finite variance)");
             return Err(NoiseError::Parameter { family: "Student-t", field: "nu", value: nu, range });
         }
         let log_peak = ln_gamma_half_step(0.5 * nu) - 0.5 * (nu * PI).ln() - scale.ln();

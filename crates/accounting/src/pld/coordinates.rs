@@ -118,7 +118,7 @@ fn product(
     let too_much = || PrivacyError::TooMuchWork {
         what: word!("tight accounting of this noise inside this envelope"),
         remedy: word!(
-            "fewer different entries, vectors that are more alike, a smoother density or a scale nearer to the entries take less; Rényi accounting has a bound"
+            "use fewer distinct entries, more similar vectors, a smoother density or a scale closer to the entries; Rényi accounting gives a bound"
         ),
     };
     let information = noise.fisher_information();
@@ -176,7 +176,9 @@ fn product(
         infinity += compose::LOW_TAIL;
     }
     if mass.iter().any(|m| !m.is_finite()) {
-        return Err(PrivacyError::Unpriced(word!("privacy loss distributions of this noise: its tail is not covered")));
+        return Err(PrivacyError::Unpriced(word!(
+            "privacy loss distributions of this noise, as its tail is not covered"
+        )));
     }
     // Negligible mass at the end becomes infinite loss.
     while let [_, .., last] = mass.as_slice() {

@@ -189,7 +189,7 @@ impl Pld {
         let noise = spec.build()?;
         if release.grid.is_some() {
             return Err(PrivacyError::Unpriced(word!(
-                "privacy loss distributions of noise on a grid: Rényi accounting counts what it tells"
+                "privacy loss distributions of noise on a grid; use Rényi accounting"
             )));
         }
         let sensitivity_factor = release.sensitivity_factor();
@@ -200,7 +200,7 @@ impl Pld {
             // of ψ bounds their difference by coordinate. (For Gaussian noise the norm suffices.)
             (None, Sensitivity::Envelope { .. }) if sensitivity_factor > 1.0 => {
                 return Err(PrivacyError::Unpriced(word!(
-                    "an example exchanged inside an envelope, with noise that is not Gaussian: use Rényi accounting"
+                    "replace-one neighbours inside an envelope, with non-Gaussian noise; use Rényi accounting"
                 )));
             }
             (None, Sensitivity::Envelope { profile }) => {
@@ -208,15 +208,15 @@ impl Pld {
             }
             (None, _) => {
                 return Err(PrivacyError::Unpriced(word!(
-                    "an L2 bound with noise that is not Gaussian: only an envelope says which coordinates can move"
+                    "an L2 bound with non-Gaussian noise: only an envelope bounds each coordinate"
                 )));
             }
         };
         let epoch = match release.sampling.allocated() {
             Some(batches) if batches > 1 && sensitivity_factor == 1.0 && Ratio::is_known(&unsampled) => {
                 Some(Arc::new(Ratio::of(&unsampled, batches, work).ok_or(PrivacyError::TooMuchWork {
-                    what: word!("tight accounting of so many kinds of release in epochs of a random allocation"),
-                    remedy: word!("fewer noise scales would do; Rényi accounting has a bound"),
+                    what: word!("tight accounting of this many kinds of release with random allocation"),
+                    remedy: word!("use fewer noise scales; Rényi accounting gives a bound"),
                 })?))
             }
             _ => None,
@@ -368,7 +368,7 @@ impl Pld {
     fn renyi_rigor(&self, order: f64) -> Rigor {
         let all = |holds: fn(&PricedRelease) -> bool| self.priced.iter().all(|priced| holds(priced));
         if !all(|priced| priced.unsampled.mu().is_some()) {
-            return Rigor::Numerical(word!("what quadrature and series leave out of ln I_k is estimated, and added"));
+            return Rigor::Numerical(word!("the quadrature and series error in ln I_k is estimated and added"));
         }
         // Integer orders of Lemma 4 are closed-form sums. Fractional orders, central moments of
         // fixed-size lots and negative moments of random allocation are integrals.
@@ -379,7 +379,7 @@ impl Pld {
             return Rigor::Proven;
         }
         Rigor::Numerical(word!(
-            "an integral by a trapezoidal rule, whose error is far below the margin that is added, but not enclosed"
+            "an integral by a trapezoidal rule, whose error is far below the added margin, but not proven"
         ))
     }
 

@@ -356,7 +356,7 @@ fn summed(terms: &[CompositionTerm<CurveId>]) -> f64 {
 fn check_kind_count(kinds: usize, slow: usize) -> Result<(), PrivacyError> {
     let limits = [
         (kinds, MOST_CURVES, word!("Rényi accounting")),
-        (slow, MOST_SLOW_CURVES, word!("Rényi accounting of noise that is not Gaussian, or of lots of a fixed size,")),
+        (slow, MOST_SLOW_CURVES, word!("Rényi accounting of non-Gaussian noise or fixed-size lots")),
     ];
     match limits.into_iter().find(|(kinds, most, _)| kinds > most) {
         Some((kinds, most, whom)) => Err(PrivacyError::TooManyKinds { kinds, most, whom }),

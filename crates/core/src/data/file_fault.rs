@@ -32,21 +32,20 @@ pub struct FileError {
 #[expect(missing_docs, reason = "the message of each says what it is")]
 pub enum FileFault {
     #[error(
-        "bytes {found}: not one of the formats that are read here, which are IDX, CIFAR's binary files, NumPy's .npz, and a ZIP with a folder of PNG or JPEG \
-         files for each class"
+        "bytes {found}: not a supported format; supported are IDX, CIFAR's binary files, NumPy's .npz, and a ZIP with a folder of PNG or JPEG files for each class"
     )]
     Unknown { found: Message },
-    #[error("a picture by itself; put pictures into a ZIP, a folder for each class, and give that")]
+    #[error("a single picture; put pictures into a ZIP, a folder for each class, and choose that")]
     OnePicture,
-    #[error("one NumPy array by itself; put images and labels into one file, by numpy.savez(…, x=…, y=…)")]
+    #[error("a single NumPy array; save images and labels in one file, by numpy.savez(…, x=…, y=…)")]
     OneArray,
     #[error("there is no memory left for the {bytes} bytes of “{entry}”; close other programs, or give fewer examples")]
     NoMemory { entry: String, bytes: u64 },
     #[error("“{entry}” has {bytes} bytes; expected at most {most}: give fewer examples, or smaller ones")]
     EntryTooLarge { entry: String, bytes: u64, most: u64 },
-    #[error("unpacked it comes to more than {most} bytes at “{entry}”; give fewer examples, or smaller ones")]
+    #[error("unpacked, it exceeds {most} bytes at “{entry}”; give fewer examples, or smaller ones")]
     TooMuch { entry: String, most: u64 },
-    #[error("the pictures come to more than {most} pixels at “{entry}”; make them smaller, or give fewer")]
+    #[error("the pictures exceed {most} pixels in all at “{entry}”; make them smaller, or give fewer")]
     Pixels { entry: String, most: u64 },
     #[error("“{entry}” is in it twice; keep one of the two")]
     Twice { entry: String },
@@ -58,27 +57,26 @@ pub enum FileFault {
     Classes(#[from] ClassesError),
 
     #[error(
-        "length {found}: CIFAR's binary files are records of 3073 bytes (CIFAR-10) or 3074 (CIFAR-100), and this is no multiple of either; it was cut short, \
-         so fetch it again"
+        "length {found}: CIFAR's binary files are records of 3073 bytes (CIFAR-10) or 3074 (CIFAR-100), and this is not a multiple of either; it was cut short, so fetch it again"
     )]
     CifarLength { found: u64 },
     #[error(
-        "{field} {found} in record {record} (counted from 0); expected 0 to {most}: the file is damaged or none of CIFAR's, so fetch it again"
+        "{field} {found} in record {record} (counted from 0); expected 0 to {most}: the file is damaged or not CIFAR's, so fetch it again"
     )]
     CifarLabel { field: CifarField, found: u8, record: usize, most: u8 },
-    #[error("{found} names of classes; expected {expected}, one a line")]
+    #[error("{found} class names; expected {expected}, one per line")]
     CifarNames { found: usize, expected: usize },
-    #[error("line {line} is no text (UTF-8); expected a name of a class")]
+    #[error("line {line} is not text (UTF-8); expected a class name")]
     CifarText { line: usize },
     #[error(
-        "a test batch alone; choose the training batches (data_batch_1.bin … of CIFAR-10, train.bin of CIFAR-100) as well"
+        "only a test batch; choose the training batches (data_batch_1.bin … of CIFAR-10, train.bin of CIFAR-100) as well"
     )]
     TestAlone,
     #[error(
-        "the name tells neither training nor test; name it as CIFAR does: data_batch_1.bin …, test_batch.bin, train.bin, test.bin"
+        "the name says neither training nor test; name it as CIFAR does: data_batch_1.bin …, test_batch.bin, train.bin, test.bin"
     )]
     CifarNameless,
-    #[error("names of classes alone; choose the batches that they belong to as well")]
+    #[error("only class names; choose the batches they belong to as well")]
     NamesAlone,
     #[error("{file} is not in it; fetch the archive again")]
     CifarMissing { file: String },
@@ -93,12 +91,10 @@ pub enum FileFault {
         "tar: the {field} of the header at byte {at} (unpacked) cannot be read; the archive is damaged, so fetch it again"
     )]
     TarHeader { field: TarField, at: u64 },
-    #[error(
-        "tar: “{entry}” is a link or something else that is no file; expected CIFAR's own archive, as it is published"
-    )]
+    #[error("tar: “{entry}” is not a file (a link, for example); expected CIFAR's own archive, as published")]
     TarKind { entry: String },
     #[error(
-        "“{entry}” is none of CIFAR's files; expected cifar-10-binary.tar.gz or cifar-100-binary.tar.gz as they are published, or a ZIP of pictures"
+        "“{entry}” is not one of CIFAR's files; expected cifar-10-binary.tar.gz or cifar-100-binary.tar.gz as published, or a ZIP of pictures"
     )]
     TarEntry { entry: String },
 
@@ -106,7 +102,7 @@ pub enum FileFault {
     Zip,
     #[error("ZIP: an entry is in it twice; make the archive again")]
     ZipTwice,
-    #[error("ZIP: its entries take more bytes than it has, so some lie over each other; make the archive again")]
+    #[error("ZIP: its entries take more bytes than it has, so some overlap; make the archive again")]
     ZipOverlap,
     #[error("ZIP: {found} entries; expected at most {most}")]
     ZipEntries { found: usize, most: usize },
@@ -115,15 +111,15 @@ pub enum FileFault {
     )]
     ZipEntry { entry: String },
 
-    #[error("“{array}” is no NumPy array: it begins with bytes {found}; expected 93 4e 55 4d 50 59")]
+    #[error("“{array}” is not a NumPy array: it begins with bytes {found}; expected 93 4e 55 4d 50 59")]
     NpyMagic { array: String, found: String },
-    #[error("“{array}” is of version {found} of NumPy's format; expected 1 to 3")]
+    #[error("“{array}” has version {found} of NumPy's format; expected 1 to 3")]
     NpyVersion { array: String, found: u8 },
     #[error("“{array}”: the header cannot be read at {field}; save the array again, by numpy.savez")]
     NpyHeader { array: String, field: NpyField },
     #[error("“{array}” has elements of type “{name}”; expected {expected}: convert it by .astype")]
     NpyType { array: String, name: String, expected: NpyExpected },
-    #[error("“{array}” is in Fortran's order; save numpy.ascontiguousarray of it")]
+    #[error("“{array}” is in Fortran order; save numpy.ascontiguousarray of it")]
     NpyFortran { array: String },
     #[error("“{array}” has shape “{found}”; expected {expected}")]
     NpyShape { array: String, found: String, expected: NpyExpected },
@@ -146,24 +142,22 @@ pub enum FileFault {
     NpyNames { found: String },
     #[error("“{images}” has {found} images and “{labels}” has {other} labels; the counts must be equal")]
     NpyCounts { images: String, found: u64, labels: String, other: u64 },
-    #[error("“{first}” and “{second}” hold images of different sizes; they must be of one")]
+    #[error("“{first}” and “{second}” hold images of different sizes; the sizes must be equal")]
     NpySizes { first: String, second: String },
 
     #[error("it holds no picture; expected a folder for each class, with PNG or JPEG files in it")]
     NoPictures,
     #[error(
-        "“{entry}” lies in no folder of a class; expected class/name.png, or train/class/name.png and test/class/name.png"
+        "“{entry}” is not in a class folder; expected class/name.png, or train/class/name.png and test/class/name.png"
     )]
     NoFolder { entry: String },
-    #[error("“{entry}” lies too deep; expected class/name.png, or train/class/name.png and test/class/name.png")]
+    #[error("“{entry}” is nested too deep; expected class/name.png, or train/class/name.png and test/class/name.png")]
     TooDeep { entry: String },
-    #[error("“{entry}” is neither called .png, .jpg nor .jpeg; leave it out, or convert it")]
+    #[error("“{entry}” is not named .png, .jpg or .jpeg; leave it out, or convert it")]
     NoPicture { entry: String },
-    #[error(
-        "“{entry}”: the class “{class}” is not among those to train on; give pictures of it to train on, too, or leave it out"
-    )]
+    #[error("“{entry}”: the class “{class}” has no training pictures; give some, or leave it out")]
     OnlyTested { entry: String, class: String },
-    #[error("pictures to test with alone; give some to train on, in train/class/name.png")]
+    #[error("only test pictures; give some to train on, in train/class/name.png")]
     OnlyTests,
     #[error("“{entry}” begins with bytes {found}; expected PNG (89 50 4e 47) or JPEG (ff d8 ff)")]
     PictureMagic { entry: String, found: String },
@@ -171,11 +165,11 @@ pub enum FileFault {
     PictureHeader { entry: String },
     #[error("“{entry}” has no end: it was cut short; leave it out, or fetch it again")]
     PictureCut { entry: String },
-    #[error("“{entry}” has {width}×{height} pixels; expected 1 to {LONGEST} either way: scale it first")]
+    #[error("“{entry}” has {width}×{height} pixels; expected 1 to {LONGEST} each way: scale it first")]
     PictureSize { entry: String, width: u32, height: u32 },
     #[error("“{entry}” cannot be decoded ({detail}); leave it out, or save it again")]
     Undecodable { entry: String, detail: String },
-    #[error("“{entry}” says {width}×{height} pixels and decodes to another size; save it again")]
+    #[error("“{entry}” states {width}×{height} pixels but decodes to another size; save it again")]
     OtherSize { entry: String, width: u32, height: u32 },
     #[error("“{entry}” cannot be read ({detail})")]
     Unreadable { entry: String, detail: String },
@@ -284,7 +278,7 @@ impl ToMessage for NpyExpected {
             Self::ImageType => word!("unsigned bytes (u1) or floats (f4, f8)"),
             Self::LabelType => word!("whole numbers (u1, u2, u4, u8, i1, i2, i4, i8)"),
             Self::ImageShape => {
-                word!("(count, rows, columns), with 1 or 3 channels behind or before rows and columns, or (count, side×side)")
+                word!("(count, rows, columns), with 1 or 3 channels before or after rows and columns, or (count, side×side)")
             }
             Self::LabelShape => word!("(count,) or (count, 1)"),
         }

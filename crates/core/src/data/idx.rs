@@ -142,7 +142,7 @@ pub enum Fault {
     #[error("element type {}; expected 0x08 (unsigned bytes)", element_type(*.found))]
     ElementType { found: u8 },
     #[error(
-        "number of dimensions {found}; expected 3 (images: count, rows, columns), 4 (the same, and the colours of a pixel) or 1 (labels: count)"
+        "number of dimensions {found}; expected 3 (images: count, rows, columns), 4 (the same, and colour channels) or 1 (labels: count)"
     )]
     Dimensions { found: u8 },
     #[error("the file holds {found}; expected {expected}")]

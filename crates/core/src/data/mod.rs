@@ -305,20 +305,19 @@ const DARK: u8 = 128;
 pub enum Remark {
     /// Applies to every unpublished set.
     #[error(
-        "The size of the images, whether they have colours, how their values are scaled, and the number of classes are read off the files, and taken for public: ε does not cover what \
-         these tell of an image."
+        "Image size, colour, the scale of the values and the number of classes are read from the files and assumed to be public: ε does not cover what these reveal about an image."
     )]
     Presumed,
     /// All training images are dark.
     #[error(
-        "The brightest value of all training images is {brightest} of 255. They are trained on as dark as they are: multiply the values if 255 was meant to be white."
+        "The brightest value of all training images is {brightest} of 255. Training uses them this dark: multiply the values if 255 was meant to be white."
     )]
     Dark {
         /// The largest value.
         brightest: u8,
     },
     /// No training image has this label.
-    #[error("No training image has the label {label}, and its class stays empty: labels count from 0.")]
+    #[error("No training image has the label {label}, so its class stays empty: labels count from 0.")]
     Empty {
         /// The first such label.
         label: usize,
@@ -331,11 +330,11 @@ impl TestSet {
     pub const fn caution(self) -> Option<&'static str> {
         match self {
             Self::Public => None,
-            Self::Visitor => {
-                Some(word!("The test images are yours too: ε does not cover what the test accuracy tells of them."))
-            }
+            Self::Visitor => Some(word!(
+                "The test images are yours too: ε does not cover what the test accuracy reveals about them."
+            )),
             Self::HeldOut => Some(word!(
-                "One image in six is kept for testing, whichever others there are: ε does not cover what the test accuracy tells of those."
+                "About one image in six, chosen independently, is kept for testing: ε does not cover what the test accuracy reveals about those."
             )),
         }
     }

@@ -54,7 +54,7 @@ pub enum ShardError {
 pub enum ManifestFault {
     #[error("{bytes} bytes; expected at most {MAX_MANIFEST_BYTES}")]
     TooLarge { bytes: usize },
-    #[error("it is no manifest ({0})")]
+    #[error("it is not a manifest ({0})")]
     Json(String),
     #[error("format {found}; expected {FORMAT}")]
     Format { found: u32 },

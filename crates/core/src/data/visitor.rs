@@ -40,7 +40,7 @@ pub enum VisitorError {
         "{given} IDX files were given; expected at most {MAX_IDX}: training images and labels, and if you like test images and labels"
     )]
     TooManyIdx { given: usize },
-    #[error("{first} holds images and labels by itself; choose it alone, without {second}")]
+    #[error("{first} already holds images and labels; choose it alone, without {second}")]
     NotAlone { first: String, second: String },
     #[error("{first} is an IDX file and {second} is one of CIFAR's; choose files of one set")]
     Mixed { first: String, second: String },
@@ -66,20 +66,19 @@ pub enum VisitorError {
     #[error("{first} and {second} are both {role} {kind}; choose one of them")]
     Duplicate { first: String, second: String, role: Role, kind: Kind },
     #[error(
-        "{images_file} and {labels_file} are called training and test, yet would have to go together; choose files of one set"
+        "{images_file} and {labels_file} must go together, but one is named training and the other test; choose files of one set"
     )]
     RolesDiffer { images_file: String, labels_file: String },
     #[error(
-        "{first} and {second} hold equally many {kind} and neither name says which is for training; rename them to contain “train” and “test”"
+        "{first} and {second} hold as many {kind} each, and neither name says which is for training; rename them to contain “train” and “test”"
     )]
     Ambiguous { first: String, second: String, kind: Kind },
     #[error(
-        "{file}: {count} examples are too few to hold one in six out for testing; give at least {HOLD_OUT}, or test files"
+        "{file}: {count} examples are too few to hold out one in six for testing; give at least {HOLD_OUT}, or test files"
     )]
     TooFew { file: String, count: usize },
     #[error(
-        "{file}: one example in six is held out for testing, whichever others there are, and of these {count} none is left {missing}; give more \
-         that differ, or test files"
+        "{file}: about one example in six is held out for testing, by its content alone, and of these {count} none is left {missing}; give more that differ, or test files"
     )]
     OneSided { file: String, count: usize, missing: Missing },
 }

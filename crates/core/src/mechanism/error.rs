@@ -11,7 +11,7 @@ pub const MAX_ENTRIES: usize = 1 << 27;
 #[derive(Clone, Debug, PartialEq, hushgrad_message::Error)]
 pub enum MechanismError {
     /// The number of vectors is not 1 to [`MAX_VECTORS`].
-    #[error("the envelope Ψ was asked for {0} vectors; it takes 1 to {MAX_VECTORS}")]
+    #[error("the envelope Ψ has {0} vectors; it must have 1 to {MAX_VECTORS}")]
     EnvelopeVectors(u32),
     /// Vectors of length 0.
     #[error("the envelope's vectors have length 0; they need one entry for each parameter of the model")]
@@ -42,10 +42,10 @@ pub enum MechanismError {
         bytes: usize,
     },
     /// A clipping norm outside [1e-9, 1e9].
-    #[error("the clipping norm is {0}; it takes a number from 1e-9 to 1e9")]
+    #[error("the clipping norm is {0}; it must be from 1e-9 to 1e9")]
     ClipNorm(f64),
     /// A pre-scale outside [1e-9, 1e9].
-    #[error("the envelope's pre-scale is {0}; it takes a number from 1e-9 to 1e9")]
+    #[error("the envelope's pre-scale is {0}; it must be from 1e-9 to 1e9")]
     PreScale(f64),
     /// The number of norms does not match the number of layers.
     #[error("there are {found} norms for {layers} layers; give one for each, or one number for all together")]
@@ -56,33 +56,33 @@ pub enum MechanismError {
         found: usize,
     },
     /// A layer's norm outside [1e-9, 1e6].
-    #[error("the norm of a layer is {0}; it takes a number from 1e-9 to 1000000")]
+    #[error("the norm of a layer is {0}; it must be from 1e-9 to 1000000")]
     LayerNorm(f64),
     /// The denoiser needs noise, and there is none.
     #[error("the denoiser compares the sum with the noise, and there is no noise")]
     DenoiserWithoutNoise,
     /// The denoiser needs the noise's standard deviation, which is infinite.
-    #[error("the denoiser takes the noise's standard deviation, and that of this noise is infinite")]
+    #[error("the denoiser needs the noise's standard deviation, and that of this noise is infinite")]
     DenoiserWithoutVariance,
     /// [`super::Denoiser::LaplacianSmoothing`] with a model whose inputs are not pixels.
-    #[error("smoothing is along pixels, and the model takes features; choose a model that takes pixels")]
+    #[error("smoothing needs pixels, but the model takes features; choose a model that takes pixels")]
     DenoiserWithoutPlanes,
     /// A strength outside (0, [`super::denoise::MOST_SMOOTHING`]].
-    #[error("the strength of smoothing is {0}; it takes a number above 0 and at most 1000")]
+    #[error("the strength of smoothing is {0}; it must be above 0 and at most 1000")]
     Smoothing(f64),
     /// A filter's memory outside [0, 1).
-    #[error("what the filter keeps of the steps before is {0}; it takes a number of at least 0 and below 1")]
+    #[error("the filter's share of earlier steps is {0}; it must be at least 0 and below 1")]
     FilterMemory(f64),
     /// A filter over the steps combined with momentum.
-    #[error("a filter over the steps is a momentum of its own; choose one of both")]
+    #[error("a filter over the steps already acts as momentum; choose one of the two")]
     TwoMemories,
     /// An average of iterates combined with [`super::Denoiser::Kalman`].
     #[error(
-        "a filter that takes gradients ahead of the parameters keeps those that images are read with; choose it or averaged iterates"
+        "a filter that takes gradients ahead of the parameters cannot be combined with averaged iterates; choose one of the two"
     )]
     AverageAhead,
     /// Noise correlated over 0 steps, or too many ([`super::correlated::MOST_REMEMBERED`]).
-    #[error("noise is correlated over {bands} steps; for this model it takes 1 to {most}")]
+    #[error("noise is correlated over {bands} steps; this model allows 1 to {most}")]
     Bands {
         /// b, as requested.
         bands: u32,
@@ -94,7 +94,7 @@ pub enum MechanismError {
     Correlated(&'static str),
     /// A step of a correlated noise sequence that does not follow the remembered steps.
     #[error(
-        "the noise of the steps before step {position} of a sequence is not there: {held} are remembered; begin a new one"
+        "the noise of the steps before step {position} of the sequence is missing ({held} steps are kept); begin a new one"
     )]
     Sequence {
         /// Steps before the requested one.
@@ -103,7 +103,7 @@ pub enum MechanismError {
         held: u64,
     },
     /// No canary, or more canaries than coordinates.
-    #[error("{count} canaries; for this model it takes 1 to {most}, as each has a parameter of its own")]
+    #[error("{count} canaries; this model allows 1 to {most}, as each needs its own parameter")]
     Canaries {
         /// m, as requested.
         count: u32,

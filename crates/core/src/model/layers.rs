@@ -158,19 +158,19 @@ pub enum LayersError {
         high: u32,
     },
     /// Too many layers.
-    #[error("{found} layers; a network here has {MOST} at most")]
+    #[error("{found} layers; a network here has at most {MOST}")]
     TooLong {
         /// Number of layers.
         found: usize,
     },
     /// Too many layers with parameters.
-    #[error("{found} layers have parameters; {MOST_LAYERS} at most may")]
+    #[error("{found} layers have parameters; at most {MOST_LAYERS} may")]
     TooManyWithParameters {
         /// Number of such layers.
         found: usize,
     },
     /// Features that are not the first layer.
-    #[error("layer {layer} is “{found}”, features of the image itself; put it before all other layers")]
+    #[error("layer {layer}, “{found}”, computes features of the image; put it before all other layers")]
     NotFirst {
         /// Number of the layer.
         layer: usize,
@@ -195,7 +195,7 @@ pub enum LayersError {
     },
     /// No equal padding gives the size of `same`.
     #[error(
-        "layer {layer}: no equal padding on all sides leaves a {side}×{side} image {places}×{places} places; take an odd kernel, or pad by a number"
+        "layer {layer}: no equal padding on all sides turns a {side}×{side} image into {places}×{places} values; take an odd kernel, or pad by a number"
     )]
     NotSame {
         /// Number of the layer.
@@ -206,7 +206,7 @@ pub enum LayersError {
         places: usize,
     },
     /// Groups that do not divide the channels.
-    #[error("layer {layer}: {groups} groups do not divide {channels} channels")]
+    #[error("layer {layer}: {channels} channels do not split into {groups} equal groups")]
     Groups {
         /// Number of the layer.
         layer: usize,
@@ -216,14 +216,14 @@ pub enum LayersError {
         channels: usize,
     },
     /// A layer with too many output values.
-    #[error("layer {layer} makes more values of an image than {MOST_VALUES}; take fewer filters, or a larger stride")]
+    #[error("layer {layer} makes more than {MOST_VALUES} values of an image; take fewer filters, or a larger stride")]
     TooLarge {
         /// Number of the layer.
         layer: usize,
     },
     /// An `input` that is malformed, repeated or misplaced.
     #[error(
-        "“{found}” says of what size images are; it is written once, before all layers, as input 3x32x32: 1 or 3 channels of at most {MOST_SIDE}×{MOST_SIDE} values"
+        "“{found}” sets the size of images; write it once, before all layers, like input 3x32x32: 1 or 3 channels of at most {MOST_SIDE}×{MOST_SIDE} values"
     )]
     Input {
         /// Its text.
@@ -231,16 +231,14 @@ pub enum LayersError {
     },
     /// The last layer is not a valid output.
     #[error(
-        "the network ends in {found}; its last layer must be dense, with a number for each class ({FEWEST_CLASSES} to {MOST_CLASSES}; digits are {CLASSES})"
+        "the network ends in {found}; its last layer must be dense, with one output per class ({FEWEST_CLASSES} to {MOST_CLASSES}; {CLASSES} for digits)"
     )]
     Ends {
         /// The last layer, or "nothing".
         found: String,
     },
     /// The network reads other images than those given.
-    #[error(
-        "the network reads {found} images, and those at hand are {there}; leave out what it reads, and it takes those"
-    )]
+    #[error("the network reads {found} images, but these are {there}; leave out its input size, and it takes these")]
     OtherImages {
         /// Images that the network reads.
         found: Picture,
@@ -248,7 +246,7 @@ pub enum LayersError {
         there: Picture,
     },
     /// The network has another number of classes than the images.
-    #[error("the network ends in dense {found}, and the images at hand have {there} classes; end it in dense {there}")]
+    #[error("the network ends in dense {found}, but these images have {there} classes; end it in dense {there}")]
     OtherClasses {
         /// Classes of the network.
         found: usize,
@@ -256,13 +254,13 @@ pub enum LayersError {
         there: usize,
     },
     /// Too many parameters.
-    #[error("{found} parameters; {MOST_PARAMETERS} are the most")]
+    #[error("{found} parameters; the limit is {MOST_PARAMETERS}")]
     Parameters {
         /// Number of parameters.
         found: usize,
     },
     /// Too much work per image.
-    #[error("{found} multiplications and additions an image; {MOST_WORK} are the most")]
+    #[error("{found} multiplications and additions per image; the limit is {MOST_WORK}")]
     Work {
         /// Multiply–adds per image.
         found: u64,

@@ -11,9 +11,7 @@ use crate::{
 #[derive(Debug, hushgrad_message::Error)]
 pub enum AttackError {
     /// A ROC needs scores of both kinds.
-    #[error(
-        "there is no score of {missing}; an attack is judged by candidates that were in and candidates that were out, so take more of them"
-    )]
+    #[error("there are no scores of {missing}; the attack is judged by candidates of both kinds, so take more")]
     NoScores {
         /// Which are missing.
         missing: &'static str,
@@ -29,10 +27,10 @@ pub enum AttackError {
         value: f64,
     },
     /// There is no candidate.
-    #[error("there is no candidate to tell about; take one mislabelled image at least")]
+    #[error("there is no candidate; take at least one mislabelled image")]
     NoCandidates,
     /// Too few or too many candidates in a game.
-    #[error("a game among {candidates}; it is played among 2 to {most} candidates")]
+    #[error("a game among {candidates} candidates; it needs 2 to {most}")]
     Candidates {
         /// N.
         candidates: u32,
@@ -40,7 +38,7 @@ pub enum AttackError {
         most: u32,
     },
     /// More candidates than the population has.
-    #[error("a game among {candidates} candidates of a population of {population}; take fewer candidates")]
+    #[error("{candidates} candidates, but a population of {population}; take fewer candidates")]
     Population {
         /// N.
         candidates: u32,
@@ -57,7 +55,7 @@ pub enum AttackError {
     },
     /// Half of the candidates exceed the records.
     #[error(
-        "about {included} candidates would be in, among {records} records in all; take more records or fewer candidates"
+        "about {included} candidates would be in, but there are only {records} records; take more records or fewer candidates"
     )]
     TooManyCandidates {
         /// Half of the candidates.
@@ -66,7 +64,7 @@ pub enum AttackError {
         records: u32,
     },
     /// All labels are equal, so a wrong one cannot show.
-    #[error("all images have the label {0}; a wrong label shows only among images of several digits")]
+    #[error("all images have the label {0}; a wrong label shows only among several digits")]
     OneClass(u8),
     /// A number of models, images or steps that is out of range.
     #[error("{field} is {value}; it must be {range}")]
@@ -79,27 +77,27 @@ pub enum AttackError {
         range: &'static str,
     },
     /// The run has no last step to attack after.
-    #[error("the run has no end; set its steps, as the attack is on the model after the last one")]
+    #[error("the run has no end; set its number of steps, as the attack is on the final model")]
     NoEnd,
     /// Examples share vectors, but candidates are examples.
-    #[error("micro-batches and users share what an example adds; attack a run in which each example stands alone")]
+    #[error("examples of a micro-batch or user add one vector together; attack a run without these")]
     Shared,
     /// Every step reveals everything.
     #[error(
-        "the game is won in every step that draws the candidate where no noise is added or nothing is bounded; choose a noise and a clip"
+        "without noise or without a bound, every step that draws the candidate wins the game; choose a noise and a clip"
     )]
     NoGuarantee,
     /// Nothing was released.
-    #[error("nothing was released; a game needs a step at least")]
+    #[error("nothing was released; a game needs at least one step")]
     NoSteps,
     /// A game under an envelope, where a direction of norm 1 cannot be reached.
-    #[error("no game under an envelope: a gradient along one direction of its own is clamped there; choose a clip")]
+    #[error("no game under an envelope: it clamps a gradient along a single direction; choose a clip")]
     Envelope,
     /// A game about one example of a micro-batch, which is not scored.
     #[error("no game about one example of a micro-batch; play it about the micro-batch, or without one")]
     MicroBatch,
     /// More steps than a simulation can handle.
-    #[error("a run of {steps} steps is too long to be simulated many times; {most} steps are the most")]
+    #[error("a run of {steps} steps is too long to be simulated many times; the limit is {most}")]
     TooLong {
         /// T.
         steps: u64,
@@ -107,7 +105,7 @@ pub enum AttackError {
         most: u64,
     },
     /// The image is blank.
-    #[error("the image is blank; draw something that the gradient could tell of")]
+    #[error("the image is blank; draw something that the gradient could reveal")]
     Blank,
     /// Pixels that are not an image.
     #[error("{found} pixels; an image has {expected}, each a number from 0 to 1")]
@@ -121,7 +119,7 @@ pub enum AttackError {
     #[error("the label {0}; labels are digits from 0 to 9")]
     Label(u8),
     /// A gradient from which nothing can be read.
-    #[error("the gradient of {what} is not finite or is zero everywhere, so no image can be read off it")]
+    #[error("the gradient of {what} is not finite or is zero everywhere, so no image can be read from it")]
     Gradient {
         /// The part of the model.
         what: &'static str,

@@ -55,11 +55,11 @@ impl InjectedBug {
         match self {
             Self::HalfNoise => word!("the noise is as strong as the books say"),
             Self::DoubleClip => word!("no example adds more than the clip"),
-            Self::DoubleSampling => word!("an example is drawn as seldom as the books say"),
+            Self::DoubleSampling => word!("an example is drawn no more often than the books say"),
             Self::FixedBatches => word!("lots are drawn anew at each step"),
-            Self::DrawnLot => word!("sums are divided by a number that no example changes"),
-            Self::NoiseOfMean => word!("noise is added to what is released, and not to something smaller"),
-            Self::CountUnpaid => word!("what is counted has its share of the noise"),
+            Self::DrawnLot => word!("the divisor of a sum does not depend on the examples"),
+            Self::NoiseOfMean => word!("noise is scaled to what is released, not to something smaller"),
+            Self::CountUnpaid => word!("released counts are paid for with more noise"),
         }
     }
 
@@ -71,24 +71,22 @@ impl InjectedBug {
         let poisson = matches!(plan.sampling, Sampling::Poisson { .. });
         match self {
             _ if plan.task.canaries.is_none() => {
-                Some(word!("a promise is broken for an audit to find; choose some canaries"))
+                Some(word!("an injected bug needs an audit to find it; choose some canaries"))
             }
-            _ if plan.task.noise.is_none() => Some(word!("a run without noise has promised nothing")),
-            _ if plan.task.grid.is_some() => {
-                Some(word!("on a grid the noise is rounded as the books say; choose no grid"))
-            }
-            Self::DoubleClip if !clips => Some(word!("twice the clip is for gradients that are clipped as a whole")),
+            _ if plan.task.noise.is_none() => Some(word!("a run without noise makes no promise to break")),
+            _ if plan.task.grid.is_some() => Some(word!("no bug can be injected into noise on a grid; choose no grid")),
+            Self::DoubleClip if !clips => Some(word!("this bug needs one clip for the whole gradient; choose one")),
             Self::DoubleClip | Self::DrawnLot if counts => {
-                Some(word!("this is a mistake about a clip that stands; choose one that does not follow the norms"))
+                Some(word!("this bug needs a fixed clip; choose one that does not follow the norms"))
             }
             Self::CountUnpaid if !counts => Some(word!(
-                "this is a mistake about counts that are released with the gradient; choose a clip that follows the norms"
+                "this bug needs counts that are released with the gradient; choose a clip that follows the norms"
             )),
             Self::DoubleSampling if matches!(plan.sampling, Sampling::Shuffled { .. }) => Some(word!(
-                "a shuffled epoch is priced without regard to how seldom an example is drawn; choose Poisson sampling"
+                "the price of a shuffled epoch ignores how seldom an example is drawn; choose Poisson sampling"
             )),
             Self::FixedBatches | Self::DrawnLot if !poisson => {
-                Some(word!("this is a mistake about Poisson sampling; choose it"))
+                Some(word!("this bug needs Poisson sampling; choose it"))
             }
             _ => None,
         }

@@ -81,7 +81,7 @@ impl Witnessed {
         let scorer = Scorer::new(sampling).map_err(|_| ConfigError::Contradiction {
             field: "canaries",
             sentence: word!(
-                "lots that are drawn from groups in turn are not scored; choose another sampling, or no canaries"
+                "this audit cannot score lots drawn from groups in turn; choose another sampling, or no canaries"
             ),
         })?;
         let (noise, sigma, encoded) = prepared(task, &canaries)?;

@@ -12,7 +12,7 @@ pub enum DensityError {
     Points(usize),
     /// A density that is 0, negative or not finite somewhere. A zero would give a shift away.
     #[error(
-        "the density at x = {x} is {value}; it must be a finite number above 0 everywhere, or a shift would give itself away"
+        "the density at x = {x} is {value}; it must be a finite number above 0 everywhere, or it could not hide a shift"
     )]
     NotPositive {
         /// The position.
@@ -21,7 +21,7 @@ pub enum DensityError {
         value: f64,
     },
     /// A position that is not finite, beyond 1e100, or given twice.
-    #[error("x = {0} is not a finite number, or comes twice")]
+    #[error("x = {0} is not a finite number, or occurs twice")]
     Position(f64),
     /// z(x) ≠ z(−x); every theorem needs symmetry. Give points at x ≥ 0 only, or symmetric ones.
     #[error("the density is not symmetric: at x = {x} it is {right}, at −x it is {left}")]
