@@ -7,7 +7,7 @@ use crate::ui::{
     link::{Link, Lock, Opening, encoding::pairs},
     settings::{Settings, Speed},
     size::closures::effect,
-    state::Page,
+    state::{HandedInRun, LessonPlayer, Page},
 };
 
 /// Splits a query into the lesson step that it names and its other pairs.
@@ -29,9 +29,9 @@ pub fn address(page: Page) {
         }
         // If only the lesson's step differs, enter it: the visitor's earlier settings stay saved.
         let (lesson, rest) = lesson_apart(&query);
-        let alone = page.is_staged() && lesson_apart(&before).1 == rest;
+        let alone = LessonPlayer(page).is_staged() && lesson_apart(&before).1 == rest;
         match page.lessons.place_of(lesson.as_deref().filter(|_| alone)) {
-            Some(place) => page.enter(place),
+            Some(place) => LessonPlayer(page).enter(place),
             None => page.visit(Opening::read(&query, false)),
         }
     });
@@ -44,7 +44,7 @@ pub fn address(page: Page) {
         let attacks = page.attacks.open.get();
         let mut link = Link { lesson, lab, query, attacks, pay_once, pay_once_noise, pay_once_epsilon, ..page.link() };
         // An open step determines its own settings; write only what else is set.
-        if page.is_staged() {
+        if LessonPlayer(page).is_staged() {
             link.settings = Settings { digits: link.settings.digits, ..Settings::default() };
             link.speed = Speed::Max;
             link.pay_once = None;
@@ -52,7 +52,8 @@ pub fn address(page: Page) {
         }
         // A task stays in the address; a submission stays while the settings are still its own.
         let task = page.task.with(|task| task.as_ref().map(Lock::write));
-        let handed_in = page.submission.said.get().filter(|_| page.is_submission()).map(|said| said.write());
+        let handed_in =
+            page.submission.said.get().filter(|_| HandedInRun(page).is_submission()).map(|said| said.write());
         let parts = [Some(link.write()).filter(|link| !link.is_empty()), task, handed_in];
         // Leave the link unchanged until something changes.
         if std::mem::take(&mut first) {

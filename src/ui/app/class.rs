@@ -7,7 +7,7 @@ use crate::ui::{
     runs::share,
     setup::layout::{BOUND, LOT, NOISE},
     size::closures::{on_click, text_fn, view_fn},
-    state::{Page, Panel},
+    state::{HandedInRun, Page, Panel, TaskLock},
     text::t,
 };
 
@@ -42,7 +42,7 @@ pub fn bars(page: Page) -> AnyView {
             <section class="class-bar" data-testid="task" aria-label=t!("Task")>
                 <p>{if nothing { t!("This task fixes every setting.") } else { t!("This task lets you change:") }}{names}{(!nothing).then(|| [". ", t!("All else is fixed.")].concat())}</p>
                 <button type="button" data-testid="task-hand-in" on:click=on_click(move |_| share::hand_in(page))>{t!("Hand in…")}</button>
-                <button type="button" class="quiet" data-testid="unlock" on:click=on_click(move |_| page.unlock())>{t!("Unlock all")}</button>
+                <button type="button" class="quiet" data-testid="unlock" on:click=on_click(move |_| TaskLock(page).unlock())>{t!("Unlock all")}</button>
             </section>
         }.into_any())
     };
@@ -56,11 +56,11 @@ pub fn bars(page: Page) -> AnyView {
             <section class="class-bar" data-testid="handed-in" aria-label=t!("Handed in")>
                 <div>
                     <p><strong>{what}{name}": "</strong><span data-testid="handed-in-says">{claim}</span>". "<span class="claim">{t!("Claimed by the link; anyone can write one.")}</span></p>
-                    <p data-testid="handed-in-epsilon">{text_fn(move || page.verdict_on_epsilon())}</p>
-                    <p data-testid="handed-in-accuracy">{text_fn(move || page.verdict_on_accuracy())}</p>
+                    <p data-testid="handed-in-epsilon">{text_fn(move || HandedInRun(page).verdict_on_epsilon())}</p>
+                    <p data-testid="handed-in-accuracy">{text_fn(move || HandedInRun(page).verdict_on_accuracy())}</p>
                 </div>
-                <button type="button" data-testid="train-again" on:click=on_click(move |_| page.train_again())>{t!("Train it again")}</button>
-                <button type="button" class="quiet close" aria-label=t!("Close the submission") on:click=on_click(move |_| page.put_away())>"×"</button>
+                <button type="button" data-testid="train-again" on:click=on_click(move |_| HandedInRun(page).train_again())>{t!("Train it again")}</button>
+                <button type="button" class="quiet close" aria-label=t!("Close the submission") on:click=on_click(move |_| HandedInRun(page).put_away())>"×"</button>
             </section>
         }.into_any())
     };

@@ -10,7 +10,7 @@ use crate::ui::{
     setup::preset::preset_choice,
     size::closures::{bool_fn, on_click, on_event, text_fn},
     stage::preset_cards,
-    state::Page,
+    state::{Page, TaskLock},
     text::t,
 };
 
@@ -33,7 +33,7 @@ pub fn header(page: Page, help: NodeRef<html::Dialog>, cards: NodeRef<html::Dial
             <h1>"hushgrad"</h1>
             <p class="tagline">{t!("Learn from 60,000 handwritten digits without giving any one of them away.")}</p>
             {preset_choice(page)}
-            <button type="button" class="quiet cards-button" data-testid="cards" disabled=bool_fn(move || page.is_fixed("preset")) title=t!("Ready-made runs: what they learn, and at what ε") on:click=on_click(move |_| preset_cards::open(page, cards))>{t!("Presets")}</button>
+            <button type="button" class="quiet cards-button" data-testid="cards" disabled=bool_fn(move || TaskLock(page).is_fixed("preset")) title=t!("Ready-made runs: what they learn, and at what ε") on:click=on_click(move |_| preset_cards::open(page, cards))>{t!("Presets")}</button>
             <label class="theme seldom"><span class="visually-hidden">{t!("Theme")}</span>
                 <select data-testid="theme" prop:value=text_fn(move || page.appearance.theme.get().key()) on:change=on_event(move |event| {
                     if let Some(theme) = Theme::by_key(&event_target_value(&event)) {

@@ -4,7 +4,10 @@ use leptos::{ev, html, prelude::*};
 use wasm_bindgen::JsCast;
 
 use super::help::open;
-use crate::ui::{browser, state::Page};
+use crate::ui::{
+    browser,
+    state::{LessonPlayer, Page},
+};
 
 /// Handles global keys, except where a key has another meaning.
 pub fn keys(page: Page, help: NodeRef<html::Dialog>) {
@@ -46,7 +49,7 @@ pub fn keys(page: Page, help: NodeRef<html::Dialog>) {
             {
                 event.prevent_default();
                 let on = if browser::right_to_left() { "ArrowLeft" } else { "ArrowRight" };
-                page.turn(key == on || key == "PageDown");
+                LessonPlayer(page).turn(key == on || key == "PageDown");
             }
             _ => {}
         }

@@ -9,7 +9,7 @@ use crate::ui::{
     noise_lab, results, runs, setup,
     size::closures::{bool_fn, effect, on_click, text_fn, view_fn},
     stage::{preset_cards, stations, step, sweep_bar::sweep_bar, transport},
-    state::{Page, Panel, SHEET_OPENER},
+    state::{LessonPlayer, Page, Panel, SHEET_OPENER, Threads},
     text::t,
     widgets::messages::messages,
 };
@@ -27,19 +27,21 @@ pub fn start(root: web_sys::HtmlElement) {
     root.set_inner_html("");
     mount_to(root, move || {
         let page = Page::new(opening, embedded.as_ref().is_none_or(embed::options::Options::shows_lots));
-        page.listen();
+        Threads(page).listen();
         // Fetch the training thread after the first paint.
         let connect = move || {
-            page.connect();
+            Threads(page).connect();
             if !browser::is_embedded() {
-                page.save_when_hidden();
+                Threads(page).save_when_hidden();
                 page.load_recorded_step();
             }
         };
         request_animation_frame(move || set_timeout(connect, std::time::Duration::ZERO));
         // Show it without storing it: a link's theme is not the visitor's choice.
         browser::show_theme(page.appearance.theme.get_untracked());
-        window_event_listener_untyped("hushgrad-spoken", move |_| browser::keeping_focus(|| page.take_language()));
+        window_event_listener_untyped("hushgrad-spoken", move |_| {
+            browser::keeping_focus(|| LessonPlayer(page).take_language())
+        });
         view_fn(move || {
             let _spoken = page.appearance.language.get();
             Some(untrack(|| match &embedded {

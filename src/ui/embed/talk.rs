@@ -13,7 +13,7 @@ use crate::{
         link::{self, Link},
         settings::{Choice, Digits, Settings, Theme},
         size::closures::effect,
-        state::{Page, as_sentence},
+        state::{DigitChoice, Page, Threads, as_sentence},
     },
     worker::accounts::{Answer, Question},
 };
@@ -166,14 +166,14 @@ fn set(page: Page, query: String, density: Option<CustomDensity>, id: JsValue) {
     if let Some(theme) = link.theme {
         page.appearance.take_theme(theme);
     }
-    page.set_cores(link.cores);
+    Threads(page).set_cores(link.cores);
     if link.speed != page.run.speed.get_untracked() {
         page.snapshots.set_speed(link.speed);
     }
     let others = link.settings.digits;
     page.change(|settings| *settings = Settings { digits: settings.digits, ..link.settings });
     if others != digits {
-        page.choose_digits(others);
+        DigitChoice(page).choose_digits(others);
     }
     answered(id, Ok(()));
 }

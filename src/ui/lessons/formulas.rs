@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use super::text::is_true;
 use crate::ui::{
     size::closures::{on_event, text_fn, view_fn},
-    state::{Page, lesson_set::LessonSet, lesson_text::fill},
+    state::{Figures, LessonPlayer, Page, lesson_set::LessonSet, lesson_text::fill},
     text::t,
 };
 
@@ -19,7 +19,7 @@ pub fn formula(page: Page, set: &LessonSet, key: &str, of_step: bool) -> AnyView
                 <details class="formula"><summary>{found.formula}</summary>
                     <p>{text_fn(move || match of_step && !is_true(page, &explanation) {
                         true => t!("Its numbers are not ready yet.").to_owned(),
-                        false => fill(&explanation, |name| page.value_of(name)),
+                        false => fill(&explanation, |name| Figures(page).value_of(name)),
                     })}</p></details>
             }
         })
@@ -44,7 +44,7 @@ pub fn formulas(page: Page) -> impl IntoView {
         Some(shown.map(|(_, each)| formula(page, &set, &each.key, false)).collect_view().into_any())
     };
     view! {
-        <details class="meaning" data-testid="formulas" on:toggle=on_event(move |_| { page.load_lessons(); open.set(true); })>
+        <details class="meaning" data-testid="formulas" on:toggle=on_event(move |_| { LessonPlayer(page).load_lessons(); open.set(true); })>
             <summary>{t!("The formulas, with this run's numbers")}</summary>{view_fn(list)}
         </details>
     }

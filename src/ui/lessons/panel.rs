@@ -16,7 +16,7 @@ use crate::ui::{
     browser::{self, Framed},
     size::closures::{bool_memo, effect, on_click, on_event, view_fn},
     state::{
-        LessonProgress, Page,
+        LessonPlayer, LessonProgress, Page,
         lesson_set::{Lesson, LessonSet, Part},
     },
     text::t,
@@ -31,7 +31,7 @@ pub fn menu(page: Page) -> impl IntoView {
         page.lessons.set.get().map(|set| {
             let item = |(at, lesson): (usize, &Lesson)| {
                 view! {
-                    <button type="button" on:click=on_click(move |_| page.enter((at, 0)))>
+                    <button type="button" on:click=on_click(move |_| LessonPlayer(page).enter((at, 0)))>
                         <span class="lesson-number">{(at + 1).to_string()}</span>{lesson.title.clone()}</button>
                 }
             };
@@ -39,7 +39,7 @@ pub fn menu(page: Page) -> impl IntoView {
         })
     };
     view! {
-        <details class="menu" data-testid="lessons" on:toggle=on_event(move |_| page.load_lessons())>
+        <details class="menu" data-testid="lessons" on:toggle=on_event(move |_| LessonPlayer(page).load_lessons())>
             <summary>{t!("Lessons")}</summary>
             <div class="menu-items">{view_fn(items)}<a href=format!("teach.html?lang={}", browser::language())>{t!("For teachers")}</a></div>
         </details>
@@ -49,13 +49,13 @@ pub fn menu(page: Page) -> impl IntoView {
 
 /// Builds the strip of the open lesson.
 pub fn panel(page: Page) -> impl IntoView {
-    page.follow_lessons();
+    LessonPlayer(page).follow_lessons();
     let open = Memo::new(move |_| page.lessons.open.get());
     // Arriving results move what is below them.
     let ready = bool_memo(move || {
         let (Some((lesson, step)), Some(set)) = (open.get(), page.lessons.set.get_untracked()) else { return false };
         let parts = &set.lessons[lesson].steps[step].parts;
-        page.standing() == LessonProgress::Ready
+        LessonPlayer(page).standing() == LessonProgress::Ready
             && !page.lab.looks.get()
             && parts.iter().all(|part| if let Part::Text(text) = part { is_true(page, text) } else { true })
     });
@@ -163,8 +163,8 @@ fn strip(page: Page, set: &Arc<LessonSet>, (at, step): (usize, usize)) -> AnyVie
         <section class="lesson" aria-label=t!("Lesson") data-testid="lesson">
             <div class="lesson-head">
                 <h2><span class="word">{t!("Lesson")}" "</span>{format!("{} · {}", at + 1, lesson.title)}</h2>
-                <button type="button" class="quiet" data-testid="lesson-restore" on:click=on_click(move |_| page.restore_settings())>{t!("Restore my settings")}</button>
-                <button type="button" class="quiet close" aria-label=t!("Close the lesson") title=t!("Close the lesson and restore your settings") on:click=on_click(move |_| page.close_lesson())>"×"</button>
+                <button type="button" class="quiet" data-testid="lesson-restore" on:click=on_click(move |_| LessonPlayer(page).restore_settings())>{t!("Restore my settings")}</button>
+                <button type="button" class="quiet close" aria-label=t!("Close the lesson") title=t!("Close the lesson and restore your settings") on:click=on_click(move |_| LessonPlayer(page).close_lesson())>"×"</button>
             </div>
             <div class="lesson-body">
                 <h3 tabindex="-1" node_ref=title>{now.title.clone()}</h3>
@@ -173,9 +173,9 @@ fn strip(page: Page, set: &Arc<LessonSet>, (at, step): (usize, usize)) -> AnyVie
                 <div class="lesson-side">{side}</div>
             </div>
             <div class="lesson-turn">
-                <button type="button" data-testid="lesson-back" disabled={step == 0} on:click=on_click(move |_| page.turn(false))>{t!("Back")}</button>
+                <button type="button" data-testid="lesson-back" disabled={step == 0} on:click=on_click(move |_| LessonPlayer(page).turn(false))>{t!("Back")}</button>
                 <span>{t!("{step} of {all}", step = step + 1, all = lesson.steps.len())}</span>
-                <button type="button" class="primary" data-testid="lesson-next" on:click=on_click(move |_| page.turn(true))>{next_label}</button>
+                <button type="button" class="primary" data-testid="lesson-next" on:click=on_click(move |_| LessonPlayer(page).turn(true))>{next_label}</button>
             </div>
         </section>
     }

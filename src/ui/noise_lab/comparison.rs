@@ -11,7 +11,7 @@ use crate::{
     ui::{
         link::{NoiseQuery, noise_query::FORMULA},
         settings::{Encoder, Family},
-        state::{COLOURS, Origin, Page},
+        state::{COLOURS, Origin, Page, TaskLock},
         text::{Text, t, text},
     },
     worker::{
@@ -167,7 +167,10 @@ impl Lab {
     /// Sets the run's noise to this one, under an envelope, for the steps that it was compared at.
     /// The scale follows from the budget: many vectors cost more than the lab's single one.
     pub fn train_with(self, compared: &NoiseComparison, steps: u64) {
-        if !["encoder", "shape", "noise", "epsilon", "steps", "sigma"].iter().all(|key| self.page.may_set(key)) {
+        if !["encoder", "shape", "noise", "epsilon", "steps", "sigma"]
+            .iter()
+            .all(|key| TaskLock(self.page).may_set(key))
+        {
             return;
         }
         let noise = compared.noise.clone();

@@ -8,7 +8,7 @@ use crate::{
     ui::{
         settings::Settings,
         size::closures::{bool_fn, text_fn},
-        state::{Odds, Page},
+        state::{Figures, Odds, Page},
         text::t,
     },
 };
@@ -19,7 +19,7 @@ const UNIT: u32 = 10;
 
 /// The odds from what was released or, before the first step, from what is planned.
 pub fn odds(page: Page) -> AnyView {
-    let now = Memo::new(move |_| page.odds());
+    let now = Memo::new(move |_| Figures(page).odds());
     let found = move || now.get().of_a_hundred();
     let number = move || found().map_or_else(|| "–".to_owned(), |found| found.to_string());
     let lead = move || match now.get() {

@@ -2,7 +2,14 @@
 
 use leptos::prelude::*;
 
-use crate::ui::{browser, link::Link, settings::Speed, size::closures::on_click, state::Page, text::t};
+use crate::ui::{
+    browser,
+    link::Link,
+    settings::Speed,
+    size::closures::on_click,
+    state::{HandedInRun, Page},
+    text::t,
+};
 
 /// SHARE: the link as text and as a QR code, and a link that hands in the current run.
 pub fn menu(page: Page) -> impl IntoView {
@@ -30,7 +37,7 @@ fn share(page: Page) {
 
 /// Opens the dialog that makes a link to hand in the current run.
 pub fn hand_in(page: Page) {
-    match page.hand_in() {
+    match HandedInRun(page).hand_in() {
         Ok((settings, said)) => {
             let link = Link { settings, speed: Speed::Max, theme: None, ..untrack(move || page.link()) };
             let parts = [link.write(), said.write()].into_iter().filter(|part| !part.is_empty());

@@ -6,7 +6,7 @@ use crate::{
     plot::format,
     ui::{
         size::closures::{bool_fn, bool_memo, on_click, text_fn, view_fn},
-        state::{Page, annealing::can_anneal},
+        state::{NoiseSearch, Page, annealing::can_anneal},
         text::t,
     },
     worker::annealing::PROPOSALS,
@@ -17,9 +17,9 @@ pub fn annealing(page: Page) -> AnyView {
     let search = page.annealing;
     let there = bool_memo(move || page.settings.with(can_anneal));
     let begin = move || if search.searches.get() { t!("Stop") } else { t!("Anneal on drawn digits") };
-    let press = move |_| if search.searches.get_untracked() { search.stop() } else { page.anneal() };
+    let press = move |_| if search.searches.get_untracked() { search.stop() } else { NoiseSearch(page).anneal() };
     let standing = move || {
-        let Some(cooled) = page.cooled() else {
+        let Some(cooled) = NoiseSearch(page).cooled() else {
             return match search.searches.get() {
                 true => t!("Drawing digits, then training with constant noise.").to_owned(),
                 false => t!(
@@ -51,7 +51,7 @@ pub fn annealing(page: Page) -> AnyView {
                 <div class="annealing" data-testid="annealing">
                     <div class="once-buttons">
                         <button type="button" data-testid="anneal" disabled=bool_fn(move || page.digits.loaded.with(|digits| !digits.as_ref().is_some_and(|digits| digits.complete))) on:click=on_click(press)>{text_fn(begin)}</button>
-                        <button type="button" data-testid="take-annealed" hidden=bool_fn(move || page.annealed().is_none()) on:click=on_click(move |_| page.take_annealed())>{t!("Use the best phases")}</button>
+                        <button type="button" data-testid="take-annealed" hidden=bool_fn(move || NoiseSearch(page).annealed().is_none()) on:click=on_click(move |_| NoiseSearch(page).take_annealed())>{t!("Use the best phases")}</button>
                     </div>
                     <p class="small-label" data-testid="cooled">{text_fn(standing)}</p>
                 </div>

@@ -13,7 +13,7 @@ use crate::{
     ui::{
         settings::{Encoder, Family, Settings},
         size::closures::{bool_fn, bool_memo, effect, on_click, on_event, text_fn, view_fn},
-        state::Page,
+        state::{Page, TaskLock},
         text::{Text, heard, t, text},
     },
 };
@@ -107,7 +107,7 @@ fn inside(page: Page) -> AnyView {
             draft.rows.set(rows_of(&list));
         }
     });
-    let fixed = move || page.is_fixed("model");
+    let fixed = move || TaskLock(page).is_fixed("model");
     let problem = move || match draft.rows.with(|rows| draft.judged(rows)) {
         Ok(_) => String::new(),
         Err(error) => {
@@ -162,7 +162,7 @@ fn inside(page: Page) -> AnyView {
 /// One layer.
 fn row(draft: Draft, (at, count): (usize, usize), text: String, placed: Option<Placed>) -> AnyView {
     let (page, name) = (draft.page, text.clone());
-    let fixed = move || page.is_fixed("model");
+    let fixed = move || TaskLock(page).is_fixed("model");
     let typed = move |event: leptos::ev::Event| {
         let typed = event_target_value(&event).trim().to_owned();
         draft.edit(|rows| {

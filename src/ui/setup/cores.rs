@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::ui::{
     link::CORES,
     size::closures::{bool_fn, on_event},
-    state::Page,
+    state::{Page, Threads},
     text::t,
     widgets::hint::labelled,
 };
@@ -21,7 +21,7 @@ pub fn cores(page: Page) -> AnyView {
     let choose = move |event: web_sys::Event| {
         let chosen = event_target_value(&event);
         let place = CORES.iter().position(|&key| key == chosen).filter(|&place| place > 0);
-        page.set_cores(place.map(|place| place as u32));
+        Threads(page).set_cores(place.map(|place| place as u32));
     };
     labelled(
         "cores",

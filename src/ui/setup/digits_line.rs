@@ -8,7 +8,7 @@ use crate::{
     plot::format,
     ui::{
         size::closures::{bool_fn, on_event, text_fn, view_fn},
-        state::Page,
+        state::{DigitChoice, Page, TaskLock},
         text::{named, t, text},
     },
 };
@@ -73,7 +73,7 @@ pub fn digits_line(page: Page) -> impl IntoView {
         {view_fn(move || page.digits.loading.get().map(|(done, total)| view! {
             <progress aria-label=t!("Loading digits") max=total.max(1).to_string() value=(total > 0).then(|| done.to_string())></progress>
         }.into_any()))}
-        <p class="own-files" hidden=bool_fn(move || page.is_fixed("dataset"))>
+        <p class="own-files" hidden=bool_fn(move || TaskLock(page).is_fixed("dataset"))>
             <label class="file-button" for="own-files">{t!("Load images…")}</label>
             <input type="file" id="own-files" data-testid="files" multiple node_ref=input on:change=on_event(pick) />
             <span>{t!("or drop them anywhere: IDX (plain or gzip), CIFAR’s .bin or .tar.gz, an .npz, or a ZIP with a folder of PNG or JPEG files for each class.")}</span>
@@ -94,6 +94,6 @@ fn load_picked(page: Page, input: &HtmlInputElement) {
 pub fn load_list(page: Page, list: &FileList) {
     let files: Vec<File> = (0..list.length()).filter_map(|i| list.get(i)).collect();
     if !files.is_empty() {
-        page.load_files(files);
+        DigitChoice(page).load_files(files);
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     ui::{
         settings::PhaseKind,
         size::closures::{bool_fn, bool_memo, effect, view_fn},
-        state::Page,
+        state::{NoiseSearch, Page},
         text::t,
         threads::accountant::Topic,
         widgets::chart::{Frame, chart},
@@ -43,7 +43,7 @@ pub fn noise_over_run(page: Page) -> AnyView {
                     <p class="small-label"><span class="key line-noisy">{t!("noise of each phase")}</span>" "
                         <span class="key line-noise">{t!("best by a simple calculation, if every step lasts")}</span>" "
                         <span class="key ghost">{t!("if early steps wear off")}</span>" "
-                        <span class="key line-n3" hidden=bool_fn(move || page.annealed().is_none())>{t!("annealed")}</span></p>
+                        <span class="key line-n3" hidden=bool_fn(move || NoiseSearch(page).annealed().is_none())>{t!("annealed")}</span></p>
                 </div>
                 {annealing(page)}
             }
@@ -55,7 +55,9 @@ pub fn noise_over_run(page: Page) -> AnyView {
 
 /// Adds the result of the annealing to the chart.
 fn with_annealed(page: Page, mut drawing: Drawing) -> Drawing {
-    if let (Some(found), Some(own)) = (page.annealed(), drawing.lines.last().map(|line| line.points.clone())) {
+    if let (Some(found), Some(own)) =
+        (NoiseSearch(page).annealed(), drawing.lines.last().map(|line| line.points.clone()))
+    {
         // Each phase has two points.
         let sigma = |place: usize| found.factors.get(place / 2).map_or(0.0, |factor| found.scale * factor);
         let points = own.iter().enumerate().map(|(place, (step, _))| (*step, sigma(place).min(drawing.y.high)));

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::ui::{
     settings::presets::{self, Preset},
     size::closures::{bool_fn, on_event, text_fn, text_memo},
-    state::Page,
+    state::{Page, TaskLock},
     text::t,
     widgets::hint::hint,
 };
@@ -23,7 +23,7 @@ pub fn preset_choice(page: Page) -> impl IntoView {
     );
     view! {
         <div class="preset"><label class="small-label visually-hidden" for="preset">{t!("Preset")}</label>{button}
-            <select id="preset" data-testid="preset" aria-label=t!("Preset") disabled=bool_fn(move || page.is_fixed("preset")) prop:value=text_fn(move || preset.get()) on:change=on_event(move |event| {
+            <select id="preset" data-testid="preset" aria-label=t!("Preset") disabled=bool_fn(move || TaskLock(page).is_fixed("preset")) prop:value=text_fn(move || preset.get()) on:change=on_event(move |event| {
                 if let Some(preset) = Preset::by_key(&event_target_value(&event)) {
                     page.choose_preset(preset);
                 }

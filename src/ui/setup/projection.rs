@@ -6,7 +6,7 @@ use crate::{
     plot::format,
     ui::{
         size::closures::{bool_fn, bool_memo, text_fn, text_memo, view_fn},
-        state::{OPEN_EPOCHS, Page},
+        state::{Figures, OPEN_EPOCHS, Page},
         text::t,
         widgets::word::word,
     },
@@ -27,7 +27,7 @@ pub fn projection(page: Page) -> impl IntoView {
             ),
         }
     };
-    let tight = text_memo(move || page.value_of("tight").unwrap_or_default());
+    let tight = text_memo(move || Figures(page).value_of("tight").unwrap_or_default());
     // If digits share vectors, ε both of one digit and of all that share a vector.
     let both = move || {
         let [one, all] = page.cost.known().and_then(|projection| projection.shared)?.map(|epsilon| match epsilon {

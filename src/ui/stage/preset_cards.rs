@@ -11,7 +11,7 @@ use crate::{
         browser,
         settings::{cards::Card, presets::Preset},
         size::closures::{effect, on_click, text_memo, view_fn},
-        state::Page,
+        state::{Page, TaskLock},
         text::t,
     },
 };
@@ -110,7 +110,8 @@ pub fn next(page: Page) -> AnyView {
         }
     });
     let offer = move || {
-        let at = NEXT.iter().position(|key| done.with(|done| done == key)).filter(|_| !page.is_fixed("preset"))?;
+        let at =
+            NEXT.iter().position(|key| done.with(|done| done == key)).filter(|_| !TaskLock(page).is_fixed("preset"))?;
         let all = page.cards.all.get()?;
         let others = NEXT.iter().skip(at + 1).filter_map(|key| all.iter().find(|card| card.preset.key == *key));
         let button = |card: &Card| {

@@ -18,7 +18,7 @@ use crate::{
             layout::{BOUND, LOT, NOISE},
         },
         size::closures::{bool_fn, effect, on_click, on_event, text_fn, view_fn},
-        state::Page,
+        state::{Figures, Page},
         text::{t, text},
         widgets::teaching::teaching,
     },
@@ -287,7 +287,7 @@ impl Hidden {
             return Self::Broken;
         }
         let Some(person) = person else { return Self::Unseen };
-        let odds = page.odds().of_a_hundred();
+        let odds = Figures(page).odds().of_a_hundred();
         if person.shows() >= SEEN {
             return Self::Visible(odds);
         }

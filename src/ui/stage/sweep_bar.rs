@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use crate::ui::{
     size::closures::{bool_fn, on_click, text_fn},
-    state::Page,
+    state::{Page, SweepRuns},
     text::t,
 };
 
@@ -29,7 +29,7 @@ pub fn sweep_bar(page: Page) -> impl IntoView {
     view! {
         <div class="notice sweep" data-testid="sweep-status" hidden=bool_fn(move || page.sweeps.current.with(Option::is_none))>
             <p role="status">{text_fn(text)}</p>
-            <button type="button" class="quiet" on:click=on_click(move |_| page.end_sweep())>{t!("Stop")}</button>
+            <button type="button" class="quiet" on:click=on_click(move |_| SweepRuns(page).end_sweep())>{t!("Stop")}</button>
         </div>
     }
     .into_any()

@@ -3,8 +3,13 @@
 use leptos::prelude::*;
 
 use super::{
+    cooling::NoiseSearch,
+    digit_choice::DigitChoice,
+    lesson_steps::LessonPlayer,
     messages::{Origin, as_sentence},
     page::Page,
+    sweep_runs::SweepRuns,
+    task::TaskLock,
 };
 use crate::{
     ui::{
@@ -21,11 +26,11 @@ impl Page {
     /// Changes settings as far as a task allows. If a new run results, it plays if the old one did.
     pub fn change(self, edit: impl FnOnce(&mut Settings)) {
         // A change during a sweep ends it and restores the other settings.
-        let left = self.leave_sweep();
+        let left = SweepRuns(self).leave_sweep();
         let before = self.settings.get_untracked();
         let mut asked = before.clone();
         edit(&mut asked);
-        let settings = self.admitted(&before, asked);
+        let settings = TaskLock(self).admitted(&before, asked);
         if left || before != settings {
             self.set_all(settings, before, Self::restart);
         }
@@ -33,7 +38,7 @@ impl Page {
 
     /// Takes settings, even if a task fixes them.
     pub(super) fn take_settings(self, settings: Settings) {
-        let left = self.leave_sweep();
+        let left = SweepRuns(self).leave_sweep();
         let before = self.settings.get_untracked();
         if left || before != settings {
             self.set_all(settings, before, Self::restart);
@@ -54,14 +59,14 @@ impl Page {
                 self.messages.clear(Some(number));
             }
         }
-        self.settings.set(self.fitted(settings));
-        self.leave_search();
+        self.settings.set(LessonPlayer(self).fitted(settings));
+        NoiseSearch(self).leave_search();
         self.follow_budget(self.digits.train(), Some(before), then);
     }
 
     /// Applies a preset, and shows its note.
     pub fn choose_preset(self, preset: Preset) {
-        if !self.may_set("preset") {
+        if !TaskLock(self).may_set("preset") {
             return;
         }
         self.messages.problems.set(vec![]);
@@ -73,7 +78,7 @@ impl Page {
     pub fn choose(self, select: Select, key: &str) {
         // Digits have to be loaded as well.
         match Digits::by_key(key).filter(|_| select == Select::Digits) {
-            Some(digits) => self.choose_digits(digits),
+            Some(digits) => DigitChoice(self).choose_digits(digits),
             None => self.change(|settings| {
                 (select.spec().set)(settings, key);
                 if select == Select::Phases {
@@ -156,7 +161,7 @@ impl Page {
                     then(self);
                 }
                 Err(phrase) => {
-                    if self.end_sweep_early(&phrase) {
+                    if SweepRuns(self).end_sweep_early(&phrase) {
                         return;
                     }
                     if let Some(before) = before {

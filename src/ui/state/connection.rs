@@ -2,7 +2,10 @@
 
 use leptos::prelude::*;
 
-use super::{messages::Origin, page::Page};
+use super::{
+    digit_choice::DigitChoice, handed_in::HandedInRun, lesson_steps::LessonPlayer, messages::Origin, page::Page,
+    sweep_runs::SweepRuns,
+};
 use crate::{
     ui::{
         browser,
@@ -13,88 +16,92 @@ use crate::{
     worker::protocol::Request,
 };
 
-impl Page {
+/// The threads: started, listened to, restarted.
+#[derive(Clone, Copy)]
+pub struct Threads(pub Page);
+
+impl Threads {
     /// Starts both threads, and requests a backend and digits.
     pub fn connect(self) {
         self.start_trainer();
-        self.accountant.spawn();
-        if self.lessons.wanted.with_value(Option::is_some) {
-            self.load_lessons();
+        self.0.accountant.spawn();
+        if self.0.lessons.wanted.with_value(Option::is_some) {
+            LessonPlayer(self.0).load_lessons();
         }
-        self.trainer.watch(move |why| self.lose_trainer(why));
+        self.0.trainer.watch(move |why| self.lose_trainer(why));
     }
 
     /// Reports failed accountant threads and pending features, and checks submissions. Call it
     /// before the first question, which starts a thread.
     pub fn listen(self) {
-        effect(move || self.check_submission());
-        self.accountant.on_failure(move |failure| {
+        effect(move || HandedInRun(self.0).check_submission());
+        self.0.accountant.on_failure(move |failure| {
             if matches!(failure, Failure::Accountant(_)) {
-                self.cost.cancel();
-                self.run.stay();
-                self.spending.tell_again();
+                self.0.cost.cancel();
+                self.0.run.stay();
+                self.0.spending.tell_again();
             }
-            self.messages.put(Origin::Run, failure.to_string());
+            self.0.messages.put(Origin::Run, failure.to_string());
         });
-        let computing = bool_memo(move || self.run.features.with(Option::is_some));
+        let computing = bool_memo(move || self.0.run.features.with(Option::is_some));
         let mut said = None;
         // Show the notice while it is true.
         effect(move || {
             if computing.get() {
                 let sentence = t!("Before the first step, the features of all training images are computed, once.");
-                self.messages.notify(sentence.to_owned());
+                self.0.messages.notify(sentence.to_owned());
                 said = Some(sentence);
             } else if let Some(sentence) = said.take() {
-                self.messages.withdraw(sentence);
+                self.0.messages.withdraw(sentence);
             }
         });
     }
 
     /// Sets the number of cores for the CPU.
     pub fn set_cores(self, cores: Option<u32>) {
-        if self.device.cores.get_untracked() != cores {
-            self.device.cores.set(cores);
-            self.trainer.send(Request::Cores(cores));
+        if self.0.device.cores.get_untracked() != cores {
+            self.0.device.cores.set(cores);
+            self.0.trainer.send(Request::Cores(cores));
         }
     }
 
     fn start_trainer(self) {
-        self.trainer.spawn(move |event| self.take(event), move |why| self.lose_trainer(why));
-        self.trainer.send(Request::Open {
-            backend: self.device.wanted(),
-            cores: self.device.cores.get_untracked(),
+        self.0.trainer.spawn(move |event| self.0.take(event), move |why| self.lose_trainer(why));
+        self.0.trainer.send(Request::Open {
+            backend: self.0.device.wanted(),
+            cores: self.0.device.cores.get_untracked(),
             keep: !browser::is_embedded(),
-            lots: self.snapshots.lots,
+            lots: self.0.snapshots.lots,
         });
-        self.snapshots.follow_speed();
-        self.load_digits(self.settings.with_untracked(|s| s.digits), None);
+        self.0.snapshots.follow_speed();
+        DigitChoice(self.0).load_digits(self.0.settings.with_untracked(|s| s.digits), None);
     }
 
     /// Handles the loss of the training thread: reports what is kept of its run, and starts another
     /// thread unless it failed too often.
     pub fn lose_trainer(self, why: &str) {
-        let again = self.trainer.end_failed();
-        let kept = match (self.current(), self.runs.current.with_value(|current| current.in_memory_only)) {
+        let again = self.0.trainer.end_failed();
+        let kept = match (self.0.current(), self.0.runs.current.with_value(|current| current.in_memory_only)) {
             (None, _) => None,
-            (_, in_memory_only) if in_memory_only || browser::is_embedded() || untrack(|| self.run.is_broken()) => {
+            (_, in_memory_only) if in_memory_only || browser::is_embedded() || untrack(|| self.0.run.is_broken()) => {
                 Some(t!("Its run is lost."))
             }
             _ => Some(t!(
                 "Its run is kept in the list below: every step is counted; the parameters are from the last save."
             )),
         };
-        self.leave_sweep();
-        self.runs.end_undo();
-        self.list_current();
-        self.forget_run();
-        self.pay_once.forget();
-        self.annealing.forget();
-        self.attacks.forget();
-        self.run.lose();
-        self.device.engine.set(None);
-        self.device.timed.set(None);
-        self.device.stopped.set(!again);
-        self.digits.forget();
+        SweepRuns(self.0).leave_sweep();
+        self.0.runs.end_undo();
+        self.0.list_current();
+        self.0.forget_run();
+        self.0.pay_once.forget();
+        self.0.annealing.forget();
+        self.0.attacks.forget();
+        self.0.run.lose();
+        self.0.device.engine.set(None);
+        self.0.device.timed.set(None);
+        self.0.device.stopped.set(!again);
+        self.0.digits.forget();
         let why = why.trim_end_matches('.');
         let mut sentence = match again {
             true => t!("The training thread failed: {why}. Another one has been started.", why = why),
@@ -107,7 +114,7 @@ impl Page {
             sentence += " ";
             sentence += kept;
         }
-        self.messages.put(Origin::Thread, sentence);
+        self.0.messages.put(Origin::Thread, sentence);
         if again {
             self.start_trainer();
         }
@@ -117,7 +124,7 @@ impl Page {
     pub fn save_when_hidden(self) {
         let away = window_event_listener_untyped("visibilitychange", move |_| {
             if document().hidden() {
-                self.trainer.send(Request::Save);
+                self.0.trainer.send(Request::Save);
             }
         });
         on_cleanup(move || away.remove());

@@ -3,7 +3,10 @@
 use hushgrad_message::Message;
 use leptos::prelude::*;
 
-use super::{digits::LoadedDigits, messages::Origin, page::Page};
+use super::{
+    digits::LoadedDigits, lesson_steps::LessonPlayer, messages::Origin, page::Page, sweep_runs::SweepRuns,
+    task::TaskLock,
+};
 use crate::{
     plot::format,
     ui::{
@@ -14,33 +17,37 @@ use crate::{
     worker::protocol::{DRAWN, DataRequest},
 };
 
-impl Page {
+/// Choosing and loading digits.
+#[derive(Clone, Copy)]
+pub struct DigitChoice(pub Page);
+
+impl DigitChoice {
     /// Requests other digits; a new run starts when they arrive.
     pub fn choose_digits(self, digits: Digits) {
-        if !self.may_set("dataset") {
+        if !TaskLock(self.0).may_set("dataset") {
             return;
         }
-        if digits == Digits::Files && self.digits.own_files().is_empty() {
+        if digits == Digits::Files && self.0.digits.own_files().is_empty() {
             // The digits stay until files are picked, which an embed cannot do.
             let how = if browser::press("own-files") {
                 t!("Choose your files, or drop them anywhere here; until then the digits stay the same.")
             } else {
                 t!("Your own files can be loaded on the full page, but not in this embed; the digits stay the same.")
             };
-            return self.messages.notify(how.to_owned());
+            return self.0.messages.notify(how.to_owned());
         }
         self.change_digits(digits);
     }
 
     /// Selects and requests other digits; reverts the choice if they do not arrive.
     pub(super) fn change_digits(self, digits: Digits) {
-        let before = self.settings.with_untracked(|settings| settings.digits);
+        let before = self.0.settings.with_untracked(|settings| settings.digits);
         self.set_digits(digits);
         self.load_digits(digits, Some(before));
     }
 
     fn set_digits(self, digits: Digits) {
-        self.settings.update(|settings| settings.digits = digits);
+        self.0.settings.update(|settings| settings.digits = digits);
     }
 
     /// Requests digits. `before`: the previous choice, if it was changed for these.
@@ -52,13 +59,13 @@ impl Page {
             Digits::Synthetic => DataRequest::Synthetic { seed: 0, train: DRAWN.0, test: DRAWN.1 },
             Digits::Colour => DataRequest::Colour { seed: 0, train: DRAWN.0, test: DRAWN.1 },
             Digits::Files => {
-                let files = self.digits.own_files();
+                let files = self.0.digits.own_files();
                 if !files.is_empty() {
                     return self.offer(files, before);
                 }
                 // Without files, a shared link falls back to the site's digits.
                 self.set_digits(Digits::Mnist);
-                self.messages.notify(t!("The link was made with its author's own files, which stay on their machine; choose yours, or continue with the page's digits.").to_owned());
+                self.0.messages.notify(t!("The link was made with its author's own files, which stay on their machine; choose yours, or continue with the page's digits.").to_owned());
                 return self.load_digits(Digits::Mnist, before);
             }
         };
@@ -67,7 +74,7 @@ impl Page {
 
     /// Has the training thread read the visitor's files.
     pub fn load_files(self, files: Vec<web_sys::File>) {
-        if self.may_set("dataset") {
+        if TaskLock(self.0).may_set("dataset") {
             self.offer(files, None);
         }
     }
@@ -80,32 +87,32 @@ impl Page {
 
     fn request_digits(self, from: DataRequest, before: Option<Digits>, files: Vec<web_sys::File>) {
         // All runs of a sweep use the same digits.
-        self.end_sweep();
-        self.messages.clear(Origin::Run);
-        self.messages.clear(Origin::Digits);
-        self.digits.request(from, before, files);
+        SweepRuns(self.0).end_sweep();
+        self.0.messages.clear(Origin::Run);
+        self.0.messages.clear(Origin::Digits);
+        self.0.digits.request(from, before, files);
     }
 
     /// Ends a load without further data, and reverts the choice of digits if made for this load.
     pub(super) fn end_load(self, load: u32) {
-        if let Some(before) = self.digits.end_load(load) {
+        if let Some(before) = self.0.digits.end_load(load) {
             self.set_digits(before);
         }
-        if self.digits.end_part(load) {
-            self.run.stay();
+        if self.0.digits.end_part(load) {
+            self.0.run.stay();
         }
     }
 
     /// Reduces a lot larger than the training set to an eighth of it, so that a run can start on
     /// the new digits. Returns a sentence about it.
     fn fit_lot(self, train: u32) -> Option<String> {
-        let lot = self.settings.with_untracked(|settings| settings.lot);
-        let too_large = self.settings.with_untracked(|settings| settings.check_data(train)).is_err();
-        if !too_large || self.is_fixed("lot") {
+        let lot = self.0.settings.with_untracked(|settings| settings.lot);
+        let too_large = self.0.settings.with_untracked(|settings| settings.check_data(train)).is_err();
+        if !too_large || TaskLock(self.0).is_fixed("lot") {
             return None;
         }
         let fits = (train / 8).max(1);
-        self.settings.update(|settings| settings.lot = fits);
+        self.0.settings.update(|settings| settings.lot = fits);
         Some(t!(
             "A lot of {lot} is more than these {train} images, so the lot size is now {fits}.",
             lot = format::integer(lot.into()),
@@ -117,37 +124,37 @@ impl Page {
     /// Takes digits that have arrived; starts a run on them if they were awaited.
     pub(super) fn take_digits(self, load: u32, loaded: LoadedDigits, remarks: &[Message]) {
         let (own, train, complete) = (loaded.choice(), loaded.train, loaded.complete);
-        let Some(arrival) = self.digits.arrive(load, loaded) else { return };
-        self.pay_once.forget();
-        self.annealing.stop();
-        self.annealing.forget();
+        let Some(arrival) = self.0.digits.arrive(load, loaded) else { return };
+        self.0.pay_once.forget();
+        self.0.annealing.stop();
+        self.0.annealing.forget();
         // Models follow the images: layers stay, shapes are recomputed.
         let (before, now) =
-            self.settings.with_untracked(|settings| (settings.model, self.digits.fitted(settings.model)));
+            self.0.settings.with_untracked(|settings| (settings.model, self.0.digits.fitted(settings.model)));
         if before != now {
-            self.settings.update(|settings| settings.model = now);
+            self.0.settings.update(|settings| settings.model = now);
         }
         let fitted = if complete { self.fit_lot(train) } else { None };
         let said: Vec<String> = fitted.into_iter().chain(remarks.iter().map(heard)).collect();
         if !said.is_empty() {
-            self.messages.notify(said.join(" "));
+            self.0.messages.notify(said.join(" "));
         }
-        self.fit_lesson();
+        LessonPlayer(self.0).fit_lesson();
         // While other digits are awaited, the choice is theirs.
-        if arrival.last && self.settings.with_untracked(|settings| settings.digits != own) {
+        if arrival.last && self.0.settings.with_untracked(|settings| settings.digits != own) {
             self.set_digits(own);
         }
         // The noise for a budget depends on the number of all digits.
-        if !complete && self.settings.with_untracked(|settings| settings.budget.is_some()) {
-            return self.cost.schedule();
+        if !complete && self.0.settings.with_untracked(|settings| settings.budget.is_some()) {
+            return self.0.cost.schedule();
         }
-        if arrival.rest && self.run.is_at_start() && self.run.info.with_untracked(Option::is_some) {
+        if arrival.rest && self.0.run.is_at_start() && self.0.run.info.with_untracked(Option::is_some) {
             // The training thread's run already has all of them.
-            self.follow_budget(Some(train), None, Self::restart);
-        } else if arrival.awaited || arrival.rest || self.run.info.with_untracked(Option::is_none) {
-            self.follow_budget(Some(train), None, Self::start);
+            self.0.follow_budget(Some(train), None, Page::restart);
+        } else if arrival.awaited || arrival.rest || self.0.run.info.with_untracked(Option::is_none) {
+            self.0.follow_budget(Some(train), None, Page::start);
         } else {
-            self.cost.schedule();
+            self.0.cost.schedule();
         }
     }
 }

@@ -3,11 +3,14 @@
 use leptos::prelude::*;
 
 use super::{
+    digit_choice::DigitChoice,
     digits::LoadedDigits,
     messages::{Origin, as_sentence},
     pad::OtherModel,
     page::Page,
     run::ParametersFor,
+    sweep_runs::SweepRuns,
+    task::TaskLock,
 };
 use crate::{
     data::Source,
@@ -35,12 +38,12 @@ impl Page {
             Event::Features { done, total } => self.run.features.set(Some((done, total))),
             Event::Loaded { load, name, source, train, test, test_set, complete, picture, classes, remarks } => {
                 let loaded = LoadedDigits { name, source, train, test, test_set, complete, picture, classes };
-                self.take_digits(load, loaded, &remarks);
+                DigitChoice(self).take_digits(load, loaded, &remarks);
             }
             Event::Wanted { load, file, start, end } => self.digits.send_piece(load, file, (start, end)),
             Event::NotLoaded { load, over, sentence } => {
                 if over {
-                    self.end_load(load);
+                    DigitChoice(self).end_load(load);
                 }
                 self.messages.put(Origin::Digits, as_sentence(&sentence));
             }
@@ -150,7 +153,7 @@ impl Page {
         let number = field.as_deref().and_then(Number::by_config_path);
         if !aside {
             self.run.drop_wishes();
-            if self.end_sweep_early(&sentence) {
+            if SweepRuns(self).end_sweep_early(&sentence) {
                 return;
             }
         }
@@ -190,7 +193,7 @@ impl Page {
         self.forget_run();
         if let Some(past) = self.runs.begin(&info) {
             let digits = self.settings.with_untracked(|settings| settings.digits);
-            self.unlock_for(&past.settings);
+            TaskLock(self).unlock_for(&past.settings);
             self.settings.set(Settings { digits, ..past.settings });
             self.cost.schedule();
             self.run.accuracy.set(past.accuracy);
@@ -198,7 +201,7 @@ impl Page {
         }
         let settings = self.settings.get_untracked();
         self.who_pays.begin(self.digits.loaded.with_untracked(|loaded| loaded.as_ref().map(|loaded| loaded.test_set)));
-        self.take_run_of_sweep(&info);
+        SweepRuns(self).take_run_of_sweep(&info);
         self.runs.label_current(&info, &settings);
         self.run.begin(info, settings);
         self.pad.predict();
@@ -236,7 +239,7 @@ impl Page {
         if measured {
             self.who_pays.refresh();
             if complete {
-                self.end_run_of_sweep();
+                SweepRuns(self).end_run_of_sweep();
             }
         }
         self.snapshots.look();

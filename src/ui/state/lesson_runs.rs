@@ -7,8 +7,10 @@ use leptos::prelude::*;
 
 use super::{
     lesson_set::Until,
+    lesson_steps::LessonPlayer,
     lessons::{Compared, Staged},
-    page::Page,
+    names::Figures,
+    sweep_runs::SweepRuns,
 };
 use crate::{
     plot::format,
@@ -32,22 +34,22 @@ pub enum LessonProgress {
     Other,
 }
 
-impl Page {
+impl LessonPlayer {
     /// Takes a step's settings, and has its runs trained.
     pub(super) fn stage(self, staged: Staged) {
-        let same = self.lessons.staged.with_untracked(|now| now.as_deref() == Some(&staged));
+        let same = self.0.lessons.staged.with_untracked(|now| now.as_deref() == Some(&staged));
         if same && untrack(|| self.is_staged()) {
             return;
         }
-        self.leave_sweep();
+        SweepRuns(self.0).leave_sweep();
         // Part of the digits would change every number: until all arrive, only set the run.
         if !untrack(|| self.has_all_digits()) {
             let digits = staged.settings.digits;
-            self.take_settings(Settings { digits, ..staged.settings.clone() });
+            self.0.take_settings(Settings { digits, ..staged.settings.clone() });
         }
-        self.lessons.begun.set_value(None);
-        self.lessons.done.set(false);
-        self.lessons.staged.set(Some(Arc::new(staged)));
+        self.0.lessons.begun.set_value(None);
+        self.0.lessons.done.set(false);
+        self.0.lessons.staged.set(Some(Arc::new(staged)));
     }
 
     /// Advances the open step's runs whenever something has happened.
@@ -56,24 +58,25 @@ impl Page {
     }
 
     fn go_on(self) {
-        let (Some(staged), false, true) = (self.lessons.staged.get(), self.lessons.done.get(), self.has_all_digits())
+        let (Some(staged), false, true) =
+            (self.0.lessons.staged.get(), self.0.lessons.done.get(), self.has_all_digits())
         else {
             return;
         };
-        let now = self.settings.get();
+        let now = self.0.settings.get();
         let next = staged.also.iter().find(|settings| !self.keep_compared(settings));
         let (settings, until) = next.map_or((&staged.settings, staged.until), |settings| (settings, Until::End));
         let config = settings.what_runs();
-        if self.lessons.begun.with_value(|begun| begun.as_ref() == Some(&config)) {
+        if self.0.lessons.begun.with_value(|begun| begun.as_ref() == Some(&config)) {
             // The state is reached, or the visitor has changed a setting.
             if now.what_runs() != config || (next.is_none() && self.is_at(settings, until)) {
-                self.lessons.done.set(true);
+                self.0.lessons.done.set(true);
             }
         } else {
-            self.lessons.begun.set_value(Some(config));
+            self.0.lessons.begun.set_value(Some(config));
             untrack(|| self.train_to(&Settings { digits: now.digits, ..settings.clone() }, until));
             // Check again, as it may be reached already.
-            self.lessons.staged.notify();
+            self.0.lessons.staged.notify();
         }
         if until == Until::End {
             self.keep_compared(settings);
@@ -83,45 +86,45 @@ impl Page {
     /// Continues the current run if it has these settings, else starts one.
     fn train_to(self, settings: &Settings, until: Until) {
         if self.is_at(settings, Until::Set) {
-            self.take_settings(settings.clone());
-            let report = self.run.report.get_untracked();
+            self.0.take_settings(settings.clone());
+            let report = self.0.run.report.get_untracked();
             match until {
-                Until::Step if !self.is_at(settings, until) => self.run.step_once(),
-                Until::End if !report.is_some_and(|report| report.complete) => self.run.play(),
+                Until::Step if !self.is_at(settings, until) => self.0.run.step_once(),
+                Until::End if !report.is_some_and(|report| report.complete) => self.0.run.play(),
                 _ => {}
             }
         } else {
-            self.run.pause();
-            self.begin(settings.clone(), until == Until::End);
+            self.0.run.pause();
+            self.0.begin(settings.clone(), until == Until::End);
             if until == Until::Step {
-                self.run.step_next();
+                self.0.run.step_next();
             }
         }
     }
 
     fn has_all_digits(self) -> bool {
-        self.digits.loaded.with(|digits| digits.as_ref().is_some_and(|digits| digits.complete))
+        self.0.digits.loaded.with(|digits| digits.as_ref().is_some_and(|digits| digits.complete))
     }
 
     /// True if the current run has these settings, is on all digits and has reached `until`.
     fn is_at(self, settings: &Settings, until: Until) -> bool {
-        let train = self.digits.loaded.with(|digits| digits.as_ref().map(|digits| digits.train));
+        let train = self.0.digits.loaded.with(|digits| digits.as_ref().map(|digits| digits.train));
         let config = settings.what_runs();
-        let stands = self.run.info.with(|run| {
+        let stands = self.0.run.info.with(|run| {
             run.as_ref()
                 .is_some_and(|run| (&run.config, run.broken) == (&config.0, config.1) && Some(run.train) == train)
         });
         stands
-            && self.run.report.with(|report| match (report, until) {
+            && self.0.run.report.with(|report| match (report, until) {
                 (_, Until::Set) => true,
                 (None, _) => false,
                 (Some(report), until) => {
-                    let answered = self.spending.is_answered()
-                        && (self.spending.exact().is_none() || self.spending.whole_curve().is_some());
+                    let answered = self.0.spending.is_answered()
+                        && (self.0.spending.exact().is_none() || self.0.spending.whole_curve().is_some());
                     let told = matches!(report.privacy, Privacy::NoGuarantee { .. }) || answered;
                     told && match until {
                         Until::End => report.complete && report.test_accuracy.is_some(),
-                        _ => report.step > 0 && self.snapshots.shown.with(Option::is_some),
+                        _ => report.step > 0 && self.0.snapshots.shown.with(Option::is_some),
                     }
                 }
             })
@@ -131,14 +134,15 @@ impl Page {
     /// whether they are known of such a run that still exists.
     fn keep_compared(self, settings: &Settings) -> bool {
         if self.is_at(settings, Until::End)
-            && let Some(info) = self.run.info.get()
+            && let Some(info) = self.0.run.info.get()
         {
-            let (accuracy, epsilon, found) = (self.run.accuracy.get(), self.headline(), self.found());
+            let (accuracy, epsilon, found) =
+                (self.0.run.accuracy.get(), Figures(self.0).headline(), Figures(self.0).found());
             let RunInfo { key, config, broken, train, data, .. } = info;
-            let mu = self.spending.gaussian().map(|fit| fit.mu);
+            let mu = self.0.spending.gaussian().map(|fit| fit.mu);
             let compared = Compared { key, config: (config, broken), train, data, accuracy, epsilon, found, mu };
-            if self.lessons.compared.with_untracked(|all| all.last() != Some(&compared)) {
-                self.lessons.compared.update(|all| {
+            if self.0.lessons.compared.with_untracked(|all| all.last() != Some(&compared)) {
+                self.0.lessons.compared.update(|all| {
                     all.retain(|other| other.config != compared.config);
                     all.push(compared);
                 });
@@ -153,36 +157,37 @@ impl Page {
     fn compared(self, settings: &Settings) -> Option<Compared> {
         let config = settings.what_runs();
         let (train, data, key) =
-            self.run.info.with(|run| run.as_ref().map(|run| (run.train, run.data.clone(), run.key.clone())))?;
-        let found = self.lessons.compared.with(|all| {
+            self.0.run.info.with(|run| run.as_ref().map(|run| (run.train, run.data.clone(), run.key.clone())))?;
+        let found = self.0.lessons.compared.with(|all| {
             all.iter().find(|each| each.config == config && each.train == train && each.data == data).cloned()
         })?;
-        let there = key == found.key || self.runs.past.with(|past| past.iter().any(|past| past.info.key == found.key));
+        let there =
+            key == found.key || self.0.runs.past.with(|past| past.iter().any(|past| past.info.key == found.key));
         there.then_some(found)
     }
 
     /// True if the settings are the open step's, or about to be.
     #[must_use]
     pub fn is_staged(self) -> bool {
-        let Some(staged) = self.lessons.staged.get() else { return false };
+        let Some(staged) = self.0.lessons.staged.get() else { return false };
         let config = staged.settings.what_runs();
-        !self.lessons.done.get() || self.settings.with(|now| now.what_runs() == config)
+        !self.0.lessons.done.get() || self.0.settings.with(|now| now.what_runs() == config)
     }
 
     /// Returns whether the page has reached the state that the open step describes.
     #[must_use]
     pub fn standing(self) -> LessonProgress {
-        let Some(staged) = self.lessons.staged.get() else { return LessonProgress::Ready };
+        let Some(staged) = self.0.lessons.staged.get() else { return LessonProgress::Ready };
         if !self.is_staged() {
             return LessonProgress::Other;
         }
-        let same = self.settings.with(|now| now.what_runs() == staged.settings.what_runs());
+        let same = self.0.settings.with(|now| now.what_runs() == staged.settings.what_runs());
         if same && self.has_all_digits() && self.is_at(&staged.settings, staged.until) {
             return LessonProgress::Ready;
         }
         let whole = self.has_all_digits();
-        let done = self.run.report.with(|report| report.as_ref().map_or(0, |report| report.step));
-        let of = self.run.info.with(|run| run.as_ref().and_then(|run| run.config.steps));
+        let done = self.0.run.report.with(|report| report.as_ref().map_or(0, |report| report.step));
+        let of = self.0.run.info.with(|run| run.as_ref().and_then(|run| run.config.steps));
         let so_far = |with_end: Text, without: Text| {
             let done = ("done", format::integer(done));
             match of {
@@ -190,18 +195,18 @@ impl Page {
                 None => without.with(&[done]),
             }
         };
-        LessonProgress::Coming(match (whole, self.run.playing.get(), same) {
+        LessonProgress::Coming(match (whole, self.0.run.playing.get(), same) {
             (false, ..) => t!("The digits are loading; then training starts.").to_owned(),
             (_, true, true) => so_far(text!("Training: step {done} of {all}."), text!("Training: step {done}.")),
             (_, true, false) => so_far(
                 text!("Training the run to compare with: step {done} of {all}."),
                 text!("Training the run to compare with: step {done}."),
             ),
-            (_, false, _) if self.lessons.done.get() && staged.until == Until::End => so_far(
+            (_, false, _) if self.0.lessons.done.get() && staged.until == Until::End => so_far(
                 text!("Paused at step {done} of {all}: press Play to continue."),
                 text!("Paused at step {done}: press Play to continue."),
             ),
-            (_, false, _) if self.lessons.done.get() => t!("Press Step to continue.").to_owned(),
+            (_, false, _) if self.0.lessons.done.get() => t!("Press Step to continue.").to_owned(),
             _ => t!("Training starts soon.").to_owned(),
         })
     }
@@ -209,7 +214,7 @@ impl Page {
     /// Returns the value of a name such as `{accuracy-1}`, which refers to the first compared run.
     pub(super) fn value_compared(self, name: &str) -> Option<String> {
         let (what, place) = name.rsplit_once('-')?;
-        let staged = self.lessons.staged.get()?;
+        let staged = self.0.lessons.staged.get()?;
         let compared = self.compared(staged.also.get(place.parse::<usize>().ok()?.checked_sub(1)?)?)?;
         match what {
             "accuracy" => compared.accuracy.map(format::percent),

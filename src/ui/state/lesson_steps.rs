@@ -20,10 +20,14 @@ use crate::{
     worker::lab::Psi,
 };
 
-impl Page {
+/// The lesson that is open: its steps, and their runs.
+#[derive(Clone, Copy)]
+pub struct LessonPlayer(pub Page);
+
+impl LessonPlayer {
     /// Fetches lessons and formulas, unless present, and opens what a link asked for.
     pub fn load_lessons(self) {
-        if self.lessons.set.with_untracked(Option::is_some) {
+        if self.0.lessons.set.with_untracked(Option::is_some) {
             return self.enter_wanted();
         }
         leptos::task::spawn_local(async move {
@@ -33,7 +37,7 @@ impl Page {
                         self.enter_wanted();
                     }
                 }
-                Err(reason) => self.messages.put(Origin::Lessons, lessons_missing(&reason)),
+                Err(reason) => self.0.messages.put(Origin::Lessons, lessons_missing(&reason)),
             }
         });
     }
@@ -42,12 +46,12 @@ impl Page {
     fn take_lessons(self, text: &str) -> bool {
         match LessonSet::read(text) {
             Ok(set) => {
-                self.messages.clear(Origin::Lessons);
-                self.lessons.set.set(Some(Arc::new(set)));
+                self.0.messages.clear(Origin::Lessons);
+                self.0.lessons.set.set(Some(Arc::new(set)));
                 true
             }
             Err(error) => {
-                self.messages.put(Origin::Lessons, lessons_missing(&error));
+                self.0.messages.put(Origin::Lessons, lessons_missing(&error));
                 false
             }
         }
@@ -55,10 +59,10 @@ impl Page {
 
     /// Opens what a link asked for.
     fn enter_wanted(self) {
-        let Some(name) = self.lessons.wanted.try_update_value(Option::take).flatten() else { return };
-        match self.lessons.place_of(Some(&name)) {
+        let Some(name) = self.0.lessons.wanted.try_update_value(Option::take).flatten() else { return };
+        match self.0.lessons.place_of(Some(&name)) {
             Some(place) => self.enter_by_link(place),
-            None => self.messages.put(
+            None => self.0.messages.put(
                 Origin::Address,
                 t!("The link asks for the lesson “{name}”, which does not exist.", name = clipped(&name)),
             ),
@@ -68,8 +72,8 @@ impl Page {
     /// Takes the texts of another language, which the page uses from now on.
     pub fn take_language(self) {
         browser::listen_to_language();
-        self.appearance.language.set(browser::language());
-        if self.lessons.set.with_untracked(Option::is_none) {
+        self.0.appearance.language.set(browser::language());
+        if self.0.lessons.set.with_untracked(Option::is_none) {
             return;
         }
         leptos::task::spawn_local(async move {
@@ -79,7 +83,7 @@ impl Page {
                 // Another language was chosen meanwhile, and its lessons are on their way.
                 _ if browser::language() != spoken => {}
                 Ok(text) => _ = self.take_lessons(&text),
-                Err(reason) => self.messages.put(Origin::Lessons, lessons_missing(&reason)),
+                Err(reason) => self.0.messages.put(Origin::Lessons, lessons_missing(&reason)),
             }
         });
     }
@@ -87,20 +91,20 @@ impl Page {
     /// Opens a step that a link names. Settings in the link are the visitor's: they stay, and the
     /// step says that they are not its own.
     fn enter_by_link(self, place: (usize, usize)) {
-        let mine = self.settings.get_untracked();
+        let mine = self.0.settings.get_untracked();
         // Settings of a link that names no setting, and of one that names only the digits.
         let plain = Settings { digits: mine.digits, ..first_settings() };
         let named = Settings { digits: mine.digits, ..Settings::default() };
-        let (lab, query) = (self.lab.open.get_untracked(), self.lab.query.get_untracked());
+        let (lab, query) = (self.0.lab.open.get_untracked(), self.0.lab.query.get_untracked());
         let of_step = self.staged_of(place).is_some_and(|staged| staged.settings == mine);
         self.show(place, mine == plain || mine == named || of_step);
         if of_step {
             // The address held the step's settings: nothing was set before the lesson.
-            self.lessons.before.update_value(|before| before.iter_mut().for_each(|b| b.settings = plain.clone()));
+            self.0.lessons.before.update_value(|before| before.iter_mut().for_each(|b| b.settings = plain.clone()));
         }
         if lab {
-            self.lab.open.set(true);
-            self.lab.query.set(query);
+            self.0.lab.open.set(true);
+            self.0.lab.query.set(query);
         }
     }
 
@@ -112,7 +116,8 @@ impl Page {
     /// Opens the next step, or the previous one. A lesson's last step leads to the next lesson; the
     /// last lesson's closes it.
     pub fn turn(self, on: bool) {
-        let (Some((lesson, step)), Some(set)) = (self.lessons.open.get_untracked(), self.lessons.set.get_untracked())
+        let (Some((lesson, step)), Some(set)) =
+            (self.0.lessons.open.get_untracked(), self.0.lessons.set.get_untracked())
         else {
             return;
         };
@@ -128,54 +133,54 @@ impl Page {
 
     /// Shows a step; without `stage` the settings stay.
     fn show(self, (lesson, step): (usize, usize), stage: bool) {
-        let (Some(set), Some(staged)) = (self.lessons.set.get_untracked(), self.staged_of((lesson, step))) else {
+        let (Some(set), Some(staged)) = (self.0.lessons.set.get_untracked(), self.staged_of((lesson, step))) else {
             return;
         };
         let now = &set.lessons[lesson].steps[step];
-        if self.lessons.open.with_untracked(Option::is_none) {
-            self.lessons.before.set_value(Some(Before {
-                settings: self.settings.get_untracked(),
-                speed: self.run.speed.get_untracked(),
-                panel: self.appearance.panel.get_untracked(),
-                lab: self.lab.open.get_untracked(),
-                pay_once: self.pay_once.open.get_untracked(),
-                attacks: self.attacks.open.get_untracked(),
-                query: self.lab.query.get_untracked(),
+        if self.0.lessons.open.with_untracked(Option::is_none) {
+            self.0.lessons.before.set_value(Some(Before {
+                settings: self.0.settings.get_untracked(),
+                speed: self.0.run.speed.get_untracked(),
+                panel: self.0.appearance.panel.get_untracked(),
+                lab: self.0.lab.open.get_untracked(),
+                pay_once: self.0.pay_once.open.get_untracked(),
+                attacks: self.0.attacks.open.get_untracked(),
+                query: self.0.lab.query.get_untracked(),
             }));
         }
-        self.lessons.open.set(Some((lesson, step)));
-        self.lab.open.set(now.show == "lab");
+        self.0.lessons.open.set(Some((lesson, step)));
+        self.0.lab.open.set(now.show == "lab");
         let scene = link::read(set.lessons[lesson].scene(step).set).0;
-        self.pay_once.set_up(&scene);
-        self.attacks.open.set(scene.attacks);
-        self.appearance.panel.set(match now.show.as_str() {
+        self.0.pay_once.set_up(&scene);
+        self.0.attacks.open.set(scene.attacks);
+        self.0.appearance.panel.set(match now.show.as_str() {
             "step" | "setup" => Panel::Step,
             _ => Panel::Results,
         });
-        self.appearance.sheet.set(now.show == "setup");
+        self.0.appearance.sheet.set(now.show == "setup");
         // Show a class the stage again, unless the step points elsewhere.
-        if self.appearance.present.get_untracked() {
+        if self.0.appearance.present.get_untracked() {
             browser::to_top();
         }
         if now.show == "lab" {
             let psi = if now.psi.as_deref() == Some("one") { Psi::Entries(1) } else { Psi::Spread };
-            self.lab.query.update(|query| query.psi = psi);
+            self.0.lab.query.update(|query| query.psi = psi);
         }
         if stage {
-            self.snapshots.set_speed(scene.speed);
+            self.0.snapshots.set_speed(scene.speed);
             self.stage(staged);
         } else {
-            self.lessons.done.set(true);
-            self.lessons.staged.set(Some(Arc::new(staged)));
+            self.0.lessons.done.set(true);
+            self.0.lessons.staged.set(Some(Arc::new(staged)));
         }
     }
 
     /// Returns the state that a step's text describes, on the chosen digits.
     fn staged_of(self, (lesson, step): (usize, usize)) -> Option<Staged> {
-        let set = self.lessons.set.get_untracked()?;
+        let set = self.0.lessons.set.get_untracked()?;
         let lesson = set.lessons.get(lesson).filter(|lesson| step < lesson.steps.len())?;
         let scene = lesson.scene(step);
-        let digits = self.settings.with_untracked(|settings| settings.digits);
+        let digits = self.0.settings.with_untracked(|settings| settings.digits);
         let read = |query: &str| self.fitted(Settings { digits, ..link::read(query).0.settings });
         Some(Staged {
             settings: read(scene.set),
@@ -186,33 +191,33 @@ impl Page {
 
     /// Returns settings with their model adapted to the loaded images.
     pub(super) fn fitted(self, settings: Settings) -> Settings {
-        Settings { model: self.digits.fitted(settings.model), ..settings }
+        Settings { model: self.0.digits.fitted(settings.model), ..settings }
     }
 
     /// Adapts the open step's models to new images.
     pub(super) fn fit_lesson(self) {
-        let Some(staged) = self.lessons.staged.get_untracked() else { return };
+        let Some(staged) = self.0.lessons.staged.get_untracked() else { return };
         let also = staged.also.iter().map(|settings| self.fitted(settings.clone())).collect();
         let fitted = Staged { settings: self.fitted(staged.settings.clone()), until: staged.until, also };
         if fitted != *staged {
-            self.lessons.staged.set(Some(Arc::new(fitted)));
+            self.0.lessons.staged.set(Some(Arc::new(fitted)));
         }
     }
 
     /// Restores the visitor's settings; the lesson stays open.
     pub fn restore_settings(self) {
-        let Some(before) = self.lessons.before.get_value() else { return };
-        self.lessons.done.set(true);
-        self.run.pause();
-        self.snapshots.set_speed(before.speed);
-        let digits = self.settings.with_untracked(|settings| settings.digits);
-        self.take_settings(Settings { digits, ..before.settings });
+        let Some(before) = self.0.lessons.before.get_value() else { return };
+        self.0.lessons.done.set(true);
+        self.0.run.pause();
+        self.0.snapshots.set_speed(before.speed);
+        let digits = self.0.settings.with_untracked(|settings| settings.digits);
+        self.0.take_settings(Settings { digits, ..before.settings });
     }
 
     /// Takes the open step's settings again.
     pub fn stage_again(self) {
-        if let Some(place) = self.lessons.open.get_untracked() {
-            self.lessons.staged.set(None);
+        if let Some(place) = self.0.lessons.open.get_untracked() {
+            self.0.lessons.staged.set(None);
             self.enter(place);
         }
     }
@@ -220,14 +225,14 @@ impl Page {
     /// Closes the lesson, and restores everything as it was before.
     pub fn close_lesson(self) {
         self.restore_settings();
-        self.lessons.staged.set(None);
-        self.lessons.open.set(None);
-        if let Some(before) = self.lessons.before.try_update_value(Option::take).flatten() {
-            self.appearance.show_panel(before.panel);
-            self.lab.query.set(before.query);
-            self.lab.open.set(before.lab);
-            self.pay_once.open.set(before.pay_once);
-            self.attacks.open.set(before.attacks);
+        self.0.lessons.staged.set(None);
+        self.0.lessons.open.set(None);
+        if let Some(before) = self.0.lessons.before.try_update_value(Option::take).flatten() {
+            self.0.appearance.show_panel(before.panel);
+            self.0.lab.query.set(before.query);
+            self.0.lab.open.set(before.lab);
+            self.0.pay_once.open.set(before.pay_once);
+            self.0.attacks.open.set(before.attacks);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use super::{guarantee::Odds, page::Page, recorded::Column};
+use super::{guarantee::Odds, lesson_steps::LessonPlayer, page::Page, recorded::Column};
 use crate::{
     plot::format,
     train::{
@@ -15,23 +15,27 @@ use crate::{
     worker::counting::{ClassReport, accuracy},
 };
 
-impl Page {
+/// Numbers of the run, by the names that lessons use.
+#[derive(Clone, Copy)]
+pub struct Figures(pub Page);
+
+impl Figures {
     /// Returns the current value of `{name}` in a text.
     #[must_use]
     pub fn value_of(self, name: &str) -> Option<String> {
         let settings = |read: fn(&Settings) -> f64| Some(format::number(self.in_step(read)));
         let clip = |s: &Settings| if s.encoder == Encoder::Clip { s.clip_norm } else { 1.0 };
-        let train = || self.digits.loaded.with(|digits| digits.as_ref().map(|digits| digits.train));
-        let parameters = || self.settings.with(|s| s.model.parameters());
-        let report = |read: fn(&Report) -> Option<f64>| self.run.report.with(|report| report.as_ref().and_then(read));
+        let train = || self.0.digits.loaded.with(|digits| digits.as_ref().map(|digits| digits.train));
+        let parameters = || self.0.settings.with(|s| s.model.parameters());
+        let report = |read: fn(&Report) -> Option<f64>| self.0.run.report.with(|report| report.as_ref().and_then(read));
         let bound = |classic: bool| {
-            let spent = self.run.report.with(|report| match report.as_ref().map(|report| &report.privacy) {
+            let spent = self.0.run.report.with(|report| match report.as_ref().map(|report| &report.privacy) {
                 Some(Privacy::Bounded(bound)) => Some(if classic { bound.classic } else { bound.improved }),
                 _ => None,
             });
             spent.filter(|spent| spent.epsilon > 0.0).map(|spent| (spent.epsilon, spent.order))
         };
-        let projected = || self.cost.of_now().map(|(projection, _)| projection);
+        let projected = || self.0.cost.of_now().map(|(projection, _)| projection);
         match name {
             "lot" => Some(format::integer(self.in_step(|s| s.lot).into())),
             "train" => train().map(|n| format::integer(n.into())),
@@ -54,7 +58,7 @@ impl Page {
             "pre-scale" => settings(|s| s.pre_scale),
             "nu" => settings(|s| s.nu),
             "exponent" => settings(|s| s.exponent),
-            "density" => Some(self.settings.with(|s| s.formula.clone())),
+            "density" => Some(self.0.settings.with(|s| s.formula.clone())),
             "delta" => settings(|s| s.delta),
             "q" => {
                 train().map(|n| format::number(self.in_step(|s| f64::from(s.lot) / f64::from(s.users.unwrap_or(n)))))
@@ -70,22 +74,22 @@ impl Page {
                 let [one, all] = projected()?.shared?;
                 Some(format::epsilon(if name == "of-one" { one } else { all }))
             }
-            "tight" => self.cost.of_now()?.1.map(format::epsilon),
+            "tight" => self.0.cost.of_now()?.1.map(format::epsilon),
             "epsilon" => self.headline().map(format::epsilon),
             "improved" => bound(false).map(|(epsilon, _)| format::epsilon(epsilon)),
             "classic" => bound(true).map(|(epsilon, _)| format::epsilon(epsilon)),
             "found" => self.found().map(format::percent_at_most),
-            "mu" => self.spending.gaussian().map(|fit| format::epsilon(fit.mu)),
+            "mu" => self.0.spending.gaussian().map(|fit| format::epsilon(fit.mu)),
             "order" => bound(false).map(|(_, order)| format::number((order * 10.0).round() / 10.0)),
             "exp-epsilon" => self.headline().map(|epsilon| format::epsilon(epsilon.exp().next_up())),
             // `None` if the denoiser is no factor, or the run has not begun.
             "factor" => report(|report| (report.step > 0).then_some(report.denoise_factor))
-                .filter(|_| self.run.info.with(|run| run.as_ref().is_some_and(|run| run.config.denoiser.is_factor())))
+                .filter(|_| self.0.run.info.with(|run| run.as_ref().is_some_and(|run| run.config.denoiser.is_factor())))
                 .map(|f| format::number((f * 1e5).round() / 1e5)),
-            "accuracy" => self.run.accuracy.get().map(format::percent),
+            "accuracy" => self.0.run.accuracy.get().map(format::percent),
             "turned" | "turned-open" | "accuracy-open" => self.share_of(name).map(format::percent),
             "pays-most" => self.counted_now(true)?.pays_most().map(|(digit, ..)| digit.to_string()),
-            "norm-0" | "norm-1" | "norm-2" => self.snapshots.shown.with(|shown| {
+            "norm-0" | "norm-1" | "norm-2" => self.0.snapshots.shown.with(|shown| {
                 let tile = &shown.as_ref()?.1.tiles[usize::from(name.as_bytes()[5] - b'0')];
                 Some(format::number(format::significant(tile.norm, 3)))
             }),
@@ -94,14 +98,14 @@ impl Page {
                 let of_one = self.in_step(|s| s.scale * clip(s));
                 Some(format::number(format::significant(of_one * (parameters() as f64).sqrt(), 3)))
             }
-            _ => self.value_compared(name),
+            _ => LessonPlayer(self.0).value_compared(name),
         }
     }
 
     /// Reads the settings in the last step: its phase may have its own noise, clip, lot or rate.
     fn in_step<T>(self, read: impl FnOnce(&Settings) -> T) -> T {
-        let step = self.run.report.with(|report| report.as_ref().map_or(0, |report| report.step));
-        self.settings.with(|settings| match settings.phases {
+        let step = self.0.run.report.with(|report| report.as_ref().map_or(0, |report| report.step));
+        self.0.settings.with(|settings| match settings.phases {
             PhaseKind::None => read(settings),
             _ => read(&settings.in_step(step.saturating_sub(1))),
         })
@@ -109,8 +113,8 @@ impl Page {
 
     /// Returns the counts of the run's current step; with `open`, once its baseline is trained.
     fn counted_now(self, open: bool) -> Option<Arc<ClassReport>> {
-        let step = self.run.report.with(|report| report.as_ref().map(|report| report.step));
-        self.who_pays.after(step, open)
+        let step = self.0.run.report.with(|report| report.as_ref().map(|report| report.step));
+        self.0.who_pays.after(step, open)
     }
 
     /// Share of test digits, plain or turned, that the run or its baseline classifies correctly.
@@ -123,18 +127,18 @@ impl Page {
 
     /// Returns the odds on the page: of the recorded run until the planned one is priced.
     pub fn odds(self) -> Odds {
-        let recorded = || Some(Odds::Recorded(self.recorded()?.curve(Column::Odds).last()?.1 as u32));
-        Some(self.guarantee.odds()).filter(|odds| *odds != Odds::Unknown).or_else(recorded).unwrap_or(Odds::Unknown)
+        let recorded = || Some(Odds::Recorded(self.0.recorded()?.curve(Column::Odds).last()?.1 as u32));
+        Some(self.0.guarantee.odds()).filter(|odds| *odds != Odds::Unknown).or_else(recorded).unwrap_or(Odds::Unknown)
     }
 
     /// Returns the odds as a share, by the whole privacy curve.
     pub(super) fn found(self) -> Option<f64> {
-        self.spending.whole_curve()?;
-        Some(found_at_most(&self.guarantee.attack.get()?))
+        self.0.spending.whole_curve()?;
+        Some(found_at_most(&self.0.guarantee.attack.get()?))
     }
 
     /// Returns the ε shown large; `None` before any release or without a guarantee.
     pub(super) fn headline(self) -> Option<f64> {
-        self.guarantee.epsilon().filter(|epsilon| *epsilon > 0.0)
+        self.0.guarantee.epsilon().filter(|epsilon| *epsilon > 0.0)
     }
 }

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::{messages::Origin, page::Page};
+use super::{messages::Origin, page::Page, task::TaskLock};
 use crate::{
     ui::{
         settings::Settings,
@@ -25,7 +25,7 @@ impl Page {
                 self.trainer.send(Request::KeepFile { card, bytes: file });
                 let digits = self.settings.with_untracked(|now| now.digits);
                 let settings = Settings::of_config(&config, digits);
-                self.unlock_for(&settings);
+                TaskLock(self).unlock_for(&settings);
                 self.take_settings(settings);
                 self.messages.notify(t!(
                     "“{name}” is plotted beside your runs. Its ε was recomputed from the releases listed in the file, for which you have only its author's word. Continue it in the list of runs, or press Play to start over with its settings.",

@@ -2,7 +2,9 @@
 
 use leptos::prelude::*;
 
-use super::{appearance::Panel, page::Page};
+use super::{
+    appearance::Panel, connection::Threads, digit_choice::DigitChoice, lesson_steps::LessonPlayer, page::Page,
+};
 use crate::ui::{browser, link::Opening, settings::Settings};
 
 impl Page {
@@ -22,7 +24,7 @@ impl Page {
         self.messages.take_address(&problems);
         self.task.set(task);
         self.submission.take(handed_in, &link.settings);
-        self.set_cores(link.cores);
+        Threads(self).set_cores(link.cores);
         self.appearance.take_link(link.theme);
         self.appearance.present.set(link.present);
         self.appearance.show_panel(Panel::Step);
@@ -34,10 +36,10 @@ impl Page {
         let (digits, before) = (link.settings.digits, self.settings.with_untracked(|settings| settings.digits));
         self.take_settings(Settings { digits: before, ..link.settings });
         if digits != before {
-            self.change_digits(digits);
+            DigitChoice(self).change_digits(digits);
         }
         if link.lesson.is_some() {
-            self.load_lessons();
+            LessonPlayer(self).load_lessons();
         }
         // Rebuild fields and folds with the new settings.
         self.appearance.language.notify();

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 
 use crate::ui::{
     size::closures::{bool_fn, on_click, text_fn, text_memo, view_fn},
-    state::Page,
+    state::{Page, Threads},
     text::t,
 };
 
@@ -31,7 +31,7 @@ pub fn messages(page: Page) -> impl IntoView {
             }.into_any()))}
             {view_fn(move || (page.trainer.quiet.get() && (page.run.playing.get() || page.run.starting.get())).then(|| view! {
                 <div class="notice" data-testid="quiet"><p role="status">{t!("The training thread has not answered for 10 seconds. A step may take that long on this machine, or the thread has crashed.")}</p>
-                    <button type="button" on:click=on_click(move |_| page.lose_trainer(t!("it did not answer")))>{t!("Start again")}</button></div>
+                    <button type="button" on:click=on_click(move |_| Threads(page).lose_trainer(t!("it did not answer")))>{t!("Start again")}</button></div>
             }.into_any()))}
             {view_fn(move || page.runs.deleted.with(|deleted| deleted.as_ref().map(|(_, past)| past.name.clone())).map(|name| view! {
                 <div class="notice" data-testid="undo"><p role="status">{t!("“{name}” was deleted. Its releases still count.", name = name)}</p>

@@ -10,7 +10,7 @@ use crate::{
         browser,
         settings::Number,
         size::closures::{bool_fn, bool_memo, effect, on_click, on_event, text_fn, text_memo},
-        state::{Origin, Page},
+        state::{Origin, Page, SweepRuns, TaskLock},
         text::t,
     },
 };
@@ -28,7 +28,7 @@ fn name(page: Page, number: Number, id: String, off: Memo<bool>) -> AnyView {
     };
     view! {
         <button type="button" class="sweep-button" data-testid="sweep" data-mark=t!("sweep") title=what disabled=bool_fn(move || off.get())
-            aria-label=sweep on:click=on_click(move |_| page.begin_sweep(number))>{label}" "</button>
+            aria-label=sweep on:click=on_click(move |_| SweepRuns(page).begin_sweep(number))>{label}" "</button>
     }
     .into_any()
 }
@@ -42,7 +42,9 @@ pub fn number(page: Page, number: Number) -> AnyView {
     let error_id = format!("error-{}", spec.key);
     let set = Memo::new(move |_| page.settings.with(|settings| settings.number(number)));
     // A number that does not apply may still be shown, disabled, for tools that look for it.
-    let off = bool_memo(move || page.is_fixed(spec.key) || page.settings.with(|settings| !settings.applies(number)));
+    let off = bool_memo(move || {
+        TaskLock(page).is_fixed(spec.key) || page.settings.with(|settings| !settings.applies(number))
+    });
     let shown = move |value: Option<f64>| value.map(format::field).unwrap_or_default();
     let text = RwSignal::new(shown(set.get_untracked()));
     effect(move || text.set(shown(set.get())));

@@ -7,7 +7,7 @@ use super::hint::labelled;
 use crate::ui::{
     settings::Select,
     size::closures::{bool_fn, on_event, text_fn, text_memo},
-    state::Page,
+    state::{Page, TaskLock},
     text::Text,
 };
 
@@ -24,7 +24,7 @@ pub fn select(page: Page, which: Select) -> AnyView {
         // Shows the current option if the new one was refused.
         event_target::<HtmlSelectElement>(&event).set_value(&current.get_untracked());
     };
-    let field = view! { <select id=spec.id data-testid=spec.id disabled=bool_fn(move || page.is_fixed(spec.key)) prop:value=text_fn(move || current.get()) on:change=on_event(choose)>{list}</select> };
+    let field = view! { <select id=spec.id data-testid=spec.id disabled=bool_fn(move || TaskLock(page).is_fixed(spec.key)) prop:value=text_fn(move || current.get()) on:change=on_event(choose)>{list}</select> };
     labelled(
         spec.id,
         "label".to_owned(),

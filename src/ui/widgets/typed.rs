@@ -6,7 +6,7 @@ use super::hint::labelled;
 use crate::ui::{
     settings::{Encoder, Family, PhaseKind, Settings},
     size::closures::{bool_fn, bool_memo, on_event, text_fn, text_memo, view_fn},
-    state::{Origin, Page},
+    state::{Origin, Page, TaskLock},
     text::{Text, text},
 };
 
@@ -88,7 +88,7 @@ pub fn typed_field(page: Page, which: &'static Typed) -> AnyView {
         shown.get().then(|| {
             let error = format!("{}-error", which.id);
             let field = view! {
-                <input type="text" id=which.id data-testid=which.id spellcheck="false" autocomplete="off" disabled=bool_fn(move || page.is_fixed(which.choice)) aria-describedby=error.clone()
+                <input type="text" id=which.id data-testid=which.id spellcheck="false" autocomplete="off" disabled=bool_fn(move || TaskLock(page).is_fixed(which.choice)) aria-describedby=error.clone()
                     prop:value=text_fn(move || text.get()) on:change=on_event(typed) />
                 <p class="field-error" id=error>{text_fn(move || (which.problem)(page))}</p>
             };
