@@ -533,7 +533,7 @@ fn pictures_are_decoded_beside_the_loop() {
     assert!(events.iter().any(all), "{events:?}");
     let decoded = |event: &Event| matches!(event, Event::Loading { done: 16 | 32 | 48, total: 60 });
     assert_eq!(events.iter().filter(|event| decoded(event)).count(), 3, "{events:?}");
-    let presumed = |event: &Event| matches!(event, Event::Loaded { remarks, .. } if remarks.iter().any(|said| said.contains("are read off the files, and taken for public")));
+    let presumed = |event: &Event| matches!(event, Event::Loaded { remarks, .. } if remarks.iter().any(|said| said.contains("are read from the files and assumed to be public")));
     assert!(events.iter().any(presumed), "{events:?}");
 
     // One cannot be decoded; what was loaded before stays.
@@ -568,10 +568,10 @@ fn failed_readers_are_reported_and_cost_nothing() {
     let ended = ReaderError::Ended { reason: "unreachable".into() };
     let no_memory = ReaderError::NoMemory { bytes: 400_000_000 };
     for (heard, says) in [
-        (Err(absent.clone()), "the program that reads files did not come (Failed to fetch)"),
-        (Ok(Heard::Failed(absent)), "the program that reads files did not come (Failed to fetch)"),
-        (Ok(Heard::Failed(ended)), "the thread that read the files has ended (unreachable)"),
-        (Ok(Heard::Failed(no_memory)), "the browser has no memory left for the 400.0 MB of these images"),
+        (Err(absent.clone()), "the file reader could not be loaded (Failed to fetch)"),
+        (Ok(Heard::Failed(absent)), "the file reader could not be loaded (Failed to fetch)"),
+        (Ok(Heard::Failed(ended)), "the thread that read the files has stopped (unreachable)"),
+        (Ok(Heard::Failed(no_memory)), "the browser has too little memory for these images (400.0 MB)"),
     ] {
         thread.page.of_reader.replace(vec![heard]);
         let events = thread.load(files());
@@ -585,7 +585,7 @@ fn failed_readers_are_reported_and_cost_nothing() {
     // A late reader is reported, and reads.
     thread.page.of_reader.replace(vec![Ok(Heard::Late)]);
     let events = thread.load(files());
-    let late = |event: &Event| matches!(event, Event::Notice(said) if said.contains("takes long to come"));
+    let late = |event: &Event| matches!(event, Event::Notice(said) if said.contains("is slow to load"));
     let wanted = |event: &Event| matches!(event, Event::Wanted { file: 0, start: 0, .. });
     assert!(events.len() == 2 && events.iter().any(late) && events.iter().any(wanted), "{events:?}");
     // Digits that arrive in between are used: the files are not read further.
@@ -948,7 +948,7 @@ fn a_refused_file_leaves_the_load_that_is_under_way_alone() {
         }
         // Nothing is loading, so a run could be continued: it is the file that is refused.
         let events = thread.ask_and_settle(thread.continuing(b"nothing".to_vec()));
-        assert!(Thread::problems(&events)[0].sentence.contains("no run file"), "{events:?}");
+        assert!(Thread::problems(&events)[0].sentence.contains("is not a run file"), "{events:?}");
     }
 }
 
@@ -1295,7 +1295,7 @@ mod off_the_gpu {
         lose(&gpu);
         let events = thread.ask_and_settle(Request::StepOnce);
         let problems = Thread::problems(&events);
-        assert!(problems[0].sentence.contains("goes on from its last checkpoint on the CPU"), "{events:?}");
+        assert!(problems[0].sentence.contains("continues on the CPU from its last checkpoint"), "{events:?}");
         assert!(told(&events).reason.contains("graphics device was lost"));
         let events = thread.ask_and_settle(Request::TrainBaseline);
         assert!(matches!(events.last(), Some(Event::Baseline { .. })), "{events:?}");
@@ -1319,7 +1319,7 @@ mod off_the_gpu {
                 events.extend(books::play(thread, 10));
             }
             let sentence = &Thread::problems(&events)[0].sentence;
-            assert!(sentence.contains("goes on from its last checkpoint on the CPU"), "{sentence}");
+            assert!(sentence.contains("continues on the CPU from its last checkpoint"), "{sentence}");
             events
         });
     }
@@ -1399,7 +1399,7 @@ mod off_the_gpu {
         let info = started(&events);
         assert_eq!((info.engine.backend, info.train), (Backend::Cpu, 330_000));
         let Fallback { reason, webgpu } = told(&events);
-        assert!(reason.contains("in one piece") || reason.contains("this program takes"), "{reason}");
+        assert!(reason.contains("in one piece") || reason.contains("this program uses at most"), "{reason}");
         assert!(*webgpu);
         assert!(notice(&events).is_some_and(|sentence| sentence.contains(&reason.to_string())), "{events:?}");
         assert_eq!(Thread::last_report(&thread.ask_and_settle(Request::StepOnce)).step, 1);

@@ -386,7 +386,7 @@ fn a_drop_that_does_not_fit_together_is_refused_as_a_whole() {
     let sizes = drop(&[("train-i", images(9)), ("test-i", other), ("train-l", labels(9)), ("test-l", labels(9))]);
     assert_eq!(sizes, VisitorError::SizesDiffer { first: "train-i".into(), second: "test-i".into() });
     let pixels = hushgrad::data::own_files::load(&one_picture()).unwrap_err().to_string();
-    assert_eq!(pixels, "a.png: a picture by itself; put pictures into a ZIP, a folder for each class, and give that");
+    assert_eq!(pixels, "a.png: a single picture; put pictures into a ZIP, a folder for each class, and choose that");
 }
 
 proptest! {

@@ -38,7 +38,7 @@ fn membership_says_what_was_found_and_what_it_costs() {
     for (more, why) in [
         ("--records 10 --mislabelled 80 --labelled 40", "take more records or fewer candidates"),
         ("--records 290 --mislabelled 80 --labelled 40", "needs 350 training images, and there are 300"),
-        ("--records 200 --mislabelled 0", "one mislabelled image at least"),
+        ("--records 200 --mislabelled 0", "at least one mislabelled image"),
         ("--records 200 --mislabelled 80 --labelled 40 --epochs 0", "must be above 0"),
         ("--records 200 --mislabelled 80 --labelled 40 --sigma 0", "noise"),
         ("--records 200 --mislabelled 80 --labelled 40 --sigma -1", "noise"),
@@ -67,7 +67,7 @@ fn the_game_is_played_from_a_configuration_and_from_a_ledger() {
     let kept = lines("attack game --json --rounds 40 --candidates 2,5 --examples 300 --ledger @ledger.json", &files);
     assert_eq!(kept, games);
     for (words, why) in [
-        ("--candidates 1", "played among 2 to 4096"),
+        ("--candidates 1", "it needs 2 to 4096"),
         ("--candidates 301 --examples 300 --lot 30", "population of 300"),
         ("--no-noise", "no noise"),
         ("--ledger @none.json", "none.json"),

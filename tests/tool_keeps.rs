@@ -151,10 +151,10 @@ fn existing_files_are_refused_before_anything_is_read() {
         ("--out @l.json/run.json", "cannot write the run"),
         ("--weights @", "cannot write the weights"),
         ("--books @no/such/books.json", "cannot write the books"),
-        ("--books @l.json", "holds no books"),
+        ("--books @l.json", "does not hold this program's books"),
         ("--out @new.json --ledger @new.json", "are the same file"),
         ("--resume @absent.json", "cannot read"),
-        ("--resume @l.json", "is no run file"),
+        ("--resume @l.json", "is not a run file"),
     ] {
         let out = hushgrad(&format!("train --data @nowhere --steps 4 {words}"), &files.0);
         assert!(!out.status.success() && text(&out.stderr).contains(sentence), "{words}: {}", text(&out.stderr));

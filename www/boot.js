@@ -83,7 +83,7 @@
     ask(file).then(function (why) {
       // A file whose preload failed may have loaded when it was used.
       if (vital && opened) return;
-      var how = why || !error || named ? " did not come: " + (why || "what came is damaged, or of another version of this site") : " did not start: " + error;
+      var how = why || !error || named ? " did not come: " + (why || "what came is damaged, or from another version of this site") : " did not start: " + error;
       show(url, (vital ? "The page cannot open. " : "") + what + " (" + name(file) + ")" + how + ".", vital ? WHOLE : PART);
     });
   }

@@ -114,7 +114,7 @@
 
     constructor() {
       super();
-      const root = this.attachShadow({ mode: "not set" });
+      const root = this.attachShadow({ mode: "open" });
       const sheet = new CSSStyleSheet();
       sheet.replaceSync(STYLE);
       root.adoptedStyleSheets = [sheet];

@@ -83,7 +83,7 @@ function build(say) {
   const sizes = [["640 400", "640 × 400"], ["100% 460", say("page width, 460 high")], ["360 560", say("360 × 560, like a phone")]];
   const views = [["", say("both curves")], ["stage", say("one step, taken apart")], ["results", say("all results")], ["lesson", say("a lesson")], ["lab", say("the noise lab")]];
   // Suggestions for `controls`.
-  const changes = [["", say("no bug")], ["sigma", say("the noise")], ["sigma,clip", say("noise and clip")], ["preset,sigma,rate", say("preset, noise and rate")]];
+  const changes = [["", say("nothing")], ["sigma", say("the noise")], ["sigma,clip", say("noise and clip")], ["preset,sigma,rate", say("preset, noise and rate")]];
   const themes = [["", say("same as the page")], ["light", say("light")], ["dark", say("dark")]];
   const [sizeLabel, size] = choice(say("Size"), sizes, "embed-size", draw);
   const [viewLabel, view] = choice(say("View"), views, "embed-view", draw);

@@ -43,7 +43,7 @@ async function fetched(url, name, digest, cache) {
     const response = await fetch(url, { cache: how });
     if (!response.ok || (await sound(response, digest))) return response;
   }
-  const text = `${name}: what the host sent is damaged, or of another version of this site\n`;
+  const text = `${name}: what the host sent is damaged, or from another version of this site\n`;
   return new Response(text, { status: 502, statusText: "Not this site's file", headers: { "content-type": "text/plain" } });
 }
 

@@ -399,7 +399,7 @@ mod tests {
         assert!(matches!(none, Answer::Projection(Err(reason)) if reason.contains("no noise")));
         let opened = asked(Question::OpenRun { name: "x.json".to_owned(), bytes: b"PK".to_vec() });
         assert!(
-            matches!(opened, Answer::OpenRun(Err(reason)) if reason.to_string().starts_with("x.json is no run file"))
+            matches!(opened, Answer::OpenRun(Err(reason)) if reason.to_string().starts_with("x.json is not a run file"))
         );
     }
 

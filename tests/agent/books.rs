@@ -254,7 +254,7 @@ fn a_paused_run_is_counted_exactly() {
 #[test]
 fn without_storage_a_run_trains_and_the_page_is_told() {
     for (says, why) in [
-        (Says::No(StoreError::Refused), "does not let the page keep anything"),
+        (Says::No(StoreError::Refused), "does not let the page store anything"),
         (Says::No(StoreError::Full), "storage for the page is full"),
         (Says::Nothing, "has not answered for 5 seconds"),
     ] {
@@ -263,7 +263,7 @@ fn without_storage_a_run_trains_and_the_page_is_told() {
         let events = thread.ask_and_settle(Request::Play);
         let unkept: Vec<_> = events.iter().filter(|e| matches!(e, Event::Unkept(_))).collect();
         let [Event::Unkept(text)] = unkept[..] else { panic!("{events:?}") };
-        assert!(text.contains(why) && text.contains("only as long as the page is open"), "{text}");
+        assert!(text.contains(why) && text.contains("only while the page is open"), "{text}");
         assert_eq!(Thread::last_report(&events).step, 40);
         // It exists as long as the thread lives.
         let key = thread.key.clone();
@@ -358,13 +358,13 @@ fn two_tabs_do_not_continue_one_run() {
     let events = one.ask_and_settle(Request::Continue { key: key.clone() });
     assert!(sentence(&events).contains("another tab is using it"), "{events:?}");
     let events = one.ask_and_settle(Request::Delete { key: key.clone() });
-    assert!(sentence(&events).contains("is not deleted: another tab has it in hand"), "{events:?}");
+    assert!(sentence(&events).contains("could not be deleted: another tab is using it"), "{events:?}");
     assert_eq!(kept(&events).len(), 1, "it stays in the list");
     drop(first);
 
     assert_eq!(started(&one.ask_and_settle(Request::Continue { key: key.clone() })).continues, Some(key.clone()));
     let events = two.ask_and_settle(Request::Continue { key });
-    assert!(sentence(&events).contains("not kept any more"), "{events:?}");
+    assert!(sentence(&events).contains("no longer stored"), "{events:?}");
 
     // In a browser without locks, the books of the first tab's run move to the second, whole.
     let shown = last(&play(&mut one, 30)).unwrap();
@@ -378,7 +378,7 @@ fn two_tabs_do_not_continue_one_run() {
     assert!(ledger(&mut two).steps() >= end.step, "what went on meanwhile was reserved before");
     for request in [Request::Play, Request::StepOnce] {
         let events = one.ask_and_settle(request);
-        assert!(sentence(&events).contains("stands still here"), "{events:?}");
+        assert!(sentence(&events).contains("is stopped here"), "{events:?}");
         assert!(last(&events).is_none_or(|report| report.step == end.step), "{events:?}");
     }
 }
@@ -559,7 +559,7 @@ fn runs_on_the_same_digits_add_up_also_those_that_are_deleted_until_they_are_for
     let events = thread.ask_and_settle(Request::Restore { key: first.clone() });
     assert!(kept(&events).iter().any(|run| run.key == first && run.card.report.step == 1), "{events:?}");
     assert!(kept(&visit(&browser).1).iter().any(|run| run.key == first));
-    assert!(sentence(&thread.ask_and_settle(Request::Restore { key: first.clone() })).contains("not here any more"));
+    assert!(sentence(&thread.ask_and_settle(Request::Restore { key: first.clone() })).contains("no longer here"));
     let (mut again, _) = visit(&browser);
     let events = again.ask_and_settle(Request::Start { config: Box::new(endless()), broken: None });
     assert!(together(&events).contains("All 3 runs"), "{}", together(&events));
@@ -586,7 +586,7 @@ fn runs_on_the_same_digits_add_up_also_those_that_are_deleted_until_they_are_for
     beside.ask_and_settle(Request::StepOnce);
     thread.ask_and_settle(Request::StepOnce);
     let events = thread.ask_and_settle(Request::Forget);
-    assert!(sentence(&events).contains("1 of the runs before still count, because another tab"), "{events:?}");
+    assert!(sentence(&events).contains("1 of the earlier runs still count, because another tab"), "{events:?}");
     assert_eq!(ledgers(&events)[0].len(), 2);
     beside.ask_and_settle(Request::StepOnce);
     assert!(together(&beside.ask_and_settle(Request::Reset)).contains("All 2 runs"));
@@ -605,12 +605,12 @@ fn runs_on_the_same_digits_add_up_also_those_that_are_deleted_until_they_are_for
     thread.ask_and_settle(Request::Reset);
     thread.ask_and_settle(Request::StepOnce);
     let said = together(&thread.ask_and_settle(Request::Reset));
-    assert!(said.contains(" with all their planned steps, whenever one stops; ε ≤ "), "{said}");
+    assert!(said.contains(" for all planned steps, no matter when a run stops; ε ≤ "), "{said}");
     // One without a guarantee leaves all without.
     let mut open = endless();
     open.noise = None;
     thread.ask_and_settle(Request::Start { config: Box::new(open), broken: None });
     thread.ask_and_settle(Request::StepOnce);
     let events = thread.ask_and_settle(Request::Reset);
-    assert!(together(&events).contains("none, as 1 of them had no guarantee"), "{}", together(&events));
+    assert!(together(&events).contains("no guarantee, as 1 of them had none"), "{}", together(&events));
 }

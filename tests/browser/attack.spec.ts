@@ -13,16 +13,16 @@ test("four clicks from the empty page refute ε, and such a run cannot be export
   await page.locator("#break").selectOption("half-noise");
   await hook(page, "play").click();
   await expect(page.locator("html")).toHaveAttribute("data-refuted", "", { timeout: 90_000 });
-  await expect(page.getByTestId("attack-verdict")).toContainText("The lower bound has crossed ε");
+  await expect(page.getByTestId("attack-verdict")).toContainText("The lower bound exceeds ε, so the stated ε is wrong");
   await expect(page.getByTestId("attack-verdict")).toContainText("the noise is as strong as the books say");
   await expect(page.locator(".gauge .crossed").first()).toBeVisible();
   // The false claim is marked wherever it is shown.
-  await expect(page.locator(".readouts .epsilon")).toContainText("claimed, and not true");
+  await expect(page.locator(".readouts .epsilon")).toContainText("claimed, but not true");
   await expect(page).toHaveURL(/break=half-noise/);
   await hook(page, "play").click();
   await page.getByTestId("export").locator("summary").click();
   await page.getByTestId("export").getByText("Privacy ledger (JSON)").click();
-  await expect(hook(page, "error")).toContainText("breaks a promise behind its books, so no file is made of it");
+  await expect(hook(page, "error")).toContainText("has an injected bug, so neither it nor its ledger can be saved");
   // Once the promise is kept again, the same settings give an ordinary run.
   await page.locator("#break").selectOption("nothing");
   await expect(page.locator("html")).not.toHaveAttribute("data-refuted", "");
@@ -70,13 +70,13 @@ test("membership inference succeeds on a small town without noise and fails with
   await page.getByTestId("town-begin").click();
   await expect(town.locator("progress")).toBeVisible();
   const found = page.getByTestId("town-found");
-  await expect(found).toContainText("No ε bounds it from above.", { timeout: 120_000 });
+  await expect(found).toContainText("There is no upper bound on ε.", { timeout: 120_000 });
   const [, right, least] = ((await found.textContent()) ?? "").match(/Of the 50 .* surest of, (\d+) were in\. So ε is at least ([0-9.]+)/)!.map(Number);
   expect([right > 42, least > 1]).toEqual([true, true]);
-  await expect(page.getByTestId("town-own-found")).toContainText(/Your digit: the model is surer of \d+ of [\d,]+ candidates; the attacker says that it was/);
+  await expect(page.getByTestId("town-own-found")).toContainText(/Your digit: the model is surer about \d+ of [\d,]+ candidates; the attacker says it was/);
   await page.getByTestId("town-noise").selectOption("1.1");
   await page.getByTestId("town-begin").click();
-  await expect(found).toContainText("The books say ε ≤ 3.", { timeout: 120_000 });
+  await expect(found).toContainText("The accountant says ε ≤ 3.", { timeout: 120_000 });
   expect(Number(((await found.textContent()) ?? "").match(/at least ([0-9.]+)/)?.[1] ?? 0)).toBeLessThan(1);
   // Both curves and the forbidden region are drawn.
   await expect(town.locator("path.forbidden")).toHaveCount(1);
@@ -86,7 +86,7 @@ test("membership inference succeeds on a small town without noise and fails with
   await page.getByTestId("town-begin").click();
   await page.getByTestId("town-begin").click();
   await expect(page.getByTestId("town-begin")).toHaveText("Train and attack");
-  await expect(found).toContainText("The books say");
+  await expect(found).toContainText("The accountant says");
 });
 
 test("the candidate game runs on the current settings and stays below its upper bound", async ({ page, site }) => {
@@ -106,10 +106,10 @@ test("an image is reconstructed from its gradient, and noise hides it long befor
   await open(page, site, "?backend=cpu&dataset=synthetic&attacks=1");
   await page.getByTestId("digit-pad").getByRole("button", { name: "Draw an example 2" }).click();
   const found = page.getByTestId("gradient-found");
-  await expect(found).toContainText("Likeness (cosine): 1.00; 1.00 is to be expected. Without noise nothing is private.");
+  await expect(found).toContainText("Similarity (cosine): 1.00; expected: 1.00. Without noise nothing is private.");
   const noise = page.getByTestId("gradient-noise");
   await noise.fill("115");
-  await expect(found).toContainText("No picture is not privacy");
+  await expect(found).toContainText("An unreadable image is not yet private");
   await noise.fill("200");
   await expect(found).toContainText(/This one step costs ε = [0-2]\.\d+/);
   await page.getByTestId("gradient-draw").click();

@@ -88,7 +88,7 @@ test("loading fewer digits than the lot reduces the lot, and training uses them"
   await page.getByTestId("files").setInputFiles(small());
   await expect(page.getByTestId("notice").filter({ hasText: "A lot of 2,000 is more than these 400 images" })).toBeVisible();
   await expect(hook(page, "lot")).toHaveValue("50");
-  await expect(page.getByTestId("digits-in-use")).not.toContainText("The run that stands uses");
+  await expect(page.getByTestId("digits-in-use")).not.toContainText("The current run uses");
   await expect.poll(() => value(page, "step")).toBe(0);
   await hook(page, "step-once").click();
   await expect.poll(() => value(page, "step")).toBe(1);
@@ -177,7 +177,7 @@ test("a file refused while shards load does not affect their loading", async ({ 
   await expect(hook(page, "error")).toHaveText(/notes\.txt/);
   release();
   await expect(page.getByTestId("digits-in-use")).toContainText("60,000 to train on");
-  await expect(page.getByTestId("digits-in-use")).not.toContainText("The run that stands uses");
+  await expect(page.getByTestId("digits-in-use")).not.toContainText("The current run uses");
   await expect(loading(page)).toHaveCount(0);
   await expect(hook(page, "error")).toHaveText(/notes\.txt/);
   await hook(page, "step-once").click();

@@ -20,7 +20,7 @@ test("without WebGPU the CPU trains, and the page says why and what helps", asyn
   await open(page, site, "?dataset=synthetic");
   await expect(hook(page, "backend")).toHaveText("CPU");
   await page.locator("details.badge summary").click();
-  await expect(page.getByTestId("backend-reason")).toContainText(/because of this: .+\. .*(Chrome|chrome:)/);
+  await expect(page.getByTestId("backend-reason")).toContainText(/Reason: .+\. .*(Chrome|chrome:)/);
   await hook(page, "step-once").click();
   await expect.poll(() => value(page, "step")).toBe(1);
   await expect(hook(page, "error")).toBeEmpty();
@@ -35,7 +35,7 @@ test("a graphics device that is lost in mid-run hands over to the CPU, and ε co
   // wgpu reports the loss on the console.
   watched.allowed.push(/device|GPU/i);
   await loseDevice(page);
-  await expect(hook(page, "error")).toContainText(/device was lost.*goes on.*on the CPU.*ε counts every step/);
+  await expect(hook(page, "error")).toContainText(/device was lost.*continues on the CPU.*ε counts every released step/);
   await expect(hook(page, "backend")).toHaveText("CPU");
   await expect.poll(() => value(page, "step")).toBeGreaterThan(step + 5);
   expect(await value(page, "epsilon")).toBeGreaterThan(epsilon);
@@ -76,7 +76,7 @@ test("gradients that are not finite are left out and counted", async ({ page, si
   await hook(page, "lot").fill("16");
   await hook(page, "lot").press("Enter");
   await hook(page, "play").click();
-  await expect(page.locator(".numbers").getByText("Not finite, left out")).toBeVisible();
+  await expect(page.locator(".numbers").getByText("Non-finite, left out")).toBeVisible();
   await hook(page, "pause").click();
   await expect.poll(() => value(page, "step")).toBeGreaterThan(1);
 });
@@ -252,13 +252,13 @@ test("a run file that is too large or unreadable gets an error about run files",
   closeSync(huge);
   await open(page, site, query);
   await page.getByTestId("import").setInputFiles(join(folder, "huge.json"));
-  await expect(hook(page, "error")).toHaveText(/huge\.json has 1\.2 GB, and no run file is larger than 67\.1 MB/);
+  await expect(hook(page, "error")).toHaveText(/huge\.json is 1\.2 GB, but run files are at most 67\.1 MB/);
   // As for a file moved just after it was picked.
   await page.evaluate(() => {
     Blob.prototype.arrayBuffer = () => Promise.reject(new DOMException("gone", "NotFoundError"));
   });
   await page.getByTestId("import").setInputFiles({ name: "gone.json", mimeType: "application/json", buffer: Buffer.from("{}") });
-  await expect(hook(page, "error")).toHaveText(/gone\.json” cannot be read.*Choose a run that was saved by this page/);
+  await expect(hook(page, "error")).toHaveText(/gone\.json” cannot be read.*Choose a run file saved by this page/);
   rmSync(folder, { recursive: true });
 });
 
@@ -274,8 +274,8 @@ test("run files that are newer, edited or malformed are refused", async ({ page,
     ["impossible", text.replace(/"lot":\s*\d+/, '"lot": 0'), /lot/],
     ["shorter", text.replace(/"step":\s*\d+/, '"step": 1'), /beyond the 1 steps/],
     ["quieter", text.replace(/("ledger":.*?"sigma":\s*)[0-9.]+/s, "$11000"), /another mechanism/],
-    ["half", text.slice(0, text.length / 2), /no run file/],
-    ["picture", "\x89PNG\r\n", /no run file/],
+    ["half", text.slice(0, text.length / 2), /not a run file/],
+    ["picture", "\x89PNG\r\n", /not a run file/],
   ] as const) {
     await test.step(what, async () => {
       expect(content).not.toBe(text);
@@ -315,7 +315,7 @@ test("a trained model at step 0 is refused, and a run without a guarantee stays 
     file.ledger = null;
     for (const curve of ["accuracy-curve", "improved-curve", "classic-curve"]) file.run[curve] = [];
   });
-  await expect(hook(page, "error")).toContainText("has taken no step, and its parameters");
+  await expect(hook(page, "error")).toContainText("has taken no step, but its parameters");
   await bring("unclaimed", (file) => void (file.run.report.privacy = none));
   await expect(page.getByTestId("epsilon")).toHaveText("no guarantee");
   await hook(page, "step-once").click();

@@ -25,7 +25,7 @@ for (const [backend, label] of [
     const [file] = await exported(page, "Privacy ledger (JSON)");
     const priced = account(await file.path());
     expect(Math.abs(spent[8] - priced.improved.epsilon)).toBeLessThan(1e-9);
-    await expect(page.locator("body")).toContainText("of one of 8 groups a step");
+    await expect(page.locator("body")).toContainText("from one of 8 groups per step");
     const formulas = page.getByTestId("formulas");
     await formulas.locator("summary").first().click();
     await expect(formulas).toContainText("‖c‖·z");

@@ -46,7 +46,7 @@ const failures: Record<string, [(page: Page) => Promise<void>, (page: Page, cont
   "the tab is closed": [begun, (page) => page.close()],
   "the device is lost": [continued, async (page) => {
     await loseDevice(page);
-    await expect(hook(page, "error")).toContainText("goes on from its last checkpoint on the CPU");
+    await expect(hook(page, "error")).toContainText("continues on the CPU from its last checkpoint");
     await written(page);
   }],
   "storage is refused": [begun, async (page) => {
@@ -65,7 +65,7 @@ const failures: Record<string, [(page: Page) => Promise<void>, (page: Page, cont
     await beyond(other, 0);
     // A run open in the first tab cannot be taken over.
     await rows(other).last().getByRole("button", { name: /^Continue/ }).click();
-    await expect(hook(other, "error")).toContainText("another tab has it in hand");
+    await expect(hook(other, "error")).toContainText("another tab is using it");
     await other.close();
   }],
 };
@@ -138,7 +138,7 @@ test("a database that never answers is reported, and a run trains without it", a
   await open(page, site, query);
   await expect(hook(page, "error")).toContainText("cannot be listed, because this browser's storage has not answered for 5 seconds");
   await play(page);
-  await expect(page.getByTestId("notice")).toContainText("has not answered for 5 seconds: this run and its books are kept only as long as the page is open");
+  await expect(page.getByTestId("notice")).toContainText("has not answered for 5 seconds: this run and its books are kept only while the page is open");
   await beyond(page, 3);
   await hook(page, "pause").click();
 });

@@ -18,7 +18,7 @@ test("layers are added, changed, moved and removed; invalid ones get an error, a
   const first = builder.getByTestId("layer").first();
   await first.fill("conv 7 5x5/2 same");
   await first.press("Enter");
-  await expect(page.getByTestId("builder-error")).toContainText("layer 2: 4 groups do not divide 7 channels. Until it fits, the run keeps the last layers that did.");
+  await expect(page.getByTestId("builder-error")).toContainText("layer 2: 7 channels do not split into 4 equal groups. Until this is fixed, the run keeps the last valid layers.");
   await expect(page).toHaveURL(/layers=conv%208/);
   await builder.getByRole("button", { name: "Remove groupnorm 4" }).click();
   await expect(page.getByTestId("builder-error")).toBeEmpty();
@@ -32,5 +32,5 @@ test("a link sets layers, and invalid layers in a link are ignored with an error
   await open(page, site, "?backend=cpu&dataset=synthetic&layers=dense%2032,relu,dense%2010&steps=10");
   await expect(page.getByTestId("builder").getByTestId("layer")).toHaveCount(3);
   await open(page, site, "?backend=cpu&dataset=synthetic&layers=dense%201");
-  await expect(hook(page, "error")).toContainText("In the link, layers: the network ends in dense 1; its last layer must be dense, with a number for each class");
+  await expect(hook(page, "error")).toContainText("In the link, layers: the network ends in dense 1; its last layer must be dense, with one output per class");
 });

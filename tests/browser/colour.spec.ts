@@ -15,7 +15,7 @@ test("a model chosen for digits is adapted to colour images, trains, and is adap
   const last = builder.getByTestId("layer").last();
   await last.fill("dense 9");
   await last.press("Enter");
-  await expect(page.getByTestId("builder-error")).toContainText("the network ends in dense 9, and the images at hand have 10 classes; end it in dense 10");
+  await expect(page.getByTestId("builder-error")).toContainText("the network ends in dense 9, but these images have 10 classes; end it in dense 10");
   await last.fill("dense 10");
   await last.press("Enter");
   await expect(page.getByTestId("builder-error")).toBeEmpty();
@@ -39,11 +39,11 @@ test("one image is followed through the network, by hand and in slow motion", as
   await open(page, site, "?backend=cpu&dataset=synthetic&layers=conv%208%205x5%2F2%20same,tanh,maxpool%202,dense%2010&encoder=clip&clip=0.5&noise=gaussian&sigma=2&lot=64&steps=50");
   const follow = page.getByTestId("follow");
   await follow.locator("summary").click();
-  await expect(follow).toContainText("Take a step, and the ringed image");
+  await expect(follow).toContainText("Take a step to follow the ringed image");
   await hook(page, "step-once").click();
   const says = page.getByTestId("follow-says");
   // The last stage, the effect of the noise, is shown first.
-  await expect(says).toContainText("the stage shows.");
+  await expect(says).toContainText("The pictures above show whether that hides it.");
   await expect(follow.locator(".follow-way li")).toHaveCount(6);
   const at = page.getByTestId("follow-at");
   await at.fill("0");
@@ -62,7 +62,7 @@ test("one image is followed through the network, by hand and in slow motion", as
   });
   const seen = () => page.evaluate(() => (window as unknown as { seen: string[] }).seen.join(" | "));
   await page.getByTestId("follow-play").click();
-  await expect.poll(seen, { timeout: 60_000 }).toMatch(/Pixels: 784[^]*Max-pooling[^]*And back[^]*the stage shows\./);
+  await expect.poll(seen, { timeout: 60_000 }).toMatch(/Pixels: 784[^]*Max-pooling[^]*And back[^]*The pictures above show whether that hides it\./);
   // Another image takes another path.
   const ringed = page.locator("button[aria-pressed=true]").and(page.getByRole("button", { name: /, \d+ of the / }));
   const others = page.locator("button[aria-pressed=false]").and(page.getByRole("button", { name: /, \d+ of the / }));
@@ -94,7 +94,7 @@ test("a fixed network's features are the first layer and are computed before the
   await page.getByTestId("builder-add").selectOption("extractor");
   await expect.poll(layers).toEqual(["extractor", "dense 10"]);
   await page.getByTestId("builder").getByTestId("layer").first().press("Alt+ArrowDown");
-  await expect(page.getByTestId("builder-error")).toContainText("layer 2 is “extractor”, features of the image itself");
+  await expect(page.getByTestId("builder-error")).toContainText("layer 2, “extractor”, computes features of the image");
   await page.getByTestId("builder").getByTestId("layer").nth(1).press("Alt+ArrowUp");
   await expect(page.getByTestId("builder-error")).toBeEmpty();
   await hook(page, "play").click();

@@ -67,7 +67,7 @@ test("ending a helper during a run loses no step, and the page reports it once",
   await expect.poll(() => value(page, "step")).toBeGreaterThan(5);
   await helpers(page).at(-1)!.evaluate(() => void setTimeout(() => { throw new Error("killed"); }));
   await expect.poll(() => learned(page, 60)).toEqual(alone);
-  const said = () => notices.filter((notice) => notice.includes("A thread that computed a share of each step has ended")).length;
+  const said = () => notices.filter((notice) => notice.includes("A thread that computed part of each step has stopped")).length;
   await expect.poll(said).toBeGreaterThan(0);
   expect(said(), notices.join(" | ")).toBe(1);
 });

@@ -43,13 +43,13 @@ test("counts leave ε unchanged, and the page shows the gradient's higher noise 
 for (const [backend, name] of [["cpu", "CPU"], ["gpu", "WebGPU"]])
   test(`a run on ${name} reports its training accuracy with an error and its clip norm, and restores both after a reload`, long(backend === "gpu"), async ({ page, site }) => {
     await open(page, site, `?backend=${backend}${RUN.replace("steps=100", "steps=12")}${COUNTS}&clip=0.1`);
-    await expect(page.getByTestId("counted")).toHaveText("The clip norm follows the gradients and stands at 0.1.");
+    await expect(page.getByTestId("counted")).toHaveText("The clip norm follows the gradients and is now 0.1.");
     await hook(page, "play").click();
     await expect.poll(() => value(page, "step"), { timeout: 60_000 }).toBe(12);
     await expect(hook(page, "backend")).toHaveText(name);
     const said = page.getByTestId("counted");
-    await expect(said).toContainText(/Accuracy on the training digits, released with the steps and inside ε: -?\d+\.\d ± \d+\.\d%/);
-    const clip = async () => Number(((await said.textContent()) ?? "").match(/stands at (\d+(?:\.\d+)?)\./)?.[1]);
+    await expect(said).toContainText(/Accuracy on the training digits, released with the steps and covered by ε: -?\d+\.\d ± \d+\.\d%/);
+    const clip = async () => Number(((await said.textContent()) ?? "").match(/is now (\d+(?:\.\d+)?)\./)?.[1]);
     // Starting at 0.1, below all norms, it grows by e^{0.1} a step, apart from its noise.
     expect(await clip()).toBeGreaterThan(0.25);
     expect(await clip()).toBeLessThan(0.45);
@@ -58,7 +58,7 @@ for (const [backend, name] of [["cpu", "CPU"], ["gpu", "WebGPU"]])
     expect(Number(error)).toBeLessThan(6);
     // The test accuracy is that of the same kind of digits, at the end of the run.
     await expect.poll(async () => Math.abs(Number(told) - 100 * (await value(page, "accuracy")))).toBeLessThan(45);
-    await expect(page.locator("body")).toContainText("of these whether the gradient is within the clip");
+    await expect(page.locator("body")).toContainText("including whether the gradient is within the clip");
     const spent = await value(page, "epsilon");
     const [file] = await exported(page, "Privacy ledger (JSON)");
     expect(Math.abs(spent - account(await file.path()).improved.epsilon)).toBeLessThan(1e-9);

@@ -87,7 +87,7 @@ test("without a service worker, files of another version are refused, and Try ag
     await open(page, site, QUERY);
     next(folder);
     await page.getByTestId("lessons").locator("summary").click();
-    await expect(hook(page, "error")).toContainText("another text than this page's");
+    await expect(hook(page, "error")).toContainText("the file received is not the one this page expects");
     // The page comes from the browser's cache, and its style sheet is gone.
     site.headers = (path) => ({ "cache-control": path === "index.html" ? "max-age=31536000" : "no-store" });
     await page.reload();

@@ -161,7 +161,7 @@ test("the Embed button opens a dialog with a preview, choices and both snippets 
   await hook(page, "noise-scale").fill("2.5");
   await hook(page, "noise-scale").press("Enter");
   await page.getByTestId("embed").click();
-  const dialog = page.getByRole("dialog", { name: "In a page of yours" });
+  const dialog = page.getByRole("dialog", { name: "Embed in your page" });
   await expect(dialog).toBeVisible();
   await expect(dialog.frameLocator("iframe").locator("#poster")).toBeVisible();
   await accessible(page, "the dialog");
@@ -174,7 +174,7 @@ test("the Embed button opens a dialog with a preview, choices and both snippets 
   await expect(dialog.frameLocator("iframe").getByText("Draw a digit").first()).toBeVisible();
 
   await page.getByTestId("embed-copy-frame").click();
-  await expect(page.getByTestId("embed-said")).toContainText("Copied");
+  await expect(page.getByTestId("embed-said")).toContainText("Iframe copied");
   const frame = await page.evaluate(() => navigator.clipboard.readText());
   await page.getByTestId("embed-copy-element").click();
   await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).not.toBe(frame);

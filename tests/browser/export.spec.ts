@@ -16,7 +16,7 @@ test("the CSV export has a row for each reported step and ends with the values o
   await complete(page);
   // Tight accounting answers a moment later.
   await page.getByTestId("epsilon-meaning").locator("summary").first().click();
-  await expect(page.getByTestId("attack-source")).toContainText("By the whole privacy curve");
+  await expect(page.getByTestId("attack-source")).toContainText("From the whole privacy curve");
   const [file] = await exported(page, "Curves (CSV)");
   expect(file.suggestedFilename()).toBe("hushgrad-curves.csv");
   const [head, ...rows] = readFileSync(await file.path(), "utf8").trimEnd().split("\n").map((line) => line.split(","));
@@ -68,7 +68,7 @@ test("the SVG export has one named and titled file per chart, with a legend and 
         points: all("svg > g > circle").map((point) => point.getAttribute("fill")),
       };
     }, files.get(`hushgrad-${name}.svg`)!);
-  for (const [name, title] of [["accuracy", "Test accuracy"], ["epsilon", "ε spent"], ["trade-off", "Accuracy for its price"], ["attacker", "What an attacker can do at most"]]) {
+  for (const [name, title] of [["accuracy", "Test accuracy"], ["epsilon", "ε spent"], ["trade-off", "Accuracy against ε"], ["attacker", "What an attacker can do at most"]]) {
     const picture = await read(name);
     expect(picture.wrong, name).toBe("");
     expect(picture.texts, name).toContain(title);

@@ -24,7 +24,7 @@ async function opened(page: Page) {
   await unfold(page);
   await expect(page.getByTestId("by-digit").locator("thead th")).toHaveCount(3);
   // The complete baseline, and the run's last step.
-  await expect(page.getByTestId("pays-most")).toContainText("The same without bound and noise: 60 steps");
+  await expect(page.getByTestId("pays-most")).toContainText("The same without bound or noise: 60 steps");
   await expect(page.getByTestId("pays-most")).toContainText("After step 40,");
 }
 
@@ -61,7 +61,7 @@ test("who pays for privacy: bars, sentence and pictures agree with the counts", 
     lost.push(bare - run);
   }
   const most = Math.max(...lost);
-  const said = /^In these counts the (\d) pays most: ([\d.]+)% of them are read right, and ([\d.]+)% without privacy\./.exec((await page.getByTestId("pays-most").textContent())!)!;
+  const said = /^In these counts the (\d) pays most: ([\d.]+)% are read right, against ([\d.]+)% without privacy\./.exec((await page.getByTestId("pays-most").textContent())!)!;
   expect(lost[Number(said[1])]).toBeGreaterThan(most - 0.11);
   expect(Math.abs(Number(said[3]) - Number(said[2]) - most)).toBeLessThan(0.21);
   await expect(rows.nth(Number(said[1]))).toHaveClass(/most/);
@@ -79,7 +79,7 @@ test("who pays for privacy: bars, sentence and pictures agree with the counts", 
   const pulls = page.getByTestId("pulls").locator("li");
   await expect(pulls).toHaveCount(12);
   await expect(page.getByTestId("pulls").locator(".teaching")).toHaveCount(1);
-  const norms = (await pulls.allTextContents()).map((text) => Number(/^\d ([\d.]+) long$/.exec(text)![1]));
+  const norms = (await pulls.allTextContents()).map((text) => Number(/^\d length ([\d.]+)$/.exec(text)![1]));
   expect(norms).toEqual([...norms].sort((a, b) => b - a));
   expect(norms[0]).toBeGreaterThan(norms[11]);
   // The pictures show digits: ink and paper differ.

@@ -309,5 +309,5 @@ export const rows = (page: Page) =>
 /** The number of releases in each earlier run's books, oldest first. */
 export async function counted(page: Page): Promise<number[]> {
   const cells = await rows(page).locator("td:nth-child(3)").allTextContents();
-  return cells.reverse().map((text) => Number((/\((.+) counted\)/.exec(text)?.[1] ?? text).replace(/\D/g, "")));
+  return cells.reverse().map((text) => Number((/\((.+) charged\)/.exec(text)?.[1] ?? text).replace(/\D/g, "")));
 }

@@ -52,7 +52,7 @@ test("a release is paid once: training on it costs nothing, while DP-SGD costs m
   await expect.poll(async () => (await trained(page)).steps).toBe(600);
   await expect(paid(page)).toContainText("ε ≤ 3.00 at");
   // One curve is flat and one rises: the run as set, before its first step.
-  await expect(fold(page)).toContainText("DP-SGD, as it is set");
+  await expect(fold(page)).toContainText("DP-SGD, current settings");
   // A table is filled once it is open, and redrawn with each part of the curve.
   await expect(async () => {
     const spent = (await rows(page, "ε spent: once, and step by step")).filter((row) => row.length > 2);
@@ -75,7 +75,7 @@ test("a second release is paid for again, and the books keep both across visits"
   await hook(page, "step-once").click();
   const together = page.getByTestId("together");
   await expect(together).toContainText("All 2 runs on these digits");
-  await expect(page.getByTestId("pay")).toHaveText("Release anew, and pay again");
+  await expect(page.getByTestId("pay")).toHaveText("Release again, and pay again");
   await release(page);
   await expect(together).toContainText("All 3 runs on these digits");
   const sum = Number(/ε ≤ ([\d.]+)/.exec((await together.textContent())!)![1]);

@@ -97,7 +97,7 @@ test("a glossary that fails to load is reported and loads at the next press, eve
   const door = page.locator("[data-word=epoch]");
   await door.click();
   const dialog = page.getByRole("dialog");
-  await expect(dialog).toContainText("did not come");
+  await expect(dialog).toContainText("did not load");
   await page.keyboard.press("Escape");
   site.missing.delete("glossary.txt");
   const pressed = (await door.boundingBox())!;

@@ -48,15 +48,15 @@ test("a run handed in by a link is opened, confirmed and trained again", async (
   const bar = page.getByTestId("handed-in");
   await expect(bar).toContainText("Handed in by Ada <b>&Zoë:");
   await expect(page.getByTestId(says)).toHaveText(`${accuracy} after 40 steps at ε ${epsilon}`);
-  await expect(bar).toContainText("The link says so");
-  await expect(page.getByTestId("handed-in-epsilon")).toContainText(`this page computes ${epsilon} for these settings and steps. It agrees.`);
-  await expect(page.getByTestId("handed-in-accuracy")).toContainText("nobody has checked it here");
+  await expect(bar).toContainText("Claimed by the link");
+  await expect(page.getByTestId("handed-in-epsilon")).toContainText(`this page computes ${epsilon} for these settings and steps, as the link says.`);
+  await expect(page.getByTestId("handed-in-accuracy")).toContainText("not checked here");
   // The claims do not appear as the page's own results.
   await expect(hook(page, "accuracy")).not.toHaveText(accuracy!);
   expect(await value(page, "step")).toBe(0);
   await accessible(page, "a run that was handed in");
   await page.getByTestId("train-again").click();
-  await expect(page.getByTestId("handed-in-accuracy")).toContainText(/trained again, \d+\.\d% after as many steps, about what the link says/, { timeout: 60_000 });
+  await expect(page.getByTestId("handed-in-accuracy")).toContainText(/retrained, \d+\.\d% after as many steps, about what the link says/, { timeout: 60_000 });
   await expect(hook(page, "epsilon")).toHaveText(epsilon!);
 
   await page.getByTestId("language").selectOption("de");
@@ -73,7 +73,7 @@ test("a run handed in by a link is opened, confirmed and trained again", async (
   await page.getByTestId("train-again").click();
   await expect(hook(page, "noise-scale")).toHaveValue("1.1");
   await expect.poll(() => page.url()).toContain("handed-in=40,");
-  await page.getByRole("button", { name: "Put away what was handed in" }).click();
+  await page.getByRole("button", { name: "Close the submission" }).click();
   await expect(bar).toHaveCount(0);
   await expect(page).not.toHaveURL(/handed-in/);
 });
@@ -82,15 +82,15 @@ test("a link's claims are compared with what the page computes", async ({ page, 
   const verdict = page.getByTestId("handed-in-epsilon");
   await open(page, site, `${query}&handed-in=40,0.99,0.01`);
   await expect(page.getByTestId(says)).toHaveText("99.0% after 40 steps at ε ≤ 0.0100");
-  await expect(verdict).toContainText("It does not agree: the link says less than these steps cost.");
+  await expect(verdict).toContainText("It does not agree: the link says less.");
   await open(page, site, `${query}&handed-in=40,0.5,30`);
-  await expect(verdict).toContainText("less than the link says, so what it says holds");
+  await expect(verdict).toContainText("less than the link says, so the link's ε holds");
   await open(page, site, `${query}&handed-in=40,0.5,none`);
   await expect(verdict).toContainText("the link says that there is no guarantee");
   await open(page, site, `${query.replace("gaussian", "none")}&handed-in=40,0.5,1`);
-  await expect(verdict).toContainText("It does not agree: Without noise there is no privacy guarantee");
+  await expect(verdict).toContainText("Claim does not match: Without noise there is no privacy guarantee");
   await open(page, site, `${query.replace("gaussian", "none")}&handed-in=40,0.5,none`);
-  await expect(verdict).toContainText("It agrees: Without noise");
+  await expect(verdict).toContainText("Claim matches: Without noise");
   // Training reveals a false accuracy.
   await open(page, site, `${query}&handed-in=40,0.999,2`);
   await page.getByTestId("train-again").click();
@@ -124,7 +124,7 @@ test("a playing run cannot be handed in, and a paused one is handed in with the 
   expect(link.searchParams.get("handed-in")).toMatch(new RegExp(`^${steps},0\\.\\d+,\\d`));
   expect(link.searchParams.get("steps")).toBe(String(steps));
   await page.goto(link.href);
-  await expect(page.getByTestId("handed-in-epsilon")).toContainText("It agrees.");
+  await expect(page.getByTestId("handed-in-epsilon")).toContainText("for these settings and steps, as the link says.");
 });
 
 test("handing in sends no request", async ({ page, site, watched }) => {

@@ -153,7 +153,7 @@ test("lessons that fail to load are reported, and load when opened again", async
       // The wrong response was not taken for the lessons.
       await expect.poll(() => site.asked.slice(before)).toContain("lessons.txt");
       if (!fault) break;
-      await expect(hook(page, "error")).toContainText("The lessons could not be fetched");
+      await expect(hook(page, "error")).toContainText("The lessons could not be loaded");
       await page.keyboard.press("Escape");
     }
     await expect(menu.getByRole("button").first()).toBeVisible();
@@ -171,7 +171,7 @@ test("a program that fails as it starts is reported", async ({ browser }) => {
       } as typeof create;
     });
     await page.goto(site.url + CPU);
-    await expect(failed(page)).toContainText("The page cannot open. Its program stopped as it started");
+    await expect(failed(page)).toContainText("The page cannot open. Its program failed at startup");
     await expect(page.getByRole("button", { name: "Try again" })).toBeVisible();
   });
 });
@@ -224,7 +224,7 @@ test("a second visit works if the host answers everything wrongly", async ({ bro
       await (fault === 503 ? works(page) : opens(page));
       // A host that does not answer needs no notice.
       if (fault === "hang") await expect(notice).toBeHidden();
-      else await expect(notice).toContainText(typeof fault === "number" ? `answers ${fault}` : "gives another page");
+      else await expect(notice).toContainText(typeof fault === "number" ? `answers ${fault}` : "returns a different page");
       await page.goto(`${site.url}embed.html${CPU}`);
       await expect(page.getByTestId("noise-scale").or(page.getByTestId("step")).first()).toBeVisible();
     }

@@ -146,7 +146,7 @@ test("the German page fits, has German numbers, and is nowhere English, from its
     wrong.writeUInt32BE(0x905, 0);
     const pair = (first: ReturnType<typeof file>) => [first, ...small().slice(1)];
     for (const [dropped, says] of [
-      [[file("notes.txt", Buffer.from("hello"))], /^notes\.txt: Bytes 68 65 .*: keins der Formate/],
+      [[file("notes.txt", Buffer.from("hello"))], /^notes\.txt: Bytes 68 65 .*: kein unterstütztes Format/],
       [[file("empty.gz", Buffer.alloc(0))], /^empty\.gz: die Datei ist leer/],
       [[file("labels_and the images", Buffer.from("PK\x03\x04"))], /^labels_and the images: ZIP: Das Archiv ist beschädigt/],
       [pair(file("train-images-idx3-ubyte", images20.subarray(0, 9000))), /^train-images-idx3-ubyte: Länge: 15696 Bytes waren angekündigt/],
@@ -171,7 +171,7 @@ test("the German page fits, has German numbers, and is nowhere English, from its
     await page.locator("#density").fill("exp(-y)");
     await page.locator("#density").press("Enter");
     const refusal = page.locator("[role=alert]:visible, .field-error:visible").filter({ hasText: /Formel/ }).first();
-    await saysInGerman(refusal, /Die Formel lässt sich nicht lesen: bei Zeichen 6, „y“ ist unbekannt; es gibt x, pi, e, abs/);
+    await saysInGerman(refusal, /Die Formel lässt sich nicht lesen: bei Zeichen 6, „y“ ist unbekannt; bekannte Namen: x, pi, e, abs/);
     await lab.click();
     await page.getByTestId("lab-formula").fill("1+x");
     await page.getByTestId("lab-formula").press("Enter");
@@ -225,7 +225,7 @@ test("messages about the device, the storage and the threads are German", async 
   await open(page, site, "?dataset=synthetic&preset=quick-linear&lang=de");
   await expect(hook(page, "backend")).toHaveText("CPU");
   await page.locator("details.badge summary").click();
-  await saysInGerman(page.getByTestId("backend-reason"), /aus diesem Grund: kein brauchbarer WebGPU-Adapter: dieser Browser/);
+  await saysInGerman(page.getByTestId("backend-reason"), /Hier trainiert der Prozessor\. Grund: kein brauchbarer WebGPU-Adapter: dieser Browser/);
   await expect(page.locator(".badge-text p").first()).toContainText(/SIMD.*Thread/);
   await expect(page.getByTestId("digits-in-use")).toContainText("synthetische Ziffern");
   const browser = await page.context().newCDPSession(page);
@@ -244,7 +244,7 @@ test("the loss of a graphics device is reported in German", async ({ page, site,
   await expect.poll(() => value(page, "step")).toBeGreaterThan(2);
   watched.allowed.push(/device|GPU/i);
   await loseDevice(page);
-  await expect(hook(page, "error")).toContainText(/Das Grafikgerät ging verloren \(.*\); der Lauf geht von seinem letzten Sicherungspunkt .* und ε zählt jeden Schritt/);
+  await expect(hook(page, "error")).toContainText(/Das Grafikgerät ging verloren \(.*\); der Lauf geht auf dem Prozessor vom letzten Sicherungspunkt weiter, .*; ε zählt jeden veröffentlichten Schritt/);
   await hook(page, "pause").click();
 });
 

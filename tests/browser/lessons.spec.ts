@@ -183,7 +183,7 @@ async function shown(page: Page, step: Step, name: string, known: Known): Promis
       return text(name);
     case "found":
       await meaning();
-      await expect(page.getByTestId("attack-source")).toContainText("By the whole privacy curve");
+      await expect(page.getByTestId("attack-source")).toContainText("From the whole privacy curve");
       return text("attack-found");
     case "mu":
       await meaning();
@@ -193,7 +193,7 @@ async function shown(page: Page, step: Step, name: string, known: Known): Promis
       // First ε of a user and then of a digit, or first of a digit and then of a micro-batch.
       const shared = await text("projection-shared");
       const [first, second] = [...shared.matchAll(/ε ≤ ([\d.]+\d)/g)].map(([, epsilon]) => epsilon);
-      return shared.startsWith("For one user") === (name === "of-all") ? first : second;
+      return shared.includes("for one user") === (name === "of-all") ? first : second;
     }
     case "improved":
       return (await bound(0))!;
@@ -377,7 +377,7 @@ for (const full of [false, true]) for (let first = 0; first < LESSONS.length; fi
         if (!step.texts.some((text) => text.includes(`{epsilon-${step.also.indexOf(also) + 1}}`))) continue;
         // The list has Rényi's ε; the tight one is the projected cost. The step's own run stays.
         await rows(page).nth(row).getByRole("button", { name: "Again" }).click();
-        await expect(wait(page)).toContainText("The settings are not those of this step.");
+        await expect(wait(page)).toContainText("The settings differ from this step's.");
         known.epsilon[also] = tightOf(await projected(page));
         await page.getByTestId("lesson-again").click();
         await ready(page, step);
@@ -418,19 +418,19 @@ test("a link opens a step by number or key; a step describes only its own run, a
   await expect(lesson(page)).toContainText("600 steps cost 600 times as much");
   await page.locator("#number-lot").fill("300");
   await page.locator("#number-lot").press("Enter");
-  await expect(wait(page)).toContainText("The settings are not those of this step.");
+  await expect(wait(page)).toContainText("The settings differ from this step's.");
   await expect(lesson(page)).not.toContainText("times as much");
   // The address keeps the visitor's settings, also over a reload.
   await expect(page).toHaveURL(/lot=300/);
   await page.reload();
-  await expect(wait(page)).toContainText("The settings are not those of this step.");
+  await expect(wait(page)).toContainText("The settings differ from this step's.");
   await expect(hook(page, "lot")).toHaveValue("300");
   // After a reset, the step waits until it is trained again.
   await page.getByTestId("lesson-again").click();
   await expect(wait(page)).toBeHidden();
   await hook(page, "reset").click();
-  await expect(wait(page)).toContainText("It stands at step 0 of 600: press Play, and it goes on.");
-  const said = answered(page, "lesson-wait", "It trains: step");
+  await expect(wait(page)).toContainText("Paused at step 0 of 600: press Play to continue.");
+  const said = answered(page, "lesson-wait", "Training: step");
   await hook(page, "play").click();
   await said;
   await expect(wait(page)).toBeHidden();
@@ -464,7 +464,7 @@ test("closing a lesson and its restore button bring back the earlier settings; l
   // During the lesson: the step hides its text, and can set its settings again.
   await page.getByTestId("lesson-restore").click();
   await expect.poll(settings).toEqual(["2", "128", "gaussian"]);
-  await expect(wait(page)).toContainText("The settings are not those of this step.");
+  await expect(wait(page)).toContainText("The settings differ from this step's.");
   await expect(lesson(page)).not.toContainText("of the test digits, which it was not trained on");
   await page.getByTestId("lesson-again").click();
   await ready(page, first);

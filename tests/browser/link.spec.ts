@@ -249,6 +249,6 @@ test("the theme is remembered, set by a link and added to none; the share button
 
   await test.step("without a clipboard the link is shown", async () => {
     await share(page);
-    await expect(page.getByTestId("notice")).toContainText(`take it from here: ${page.url()}`);
+    await expect(page.getByTestId("notice")).toContainText(`copy it from here: ${page.url()}`);
   });
 });

@@ -215,7 +215,7 @@ async function ledgerCounts(page: Page, notices: readonly string[], story: () =>
   const menu = page.getByTestId("export");
   const saved = page.waitForEvent("download", { timeout: 20_000 });
   // A run that has replaced it may have no ledger, and one that breaks a promise is not exported.
-  const refused = hook(page, "error").filter({ hasText: /no ledger to export|no run to export|no file is made of it/ }).waitFor({ timeout: 20_000 }).then(() => null);
+  const refused = hook(page, "error").filter({ hasText: /no ledger to export|no run to export|neither it nor its ledger can be saved/ }).waitFor({ timeout: 20_000 }).then(() => null);
   refused.catch(() => {});
   try {
     // Clicks even if the menu is covered: only its content matters here.

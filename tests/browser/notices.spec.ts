@@ -70,7 +70,7 @@ test("a deleted run can be restored for a while, in its place, and its ε stays 
   await rows(page).nth(1).getByRole("button", { name: /^Delete/ }).click();
   await expect(rows(page)).toHaveCount(2);
   const undo = page.getByTestId("undo");
-  await expect(undo).toContainText(`“${before[1]}” is deleted. What it released stays counted.`);
+  await expect(undo).toContainText(`“${before[1]}” was deleted. Its releases still count.`);
   // The countdown stops while the message has the pointer or the focus.
   await undo.hover();
   await page.clock.runFor(11_000);

@@ -25,15 +25,15 @@ const GOOD: { what: string; dropped: Dropped[]; name: string; all: number }[] = 
 
 /** Files that are refused, and their errors. */
 const BAD: { what: string; dropped: Dropped[]; says: RegExp }[] = [
-  { what: "a picture by itself", dropped: [file("a.png", png(8, 9))], says: /a\.png: a picture by itself/i },
+  { what: "a picture by itself", dropped: [file("a.png", png(8, 9))], says: /a\.png: a single picture/i },
   { what: "a PNG that is cut", dropped: [file("cut.zip", zip([...pictures(3), ["pets/cat/x.png", png(8, 9).subarray(0, 45)]]))], says: /cut\.zip: “pets\/cat\/x\.png” has no end/i },
   { what: "a damaged PNG", dropped: [file("bad.zip", zip([...pictures(3), ["pets/cat/x.png", damaged]]))], says: /bad\.zip: “pets\/cat\/x\.png” cannot be decoded/i },
-  { what: "a text among pictures", dropped: [file("text.zip", zip([...pictures(3), ["pets/notes.txt", Buffer.from("hello")]]))], says: /“pets\/notes\.txt” is neither called/i },
+  { what: "a text among pictures", dropped: [file("text.zip", zip([...pictures(3), ["pets/notes.txt", Buffer.from("hello")]]))], says: /“pets\/notes\.txt” is not named \.png/i },
   { what: "a PNG that claims to be huge", dropped: [file("huge.zip", zip([...pictures(3), ["pets/cat/x.png", png(5000, 9)]]))], says: /has 5000×5000 pixels/i },
   { what: "a ZIP that is cut", dropped: [file("half.zip", zip(pictures(9)).subarray(0, 700))], says: /half\.zip: ZIP: /i },
   { what: "arrays of other names", dropped: [file("odd.npz", zip([["a.npy", npy("|u1", "(1,)", Buffer.alloc(1))]]))], says: /odd\.npz: the arrays are “a”/i },
   { what: "a batch that is cut", dropped: [file("data_batch_2.bin", records(9).subarray(0, 9000))], says: /data_batch_2\.bin: length 9,?000/i },
-  { what: "a test batch alone", dropped: [file("test_batch.bin", records(9))], says: /test_batch\.bin: a test batch alone/i },
+  { what: "a test batch alone", dropped: [file("test_batch.bin", records(9))], says: /test_batch\.bin: only a test batch/i },
 ];
 
 test("images of other sizes and classes load from every kind of file", async ({ page, site }) => {
@@ -45,7 +45,7 @@ test("images of other sizes and classes load from every kind of file", async ({ 
       await expect(line).toContainText(`your files (${name})`);
       const [, train, tested] = /(\d+) to train on, (\d+) to test/.exec((await line.textContent()) ?? "") ?? [];
       expect(Number(train) + Number(tested)).toBe(all);
-      await expect(line).toContainText("One image in six is kept for testing");
+      await expect(line).toContainText("About one image in six, chosen independently, is kept for testing");
     });
   }
 });
@@ -97,7 +97,7 @@ for (const name of READER)
     site.fault = (path) => (name.test(path) ? 404 : undefined);
     try {
       await page.getByTestId("files").setInputFiles(GOOD[1].dropped);
-      await expect(hook(page, "error")).toContainText("program that reads files did not come");
+      await expect(hook(page, "error")).toContainText("file reader could not be loaded");
     } finally {
       site.fault = () => undefined;
     }
@@ -125,7 +125,7 @@ test("a reader that dies is reported, and the next one reads the files", async (
     self.postMessage = (...message: unknown[]) => (said++ ? void setTimeout(() => { throw new Error("killed"); }) : (say as (...message: unknown[]) => void)(...message));
   });
   come();
-  await expect(hook(page, "error")).toContainText(/thread that read the files has ended \(.*killed\)/);
+  await expect(hook(page, "error")).toContainText(/thread that read the files has stopped \(.*killed\)/);
   site.held.clear();
   await page.getByTestId("files").setInputFiles(GOOD[1].dropped);
   await expect(page.getByTestId("digits-in-use")).toContainText("your files (mine.npz)");

@@ -249,7 +249,7 @@ test("on a phone everything fits and no numbers overlap; choosing own files chan
       await page.keyboard.press("End");
       await expect.poll(() => picker, { timeout: 10_000 }).toBeTruthy();
     }).toPass();
-    await expect(page.getByTestId("notice")).toContainText("until then the digits stay what they are");
+    await expect(page.getByTestId("notice")).toContainText("until then the digits stay the same");
     await expect(hook(page, "dataset")).toHaveValue("synthetic");
     await expect(page.getByTestId("digits-in-use")).toContainText("drawn by this page");
     expect(page.url()).not.toContain("files");

@@ -91,10 +91,10 @@ test("annealing the phases' noise shows its progress, can be stopped, and gives 
   await button.click();
   await expect.poll(proposal, { timeout: 400_000 }).toBe(100);
   await expect(button).toHaveText("Anneal on drawn digits");
-  await expect(cooled).toContainText("The least is the luckiest");
+  await expect(cooled).toContainText("The lowest loss of many tries is partly luck");
   // Each proposal lowers the temperature by 3%.
   expect(await temperature()).toBeCloseTo(hot * 0.97 ** (100 - stopped), 4);
-  const [, least, first] = /least ([\d.]+\d), and ([\d.]+\d) with/.exec((await cooled.textContent())!)!.map(Number);
+  const [, least, first] = /lowest ([\d.]+\d), ([\d.]+\d) with/.exec((await cooled.textContent())!)!.map(Number);
   expect(least).toBeLessThanOrEqual(first);
   await take.click();
   await expect(page.locator("#phases")).toHaveValue("list");

@@ -12,11 +12,11 @@ test("the page lists its requests: its own files, and none since they were loade
   await expect.poll(() => value(page, "step")).toBe(1);
   const panel = page.getByTestId("requests");
   await panel.locator("summary").click();
-  await expect(page.getByTestId("requests-count")).toHaveText(/^\d+ requests so far, to other places than .*: none; since everything was loaded: none\.$/);
+  await expect(page.getByTestId("requests-count")).toHaveText(/^\d+ requests so far; to sites other than .*: none; after loading finished: none\.$/);
   // The page's program, and what its threads fetched themselves.
   for (const file of [/app-.*_bg\.wasm/, /worker-.*_bg\.wasm/, /accountant-.*_bg\.wasm/]) await expect(panel.getByRole("cell", { name: file }).first()).toBeVisible();
   await expect(panel).toContainText("connect-src 'self'");
-  await expect(panel).toContainText("for a visit without a network");
+  await expect(panel).toContainText("for offline use");
 });
 
 for (const [what, path] of [["the page", "?backend=cpu&dataset=synthetic"], ["the embed", "embed.html?poster=1"]]) {

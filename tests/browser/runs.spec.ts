@@ -107,7 +107,7 @@ test("an exported run is imported in another browser, its ε is recomputed, and 
   for (const [text, says] of [
     [file.replaceAll(String(bound), String(bound / 2)), /changed by hand/],
     [file.replace(/"version":\d+/, '"version":9'), /later version/],
-    [file.slice(0, 999), /no run file/],
+    [file.slice(0, 999), /not a run file/],
   ] as const) {
     await other.getByTestId("import").setInputFiles(dropped("wrong.json", text));
     await expect(hook(other, "error")).toContainText("wrong.json");
@@ -121,7 +121,7 @@ test("without storage a notice says so, and the runs stay while the page is open
   await beforeThread(page, "Object.defineProperty(self, 'indexedDB', { value: undefined });\n");
   await open(page, site, query);
   await oneStep(page);
-  await expect(page.getByTestId("notice")).toContainText("does not let the page keep anything");
+  await expect(page.getByTestId("notice")).toContainText("does not let the page store anything");
   await hook(page, "reset").click();
   await expect(rows(page)).toHaveCount(1);
   await rows(page).getByRole("button", { name: /^Continue/ }).click();
@@ -166,7 +166,7 @@ test("a full list drops its oldest unpinned run, and an error names it", async (
   await rows(page).last().getByRole("button", { name: "Pin copy 0" }).click();
   await oneStep(page);
   await hook(page, "reset").click();
-  await expect(hook(page, "error")).toContainText("“copy 1”, the oldest that was not pinned, is deleted");
+  await expect(hook(page, "error")).toContainText("“copy 1”, the oldest unpinned run, was deleted");
   await expect(rows(page)).toHaveCount(100);
   const left = ["copy 0*", ...Array.from({ length: 97 }, (_, i) => `copy ${i + 2}`), "Run 1"];
   await expect.poll(() => names(page)).toEqual([...left, expect.stringMatching(/^Run [12]$/)]);

@@ -100,13 +100,13 @@ test("a site without MNIST opens with the run recorded on drawn digits, and show
   await page.goto(`${site.url}?backend=cpu`);
   // The available digits are not known yet: everything shown is labelled with its own.
   await expect(note).toContainText("Recorded: MNIST");
-  await expect(odds).toContainText("of the recorded run");
+  await expect(odds).toContainText("the recorded run released");
   await expect(found).toHaveText(mnist.found);
-  await expect(page.getByTestId("stage-step")).toContainText("of digits that the program drew");
+  await expect(page.getByTestId("stage-step")).toContainText("on digits that the program drew");
   answer();
   await expect(page.getByTestId("digits-in-use")).toContainText("20,000 to train on");
   await expect(note).toContainText("Recorded: digits drawn by the program");
-  await expect(page.getByTestId("stage-step")).toContainText("A recorded step, of digits that the program drew");
+  await expect(page.getByTestId("stage-step")).toContainText("A recorded step on digits that the program drew");
   await expect(ringed(page)).toHaveCount(1);
   await tells(page);
   await expect(page.locator(".results path.line-recorded")).toHaveCount(2);
@@ -262,16 +262,16 @@ test("the text on the ringed image follows from the guarantee, ε, the odds and 
     await expect.poll(() => value(page, "step")).toBe(0);
   };
   await open(page, site, `${query}&sigma=0.02&steps=50`);
-  await expect(caption).toHaveText("The same subtraction leaves it under noise.");
+  await expect(caption).toHaveText("The same subtraction leaves it plus noise.");
   await step();
   await expect(caption).toContainText("too weak to hide it");
   await expect(says).toContainText("a computer finds it in what is released");
   // ε is 1,000 or more, but sampling alone lets an attacker use little of it.
-  await expect(says).toContainText("Only chance keeps the odds low");
+  await expect(says).toContainText("Being found is unlikely only because few are drawn into a lot");
   await noise("0.7");
   await step();
-  await expect(caption).toContainText("static to the eye");
-  await expect(says).toContainText("An attacker who computes may");
+  await expect(caption).toContainText("To the eye, the same subtraction leaves only static");
+  await expect(says).toContainText("An attacker's computer may");
   await noise("1.1");
   await step();
   await expect(caption).toContainText("nothing that gives this image away");
@@ -330,7 +330,7 @@ test("a finished run shows its last step, its odds and the same model without pr
   await test.step("the odds are of the plan, then of the releases, and come from the privacy curve", async () => {
     await expect(page.getByTestId("odds")).toContainText("released so far");
     await page.getByTestId("epsilon-meaning").locator("summary").first().click();
-    await expect(page.getByTestId("attack-source")).toContainText("By the whole privacy curve");
+    await expect(page.getByTestId("attack-source")).toContainText("From the whole privacy curve");
     const share = Number.parseFloat((await page.getByTestId("attack-found").textContent())!);
     await expect(found).toHaveText(String(Math.ceil(share)));
     expect(Number(await found.textContent())).toBeLessThanOrEqual(planned);

@@ -35,7 +35,7 @@ for (const act of ["play", "step-once"] as const) {
     await expect(play).toHaveText("Play");
     // 256 of 60,000, and not of 10,000.
     await expect(page.getByTestId("drawn")).toHaveText("0.427%");
-    await expect(page.getByTestId("digits-in-use")).not.toContainText("The run that stands");
+    await expect(page.getByTestId("digits-in-use")).not.toContainText("The current run uses");
     await expect(page.getByTestId("runs").getByRole("row").filter({ has: page.getByRole("textbox") })).toHaveCount(0);
   });
 }

@@ -254,7 +254,7 @@ test("results have charts with tables, enlarged tiles, who pays, and a sweep on 
     await expect(mark).toHaveCount(0);
     for (const [files, set, says] of [
       [small(), "The test images are yours too", "on your own test digits: ε does not cover"],
-      [small().slice(0, 2), "One image in six is kept", "on one in six of your digits, kept for testing: ε does not cover"],
+      [small().slice(0, 2), "About one image in six", "on one in six of your digits, kept for testing: ε does not cover"],
     ] as const) {
       await page.getByTestId("files").setInputFiles([...files]);
       await expect(page.getByTestId("digits-in-use")).toContainText(set);
@@ -310,7 +310,7 @@ test("a sweep compares four runs, starts from a number's name, and ends when a s
     const ticks = (title: string) => page.locator("figure", { has: page.getByRole("heading", { name: title, exact: true }) }).locator(".plot text").allTextContents();
     const steps = (await ticks("Test accuracy")).filter((tick) => /^[0-9,]+$/.test(tick)).map((tick) => Number(tick.replace(",", "")));
     expect(Math.max(...steps), "the runs of the sweep take 120 steps").toBe(120);
-    expect(await ticks("Accuracy for its price"), "their ε is between a hundredth and a hundred").toContainEqual(expect.stringMatching(/^10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]/));
+    expect(await ticks("Accuracy against ε"), "their ε is between a hundredth and a hundred").toContainEqual(expect.stringMatching(/^10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]/));
   });
 
   await step("a number's name starts its sweep, by a click and by Enter, and still labels the field", async () => {
@@ -436,7 +436,7 @@ test("the meaning of ε is that of the steps done, by every accountant, while a 
     await meaning.locator("summary").first().click();
     await expect(stands).toContainText("a share of false alarms of 1e-10 or more");
     const said = (await stands.textContent())!;
-    const [mu, regret] = [/μ ≤ ([\d.]+):/, /too small by ([\d.e-]+) at most/].map((number) => Number(number.exec(said)![1]));
+    const [mu, regret] = [/μ ≤ ([\d.]+):/, /error rates at most ([\d.e-]+) too low/].map((number) => Number(number.exec(said)![1]));
     // A Gaussian release of this μ has ε ≤ μ²/2 + μ·√(2 ln 1e5) at 1e-5, and the run has no more.
     expect(Number(await bound("tight"))).toBeLessThan((mu * mu) / 2 + mu * Math.sqrt(2 * Math.log(1e5)));
     expect(regret).toBeLessThan(0.5);
@@ -478,7 +478,7 @@ test("the meaning of ε is that of the steps done, by every accountant, while a 
       const [alarms, before] = ["False alarms", "Believed before"].map((name) => page.getByRole("combobox", { name }));
       await alarms.selectOption("5%");
       await before.selectOption("50%");
-      await expect(source).toContainText("By the whole privacy curve");
+      await expect(source).toContainText("From the whole privacy curve");
       const [found, sure] = [await share("found"), await share("sure")];
       expect(found).toBeGreaterThan(5);
       expect(sure).toBeGreaterThan(50);
@@ -491,10 +491,10 @@ test("the meaning of ε is that of the steps done, by every accountant, while a 
       await hook(page, "play").click();
       await expect.poll(() => value(page, "step")).toBeGreaterThan(3);
       // During play the bound is shown, and the curve waits.
-      await expect(source).toContainText("By ε and δ alone");
+      await expect(source).toContainText("From ε and δ alone");
       await expect(tight).toHaveCount(1);
       await hook(page, "pause").click();
-      await expect(source).toContainText("By the whole privacy curve");
+      await expect(source).toContainText("From the whole privacy curve");
       await expect(tight).toHaveCount(1);
     });
   }
@@ -518,7 +518,7 @@ test("the noise lab compares noise at equal privacy, judges the visitor's own, a
     await expect(table.locator("tbody tr")).toHaveCount(1);
     const steps = /For ([\d,]+) steps/.exec((await lab.textContent()) ?? "")?.[1];
     await lab.getByRole("button", { name: /^Train with it/ }).last().click();
-    await expect(page.getByTestId("notice")).toContainText(`with which ${steps} steps keep`);
+    await expect(page.getByTestId("notice")).toContainText(`the scale at which ${steps} steps stay within`);
     await expect(page).toHaveURL(new RegExp(`steps=${steps?.replace(",", "")}\\b`));
   });
 
@@ -543,7 +543,7 @@ test("the noise lab compares noise at equal privacy, judges the visitor's own, a
     await expect(table).toHaveAttribute("aria-busy", "false");
     const names = ["Gaussian", "Student-t, ν = 9", "Cauchy", "hyperbolic secant", "generalised Gaussian"];
     await expect(table.locator("tbody th")).toHaveText(names);
-    await expect(verdict).toContainText("the least mean error");
+    await expect(verdict).toContainText("smallest mean error");
   });
 
   await step("none of the first four families beats the best", async () => {
@@ -624,7 +624,7 @@ test("the noise lab compares noise at equal privacy, judges the visitor's own, a
     expect(mute).toEqual([]);
     // Seeds have no better or worse end; copies, a grid and canaries are off until set.
     expect(endless.sort()).toEqual(["number-canaries", "number-copies", "number-envelope-seed", "number-grid-bits", "number-micro-batch", "number-replay", "number-seed"]);
-    for (const [name, id] of [["Preset", "preset"], ["Speed", "speed"], ["A density, in x", "density"], ["Exponent", "lab-exponent"], ["1 ÷ √J", "lab-fisher"]]) {
+    for (const [name, id] of [["Preset", "preset"], ["Speed", "speed"], ["Density formula in x", "density"], ["Exponent", "lab-exponent"], ["1 ÷ √J", "lab-fisher"]]) {
       const about = page.locator(`button[aria-controls="${id}-hint"]`);
       await expect(about).toHaveAccessibleName(`About: ${name}`);
       await about.click();

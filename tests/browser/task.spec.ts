@@ -21,7 +21,7 @@ test("a task frees only the settings it names, survives lessons, changes and lin
   }
 
   await test.step("it frees only the settings it names, and says so", async () => {
-    await expect(page.getByTestId("task")).toContainText("This task leaves you: Noise scale, Clip norm. All else is fixed.");
+    await expect(page.getByTestId("task")).toContainText("This task lets you change: Noise scale, Clip norm. All else is fixed.");
     await page.getByText("Advanced", { exact: true }).click();
     const free = await page.locator(".control").evaluateAll((all) =>
       all.flatMap((control) => [...control.querySelectorAll<HTMLInputElement>("input[type=text], input[type=range], select")].filter((field) => !field.disabled).map((field) => field.id || field.ariaLabel)));
@@ -100,7 +100,7 @@ test("an unknown name gets an error, the others lead to their fields by keyboard
   await open(page, site, query.replace("lot=64", "lot=48").replace("controls=sigma,clip", "controls=sigma,rate,momentum,preset,magic"));
 
   await test.step("an unknown name gets an error", async () => {
-    await expect(hook(page, "error")).toContainText("“magic” is none of them");
+    await expect(hook(page, "error")).toContainText("“magic” is not a setting");
     await expect(hook(page, "noise-scale")).toBeEnabled();
     await expect(hook(page, "lot")).toBeDisabled();
     await page.getByRole("button", { name: "Dismiss the message" }).click();
@@ -146,7 +146,7 @@ test("a task refuses another run's settings and the lab's noise, ends when a run
   await open(page, site, query.replace("lot=64", "lot=48"));
   await expect(rows(page)).toHaveCount(1);
   await rows(page).getByRole("button", { name: "Again" }).click();
-  await expect(page.getByTestId("notice")).toContainText("This task leaves you");
+  await expect(page.getByTestId("notice")).toContainText("This task lets you change");
   await expect(hook(page, "lot")).toHaveValue("48");
   await allControls(page);
   await page.getByTestId("noise-lab").click();

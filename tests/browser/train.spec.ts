@@ -34,8 +34,8 @@ test("each sampling scheme is used, named and priced as by the native tool", asy
   await open(page, site, "?backend=cpu&dataset=synthetic&lot=1000");
   await page.locator("details.advanced summary").click();
   for (const [policy, neighbours, drawn] of [
-    ["shuffled", "add or remove one", /^Batches, one release an epoch\d+$/],
-    ["random-allocation", "add or remove one", /^Batches of an epoch\d+$/],
+    ["shuffled", "add or remove one", /^Batches, one release per epoch\d+$/],
+    ["random-allocation", "add or remove one", /^Batches per epoch\d+$/],
     ["fixed-size", "replace one", /^Sampling rate[0-9.]+%$/],
     ["poisson", "add or remove one", /^Sampling rate[0-9.]+%$/],
   ] as const) {

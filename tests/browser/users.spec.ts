@@ -15,7 +15,7 @@ test("users change the projected ε per user and per digit, and are in the link"
   await field.fill("600");
   await field.blur();
   await expect(page).toHaveURL(/users=600/);
-  await expect(both).toContainText("For one user with all their digits");
+  await expect(both).toContainText("for one user with all their digits");
   await expect.poll(async () => (await epsilons()).length).toBe(2);
   const few = await epsilons();
   expect(few[1]).toBeGreaterThan(few[0]);
@@ -58,7 +58,7 @@ for (const [name, steps] of [
     await expect(page.locator("body")).toContainText("one user, with all their examples");
     // One model, two numbers: one digit of a user costs more than the user.
     await page.getByTestId("epsilon-meaning").locator("summary").first().click();
-    await expect(page.getByTestId("of-one")).toContainText("of one example alone ε ≤ ");
+    await expect(page.getByTestId("of-one")).toContainText("for a single example ε ≤ ");
     const one = Number(/ε ≤ ([\d.]+)/.exec((await page.getByTestId("of-one").textContent())!)![1]);
     expect(one).toBeGreaterThan(spent);
     const [file] = await exported(page, "Privacy ledger (JSON)");

@@ -969,7 +969,7 @@ fn an_envelope_that_no_vectors_have_is_refused() {
             vector[13 * panel + 2] = negative.into();
         }
         let error = Ledger::from_json(&bad.to_string()).unwrap_err().to_string();
-        assert!(error.contains("sums that no entries give"), "panel {panel}: {error}");
+        assert!(error.contains("sums that no entries can have"), "panel {panel}: {error}");
     }
 }
 
@@ -980,7 +980,7 @@ fn envelopes_of_too_many_lists_are_refused() {
     let form = &mut many["releases"][0]["sensitivity"]["envelope"]["profile"]["form"]["exact"];
     form["vectors"] = (1..2000).map(|i| serde_json::json!([[0.8 / f64::from(i), 1]])).collect();
     let error = Ledger::from_json(&many.to_string()).unwrap_err().to_string();
-    assert!(error.contains("96 is the most"), "{error}");
+    assert!(error.contains("the limit is 96"), "{error}");
     // The largest allowed number is accounted for.
     let vectors: Vec<Vec<f64>> = (1..=96).map(|i| vec![0.8 / f64::from(i)]).collect();
     let most = Ledger::from_json(&with_envelope(&vectors).to_string()).unwrap();

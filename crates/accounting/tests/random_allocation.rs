@@ -248,9 +248,14 @@ fn policy_draws_and_round_trips() {
     let ledger = ledger(&[(allocated(7, 1.0), 14)]);
     assert_eq!(Ledger::from_json(&ledger.to_json()).unwrap(), ledger);
     let account = Books::of(ledger).unwrap().account(DELTA).unwrap().to_string();
-    for part in
-        ["random allocation", "7 batches", "secret draw of its own", "sizes differ", "left open", "add or remove one"]
-    {
+    for part in [
+        "random allocation",
+        "7 batches",
+        "secretly and independently drawn",
+        "sizes differ",
+        "unfinished epoch",
+        "add or remove one",
+    ] {
         assert!(account.contains(part), "{part:?} is not in\n{account}");
     }
 }

@@ -333,7 +333,7 @@ mod tests {
             assert!(error.contains(sentence) && error.contains("my books"), "{sentence}: {error}");
         }
         assert!(
-            DatasetBooks::from_json("", &vec![b' '; LARGEST + 1]).unwrap_err().to_string().contains("more than any")
+            DatasetBooks::from_json("", &vec![b' '; LARGEST + 1]).unwrap_err().to_string().contains("it is too large")
         );
     }
 }

@@ -203,10 +203,13 @@ mod tests {
             (config(list(&"1;".repeat(65)), 65), "a list of 65 phases"),
             (RunConfig { noise: None, ..config(schedule(Rule::Step, 2, 0.5), 8) }, "there is none"),
             (RunConfig { encoder: EncoderSpec::None, ..config(list("4; 4 clip 2"), 8) }, "not clipped"),
-            (RunConfig { sampling: SamplingPolicy::Shuffled, ..config(list("4; 4 lot 2"), 8) }, "as many batches"),
+            (
+                RunConfig { sampling: SamplingPolicy::Shuffled, ..config(list("4; 4 lot 2"), 8) },
+                "a fixed number of batches",
+            ),
             (
                 RunConfig { sampling: SamplingPolicy::RandomAllocation, ..config(list("4; 4 lot 2"), 8) },
-                "as many batches",
+                "a fixed number of batches",
             ),
             (config(list("4; 4 lot 60001"), 8), "lot is 60001"),
             (config(list("4; 4 lot 0"), 8), "lot is 0"),

@@ -77,7 +77,7 @@ fn bad_values_are_named_and_the_rest_is_taken() {
             "In the link, backend must be one of auto, cpu, gpu; “quantum” is not.",
             "In the link, sigma: Noise scale must be a number from 1e-6 to 10,000; “-2” is not.",
             "In the link, delta: δ must be a number between 0 and 1, without the ends; “+7” is not.",
-            "The link is of version 9, and this page reads 1; parts of it may be missing.",
+            "The link has version 9, but this page reads 1; parts of it may be missing.",
             "In the link, lot: Lot size must be a whole number from 1 to 1e9; “NaN” is not.",
         ]
     );
@@ -91,7 +91,7 @@ fn bad_values_are_named_and_the_rest_is_taken() {
     );
     let (link, problems) = read("?decay=linear&sigma=2&controls=sigma&utm_source=a&fbclid=b&x&y&z&w&v0&v1");
     assert_eq!(link.settings.scale, 2.0);
-    assert_eq!(problems, ["The link sets what this page does not know, and that was left aside: decay, x, y, z, w."]);
+    assert_eq!(problems, ["The link has settings unknown to this page; they were ignored: decay, x, y, z, w."]);
     let (link, problems) = read(&format!("?sigma={}", "1".repeat(100_000)));
     assert_eq!(link, Link::default());
     assert_eq!(problems.len(), 1);

@@ -113,9 +113,9 @@ mod tests {
         assert_eq!(read("?sigma=2"), (None, vec![]));
         for (list, sentence) in [
             ("", "This task fixes every setting."),
-            ("sigma", "This task leaves you: Noise scale. All else is fixed."),
-            ("sigma,clip", "This task leaves you: Noise scale, Clip norm. All else is fixed."),
-            ("preset,dataset,delta", "This task leaves you: Preset, Images, δ. All else is fixed."),
+            ("sigma", "This task lets you change: Noise scale. All else is fixed."),
+            ("sigma,clip", "This task lets you change: Noise scale, Clip norm. All else is fixed."),
+            ("preset,dataset,delta", "This task lets you change: Preset, Images, δ. All else is fixed."),
         ] {
             assert_eq!(lock(list).sentence(), sentence);
             assert_eq!(lock(list).write(), format!("controls={list}"));
@@ -123,7 +123,7 @@ mod tests {
         }
         let (read, problems) = read("controls=sigma,magic,sigma");
         assert_eq!(read, Some(lock("sigma")));
-        assert!(problems.len() == 1 && problems[0].contains("“magic” is none of them"), "{problems:?}");
+        assert!(problems.len() == 1 && problems[0].contains("“magic” is not a setting"), "{problems:?}");
         for key in keys(false) {
             assert!(lock(key).leaves(key) && !lock("").leaves(key), "{key}");
         }

@@ -135,7 +135,7 @@ fn exponent(lab: Lab) -> AnyView {
         view! {
             <input type="range" id="lab-exponent" data-testid="lab-exponent" class="slider" min="1" max="8" step="0.25" prop:value=text_fn(move || format::exact(lab.exponent.get()))
                 on:input=on_event(slide) on:change=on_event(compare) />
-            <span class="ends" aria-hidden="true"><span>{t!("1: Laplace")}</span><span>{t!("8: nearly a box")}</span></span>
+            <span class="ends" aria-hidden="true"><span>{t!("1: Laplace")}</span><span>{t!("8: nearly uniform")}</span></span>
         }
         .into_any(),
     )

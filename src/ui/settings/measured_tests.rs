@@ -26,28 +26,28 @@ fn hints_quote_measured_accuracies() {
     let [clip, bands, momentum, micro_batch] =
         [Number::ClipQuantile, Number::Bands, Number::Momentum, Number::MicroBatch].map(|number| number.spec().hint);
     for (hint, says, model, epsilon, method) in [
-        (denoiser, "reads {} points less with Kolmogorov", "CNN", 1, "Kolmogorov–Smirnov distance"),
+        (denoiser, "loses {} points with Kolmogorov", "CNN", 1, "Kolmogorov–Smirnov distance"),
         (denoiser, "{} with James–Stein", "CNN", 1, "James–Stein"),
         (denoiser, "{} with a soft threshold", "CNN", 1, "soft threshold"),
         (denoiser, "smoothing costs it {},", "CNN", 1, "Laplacian smoothing, s = 1"),
-        (denoiser, "gives the perceptron {}.", "perceptron", 1, "Laplacian smoothing, s = 1"),
-        (phases, "{} points less where the noise falls to half", "CNN", 1, "noise falls to half over 6 phases"),
-        (phases, "{} less where it doubles", "CNN", 1, "noise doubles over 6 phases"),
-        (noise, "{} points less than by DP-SGD", "CNN", 1, "clip layer by layer, noise by dimension"),
+        (denoiser, "gains the perceptron {}.", "perceptron", 1, "Laplacian smoothing, s = 1"),
+        (phases, "loses {} points if the noise falls to half", "CNN", 1, "noise falls to half over 6 phases"),
+        (phases, "and {} if it doubles", "CNN", 1, "noise doubles over 6 phases"),
+        (noise, "loses {} points against DP-SGD", "CNN", 1, "clip layer by layer, noise by dimension"),
         (noise, "the perceptron {}.", "perceptron", 1, "clip layer by layer, noise by dimension"),
-        (clip, "{} points less at 0.5", "CNN", 1, "adaptive clip, half within"),
-        (clip, "{} less at 0.8", "CNN", 1, "adaptive clip, four fifths within"),
-        (micro_batch, "{} points less with 8", "CNN", 1, "micro-batches of 8"),
-        (bands, "{} points more at ε ≤ 3", "CNN", 3, "correlated noise, 8 bands"),
+        (clip, "loses {} points at 0.5", "CNN", 1, "adaptive clip, half within"),
+        (clip, "and {} at 0.8", "CNN", 1, "adaptive clip, four fifths within"),
+        (micro_batch, "loses {} points with 8", "CNN", 1, "micro-batches of 8"),
+        (bands, "gains {} points at ε ≤ 3", "CNN", 3, "correlated noise, 8 bands"),
     ] {
         let (points, counts) = gained(model, epsilon, method);
         let says = says.replace("{}", &format!("{:.1}", points.abs()));
         assert!(counts && hint.get().contains(&says), "{says}: {}", hint.get());
-        assert_eq!(points > 0.0, says.contains("more") || says.contains("gives"), "{says}");
+        assert_eq!(points > 0.0, says.starts_with("gains "), "{says}");
     }
     for (hint, says, method) in [
-        (bands, "at ε ≤ 1 no more than chance gives", "correlated noise, 8 bands"),
-        (momentum, "reads as much as without at ε ≤ 1", "momentum 0.9"),
+        (bands, "at ε ≤ 1 no more than chance;", "correlated noise, 8 bands"),
+        (momentum, "does as well as without at ε ≤ 1", "momentum 0.9"),
     ] {
         assert!(!gained("CNN", 1, method).1 && hint.get().contains(says), "{says}: {}", hint.get());
     }

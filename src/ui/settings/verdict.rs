@@ -81,14 +81,14 @@ mod tests {
         let rates = runs(&[(0.5, 0.80, Some(0.3)), (2.0, 0.88, Some(0.3)), (8.0, 0.85, Some(0.3))]);
         assert_eq!(
             verdict(Number::LearningRate, &rates).unwrap(),
-            "Learning rate 2 reads best, 88.0%; 0.5 reads worst, 80.0%; ε is the same for all, at most 0.300. One run each: half a point of accuracy may be chance."
+            "Learning rate 2 is best, 88.0%; 0.5 is worst, 80.0%; ε is the same for all, at most 0.300. One run each: half a point of accuracy may be chance."
         );
         let noise = runs(&[(0.5, 0.901, Some(4.0)), (8.0, 0.899, Some(0.25))]);
         let said = verdict(Number::Scale, &noise).unwrap();
-        assert!(said.contains("hardly matters to accuracy here: 89.9% to 90.1%"), "{said}");
+        assert!(said.contains("hardly affects accuracy here: 89.9% to 90.1%"), "{said}");
         assert!(said.contains("ε goes from 4.00 at 0.5 to 0.250 at 8"), "{said}");
         let open = runs(&[(1.0, 0.9, None), (2.0, 0.95, Some(1.0))]);
-        assert!(verdict(Number::Lot, &open).unwrap().contains("no ε is claimed"));
+        assert!(verdict(Number::Lot, &open).unwrap().contains("not every run has an ε"));
     }
 
     #[test]

@@ -487,10 +487,10 @@ mod tests {
                 }
             };
             // |S_j| ≤ S_0 for each j, which is not enough.
-            refuse("no entries give", &|json| block(json, 0, &|s, j, old| if j == 1 || j == 2 { -s } else { old }));
-            refuse("no entries give", &|json| block(json, 1, &|s, j, old| if j == 4 { -s } else { old }));
-            refuse("no entries give", &|json| block(json, 0, &|s, j, old| if j == 0 { 0.9 * s } else { old }));
-            refuse("no entries give", &|json| block(json, 0, &|s, j, old| if j == 0 { -s } else { old }));
+            refuse("no entries can have", &|json| block(json, 0, &|s, j, old| if j == 1 || j == 2 { -s } else { old }));
+            refuse("no entries can have", &|json| block(json, 1, &|s, j, old| if j == 4 { -s } else { old }));
+            refuse("no entries can have", &|json| block(json, 0, &|s, j, old| if j == 0 { 0.9 * s } else { old }));
+            refuse("no entries can have", &|json| block(json, 0, &|s, j, old| if j == 0 { -s } else { old }));
             // All at an octave's upper end: some entries have these sums, but not under this cover.
             if vector < 10 {
                 refuse("covers", &|json| block(json, 2, &|s, _, _| s));
@@ -512,7 +512,7 @@ mod tests {
             }
         });
         refuse("squared norm", &|json| json["squared-norm"] = 0.5.into());
-        refuse("no vector has", &|json| json["dimension"] = 150.into());
+        refuse("impossible entries", &|json| json["dimension"] = 150.into());
         refuse("octaves", &|json| json["form"][form]["octaves"] = 41.into());
         refuse("sums", &|json| json["form"][form]["octaves"] = 2.into());
         refuse("unknown field", &|json| json["discount"] = 2.into());
@@ -528,14 +528,14 @@ mod tests {
             read(&json).unwrap_err()
         };
         let many: Vec<Value> = (1..2000).map(|i| serde_json::json!([[0.8 / f64::from(i), 1]])).collect();
-        assert!(refuse(many.into()).contains("96 is the most"));
+        assert!(refuse(many.into()).contains("the limit is 96"));
         for bad in [
             serde_json::json!([[[0.6, 1], [0.8, 1]]]),
             serde_json::json!([[[0.8, 1], [0.6, 0]]]),
             serde_json::json!([[[0.8, 1], [0.6, 3]]]),
             serde_json::json!([[[0.9, 1]]]),
         ] {
-            assert!(refuse(bad.clone()).contains("entries that none"), "{bad}");
+            assert!(refuse(bad.clone()).contains("entries that do not fit"), "{bad}");
         }
         assert!(refuse(serde_json::json!([[[0.8, 1]]])).contains("squared norm"));
     }

@@ -249,11 +249,11 @@ mod tests {
         for (bytes, says) in [
             (without("data_batch_3.bin"), "data_batch_3.bin is not in it; fetch the archive again"),
             (without("test_batch.bin"), "test_batch.bin is not in it"),
-            (packed(&[("notes.txt", vec![1], b'0')]), "“notes.txt” is none of CIFAR's files"),
-            (packed(&[]), "names of classes alone"),
+            (packed(&[("notes.txt", vec![1], b'0')]), "“notes.txt” is not one of CIFAR's files"),
+            (packed(&[]), "only class names"),
             (with("x/test_batch.bin", records(CifarVersion::Ten, 1, 0), b'0'), "“test_batch.bin” is in it twice"),
             (with("x/test.bin", records(CifarVersion::Hundred, 1, 0), b'0'), "length 3074: "),
-            (with("link", vec![], b'2'), "tar: “link” is a link or something else"),
+            (with("link", vec![], b'2'), "tar: “link” is not a file (a link, for example)"),
             (packed(&[("test_batch.bin", vec![3; 5000], b'0')]), "length 5000: "),
             (packed(&[("test_batch.bin", vec![99; 3073], b'0')]), "label 99 in record 0"),
             (
@@ -267,7 +267,7 @@ mod tests {
             (gzip(&good[..BLOCK + 200]), "tar: the archive ends within “cifar-10-batches-bin/”"),
             (cut, "gzip: the compressed data ends early, in “"),
             (damaged, "gzip: the compressed data is damaged in “tar”"),
-            (gzip(&vec![0; 30_000_000]), "unpacked it comes to more than 1048576 bytes"),
+            (gzip(&vec![0; 30_000_000]), "unpacked, it exceeds 1048576 bytes"),
         ] {
             let error = read("cifar.tar.gz", &bytes).unwrap_err().to_string();
             assert!(error.starts_with(&format!("cifar.tar.gz: {says}")), "{error} / {says}");
@@ -275,7 +275,7 @@ mod tests {
         let most = 60_000;
         assert_eq!(
             entries(&packed(&ten()), most).unwrap_err().to_string(),
-            "unpacked it comes to more than 60000 bytes at “cifar-10-batches-bin/data_batch_4.bin”; give fewer examples, or smaller ones"
+            "unpacked, it exceeds 60000 bytes at “cifar-10-batches-bin/data_batch_4.bin”; give fewer examples, or smaller ones"
         );
     }
 }

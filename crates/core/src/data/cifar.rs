@@ -420,26 +420,22 @@ mod tests {
         let mut twice = TEN;
         twice[1] = TEN[0];
         for (batches, texts, says) in [
-            (vec![ten("test_batch.bin")], vec![], "test_batch.bin: a test batch alone; choose the training batches"),
-            (vec![ten("train.bin"), ten("b")], vec![], "b: the name tells neither training nor test"),
+            (vec![ten("test_batch.bin")], vec![], "test_batch.bin: only a test batch; choose the training batches"),
+            (vec![ten("train.bin"), ten("b")], vec![], "b: the name says neither training nor test"),
             (vec![ten("train.bin"), ten("train.bin")], vec![], "train.bin: “train.bin” is in it twice"),
             (
                 vec![ten("train.bin"), batch("test.bin", CifarVersion::Hundred, 2)],
                 vec![],
                 "test.bin: length 6148: CIFAR's binary files",
             ),
-            (vec![], names(&["a"]), "batches.meta.txt: names of classes alone; choose the batches"),
-            (
-                vec![ten("train.bin")],
-                names(&["a", "b"]),
-                "batches.meta.txt: 2 names of classes; expected 10, one a line",
-            ),
+            (vec![], names(&["a"]), "batches.meta.txt: only class names; choose the batches"),
+            (vec![ten("train.bin")], names(&["a", "b"]), "batches.meta.txt: 2 class names; expected 10, one per line"),
             (vec![ten("train.bin")], names(&twice), "batches.meta.txt: its classes: classes 0 and 1 are both called"),
         ] {
             let error = assemble(batches, texts).unwrap_err().to_string();
             assert!(error.starts_with(says), "{error}");
         }
         let text = text("batches.meta.txt", b"cat\n\xff\xff").unwrap().unwrap_err().to_string();
-        assert_eq!(text, "line 2 is no text (UTF-8); expected a name of a class");
+        assert_eq!(text, "line 2 is not text (UTF-8); expected a class name");
     }
 }

@@ -310,7 +310,7 @@ pub enum Remark {
     Presumed,
     /// All training images are dark.
     #[error(
-        "The brightest value of all training images is {brightest} of 255. Training uses them this dark: multiply the values if 255 was meant to be white."
+        "The brightest value of all training images is {brightest} of 255. Training uses them this dark: multiply the values if {brightest} was meant to be white."
     )]
     Dark {
         /// The largest value.

@@ -371,15 +371,15 @@ mod tests {
             bytes
         };
         for (bytes, says) in [
-            (vec![], "“y” is no NumPy array: it begins with bytes none"),
-            (b"hello, you".to_vec(), "“y” is no NumPy array: it begins with bytes 68 65 6c 6c 6f 2c; expected 93"),
-            (with(6, 4), "“y” is of version 4 of NumPy's format; expected 1 to 3"),
+            (vec![], "“y” is not a NumPy array: it begins with bytes none"),
+            (b"hello, you".to_vec(), "“y” is not a NumPy array: it begins with bytes 68 65 6c 6c 6f 2c; expected 93"),
+            (with(6, 4), "“y” has version 4 of NumPy's format; expected 1 to 3"),
             (good[..6].to_vec(), "“y”: the header cannot be read at its length"),
             (with(9, 255), "“y”: the header cannot be read at its length"),
             (changed("'descr'", "'d'"), "“y”: the header cannot be read at “descr”"),
             (changed("'|u1'", "''"), "“y”: the header cannot be read at “descr”"),
             (changed("False", "0"), "“y”: the header cannot be read at “fortran_order”"),
-            (changed("False", "True"), "“y” is in Fortran's order; save numpy.ascontiguousarray of it"),
+            (changed("False", "True"), "“y” is in Fortran order; save numpy.ascontiguousarray of it"),
             (changed("(2,)", "(2;)"), "“y”: the header cannot be read at “shape”"),
             (changed("(2,)", "(-2,)"), "“y”: the header cannot be read at “shape”"),
             (changed("(2,)", "(3,)"), "“y”: 3 bytes of elements were declared and there are 2"),

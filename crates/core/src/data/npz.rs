@@ -168,7 +168,7 @@ mod tests {
             (with("val.npy", labels(9)), "the arrays are “x, y, val”; expected"),
             (with("notes.txt", vec![]), "the arrays are “x, y, notes.txt”; expected"),
             (vec![two[0].clone(), ("y.npy", labels(8))], "“x” has 9 images and “y” has 8 labels"),
-            (vec![two[0].clone(), ("y.npy", vec![1, 2])], "“y” is no NumPy array: it begins with bytes 01 02"),
+            (vec![two[0].clone(), ("y.npy", vec![1, 2])], "“y” is not a NumPy array: it begins with bytes 01 02"),
             (vec![two[0].clone(), ("y.npy", images(9))], "“y” has shape “(9, 2, 2)”; expected (count,)"),
             (vec![two[1].clone(), ("x.npy", labels(9))], "“x” has elements of type “<i2”; expected unsigned bytes"),
             (vec![two[1].clone(), ("x.npy", file("|u1", "(9, 70, 1)", &[0; 630]))], "“x”: rows 70; expected 1 to 64"),
@@ -184,7 +184,7 @@ mod tests {
         let fault = sets(Zipped::open(bomb).unwrap(), 1_000_000).unwrap_err();
         assert_eq!(
             fault.to_string(),
-            "unpacked it comes to more than 1000000 bytes at “x.npy”; give fewer examples, or smaller ones"
+            "unpacked, it exceeds 1000000 bytes at “x.npy”; give fewer examples, or smaller ones"
         );
     }
 }

@@ -269,11 +269,11 @@ mod tests {
         for (path, says) in [
             (several.clone(), "the folder holds a.npz and b.zip, each a set by itself; name the one that is meant"),
             (none.clone(), "the folder holds no IDX files (names with idx1, idx3 or ubyte), none of CIFAR's"),
-            (odd.clone(), "“b/1.txt” is neither called .png, .jpg nor .jpeg"),
-            (deep.clone(), "“b/c/d/1.png” lies too deep"),
+            (odd.clone(), "“b/1.txt” is not named .png, .jpg or .jpeg"),
+            (deep.clone(), "“b/c/d/1.png” is nested too deep"),
             (huge.clone(), "“a/1.png” has 5000×1 pixels"),
             (cut.clone(), "data_batch_1.bin: length 5000: "),
-            (text.join("notes.txt"), "notes.txt: bytes 68 65 6c 6c: not one of the formats"),
+            (text.join("notes.txt"), "notes.txt: bytes 68 65 6c 6c: not a supported format"),
             (text.join("nowhere"), "the folder does not exist"),
         ] {
             let error = load(&path).unwrap_err().to_string();

@@ -367,14 +367,14 @@ mod tests {
             (vec![("a/1.png", good())], "its classes: 1 classes; expected 2 to 100"),
             (vec![("x/a/1.png", good()), ("x/a/2.png", good())], "its classes: 1 classes"),
             (hundred, "its classes: 101 classes; expected 2 to 100"),
-            (pair("2.png", good()), "“2.png” lies in no folder of a class"),
-            (pair("b/c/1.png", good()), "“b/c/1.png” lies too deep; expected class/name.png"),
-            (pair("b/notes.txt", vec![1]), "“b/notes.txt” is neither called .png, .jpg nor .jpeg"),
-            (vec![("test/a/1.png", good()), ("test/b/1.png", good())], "pictures to test with alone"),
-            (vec![("test/1.png", good()), ("train/1.png", good())], "“test/1.png” lies in no folder of a class"),
+            (pair("2.png", good()), "“2.png” is not in a class folder"),
+            (pair("b/c/1.png", good()), "“b/c/1.png” is nested too deep; expected class/name.png"),
+            (pair("b/notes.txt", vec![1]), "“b/notes.txt” is not named .png, .jpg or .jpeg"),
+            (vec![("test/a/1.png", good()), ("test/b/1.png", good())], "only test pictures"),
+            (vec![("test/1.png", good()), ("train/1.png", good())], "“test/1.png” is not in a class folder"),
             (
                 vec![("train/a/1.png", good()), ("train/b/1.png", good()), ("test/c/1.png", good())],
-                "“test/c/1.png”: the class “c” is not among those to train on",
+                "“test/c/1.png”: the class “c” has no training pictures",
             ),
             (pair("b/1.png", b"GIF89a".to_vec()), "“b/1.png” begins with bytes 47 49 46 38; expected PNG"),
             (pair("b/1.png", good()[..20].to_vec()), "“b/1.png”: the size of the picture cannot be read"),
@@ -387,10 +387,10 @@ mod tests {
             assert!(says_so.starts_with(says), "{says_so} / {says}");
         }
         let fault = opened(50, &pair("b/1.png", good())).unwrap_err().to_string();
-        assert!(fault.starts_with("unpacked it comes to more than 50 bytes at “a/1.png”"), "{fault}");
+        assert!(fault.starts_with("unpacked, it exceeds 50 bytes at “a/1.png”"), "{fault}");
         let mut pictures = opened(1_000_000, &pair("b/1.png", good())).unwrap();
         let other = pictures.take(decode(&png(3, 2, [1; 3]))).unwrap_err().to_string();
-        assert_eq!(other, "mine.zip: “a/1.png” says 2×2 pixels and decodes to another size; save it again");
+        assert_eq!(other, "mine.zip: “a/1.png” states 2×2 pixels but decodes to another size; save it again");
     }
 
     /// A small archive may hold years of decoding: 1,200 pictures said to have 4096×4096 pixels, or

@@ -172,7 +172,7 @@ mod tests {
             (jpeg[..12].to_vec(), "“a”: the size of the picture cannot be read"),
             ([&jpeg[..8], &[0xff, 0xda, 0, 0]].concat(), "“a”: the size of the picture cannot be read"),
             ([&jpeg[..8], &[0, 1]].concat(), "“a”: the size of the picture cannot be read"),
-            (png(100_000, 100_000), "“a” has 100000×100000 pixels; expected 1 to 4096 either way"),
+            (png(100_000, 100_000), "“a” has 100000×100000 pixels; expected 1 to 4096 each way"),
             (png(5, 0), "“a” has 5×0 pixels"),
             (png(5, 5)[..30].to_vec(), "“a” has no end: it was cut short"),
             (jpeg[..19].to_vec(), "“a” has no end: it was cut short"),

@@ -442,7 +442,7 @@ mod tests {
         // No adapter has this number, so it is part of a name.
         assert_eq!(called("4090", &there).expect("a name"), [1]);
         let said = |there: &[AdapterReport]| called("Arc", there).expect_err("there is none").to_string();
-        assert!(said(&there).contains("`Arc`; there are 0: Radeon 780M (Vulkan); 1: GeForce"), "{}", said(&there));
+        assert!(said(&there).contains("`Arc`; available: 0: Radeon 780M (Vulkan); 1: GeForce"), "{}", said(&there));
         assert!(said(&[]).ends_with("there is none at all"), "{}", said(&[]));
     }
 

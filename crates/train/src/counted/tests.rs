@@ -353,8 +353,8 @@ fn what_cannot_be_counted_is_refused() {
         for (config, word) in [
             (RunConfig { noise: Some(NoiseSpec::Laplace { scale: 2.0 }), ..own.clone() }, "Gaussian"),
             (RunConfig { noise: None, ..own.clone() }, "Gaussian"),
-            (RunConfig { encoder: envelope.clone(), ..own.clone() }, "clipped to a norm"),
-            (RunConfig { encoder: EncoderSpec::None, ..own.clone() }, "clipped to a norm"),
+            (RunConfig { encoder: envelope.clone(), ..own.clone() }, "only if it is clipped"),
+            (RunConfig { encoder: EncoderSpec::None, ..own.clone() }, "only if it is clipped"),
             (RunConfig { grid_bits: Some(10), ..own.clone() }, "leave out the grid"),
             (RunConfig { bands: 2, ..own.clone() }, "choose 1 band"),
             (RunConfig { phases: "2; 3 laplace".parse().unwrap(), steps: Some(5), ..own.clone() }, "Gaussian"),

@@ -157,16 +157,16 @@ fn bad_files_are_named() {
         assert!(json.contains(from), "{from}");
         read(&json.replacen(from, to, 1)).unwrap_err()
     };
-    assert!(read("PK").unwrap_err().starts_with("a.json is no run file of this page: "));
+    assert!(read("PK").unwrap_err().starts_with("a.json is not a run file of this page: "));
     assert!(refused("hushgrad-run", "other").contains("its format is “other”"));
     assert!(refused("\"version\":3", "\"version\":7").contains("later version of this page (7; this one reads 3)"));
     assert!(refused("\"accuracy\":0.8", "\"accuracy\":1.8").contains("accuracy is 1.8, which no run can have"));
     assert!(refused("\"lot\":256", "\"lot\":0").contains("lot is 0"));
     assert!(refused("\"parameters\":[0.0,", "\"parameters\":[").contains("parameters is 7849 numbers long"));
     assert!(refused("\"average\":null", "\"average\":[0.5]").contains("average is 1 numbers long"));
-    assert!(read(&json[..json.len() / 2]).unwrap_err().contains("is no run file of this page"));
+    assert!(read(&json[..json.len() / 2]).unwrap_err().contains("is not a run file of this page"));
     let large = vec![b' '; LARGEST + 1];
-    assert!(RunFile::from_json("big", &large).unwrap_err().to_string().contains("more than any"));
+    assert!(RunFile::from_json("big", &large).unwrap_err().to_string().contains("it is too large"));
 }
 
 #[test]
@@ -177,12 +177,12 @@ fn a_smaller_epsilon_than_the_ledger_costs_is_refused() {
     assert!(read(&file.to_json()).unwrap_err().contains("its ledger costs"));
 
     let unaccounted = RunFile { ledger: None, ..run() };
-    assert!(read(&unaccounted.to_json()).unwrap_err().contains("no ledger to show for it"));
+    assert!(read(&unaccounted.to_json()).unwrap_err().contains("no ledger to support it"));
 
     // Fewer steps in the ledger than the run took.
     let mut longer = run();
     longer.run.report.step = 13;
-    assert!(read(&longer.to_json()).unwrap_err().contains("12 steps where the run took 13"));
+    assert!(read(&longer.to_json()).unwrap_err().contains("12 steps, while the run took 13"));
 
     // A ledger of a mechanism with more noise than the run had.
     let mut quieter = run();
@@ -398,11 +398,11 @@ fn a_run_of_no_steps_must_have_initial_parameters() {
         assert_eq!(read_file(&file).unwrap().parameters, file.parameters);
         let mut trained = file.clone();
         trained.parameters[77] += 0.5;
-        assert!(read_file(&trained).unwrap_err().contains("has taken no step, and its parameters"));
+        assert!(read_file(&trained).unwrap_err().contains("has taken no step, but its parameters"));
         // It can be shown: what is shown claims only that there were no steps.
         assert!(RunFile::to_show("a.json", trained.to_json().as_bytes()).is_ok());
         let unclaimed = RunFile { ledger: None, ..trained };
-        assert!(read_file(&unclaimed).unwrap_err().contains("no ledger to show for it"));
+        assert!(read_file(&unclaimed).unwrap_err().contains("no ledger to support it"));
         let mut stated = unclaimed;
         stated.run.report.privacy = Privacy::NoGuarantee { reason: WITHOUT.into() };
         assert!(read_file(&stated).unwrap_err().contains("its parameters"));
@@ -415,7 +415,7 @@ fn a_run_of_no_steps_must_have_initial_parameters() {
         // An empty ledger of a run that took steps.
         let mut later = file;
         later.run.report.step = 5;
-        assert!(read_file(&later).unwrap_err().contains("of 0 steps where the run took 5"));
+        assert!(read_file(&later).unwrap_err().contains("for 0 steps, while the run took 5"));
     }
 }
 

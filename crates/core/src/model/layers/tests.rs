@@ -54,8 +54,8 @@ fn invalid_lists_are_refused_with_the_layer() {
         ("dense 10, conv 3 3x3, dense 10", "layer 2 needs an image"),
         ("flatten, maxpool 2, dense 10", "layer 2 needs an image"),
         ("conv 3 8x8/4, conv 3 4x4/2, conv 4 5x5, dense 10", "layer 3: a 5×5 window does not fit a 2×2 image"),
-        ("conv 2 4x4 same, dense 10", "layer 1: no equal padding on all sides leaves a 28×28 image 28×28 places"),
-        ("conv 6 3x3, groupnorm 4, dense 10", "layer 2: 4 groups do not divide 6 channels"),
+        ("conv 2 4x4 same, dense 10", "layer 1: no equal padding on all sides turns a 28×28 image into 28×28 values"),
+        ("conv 6 3x3, groupnorm 4, dense 10", "layer 2: 6 channels do not split into 4 equal groups"),
         ("softmax, dense 10", "layer 1 is “softmax”; a layer is conv, "),
         ("tanh, conv 3 3, dense 10", "layer 2 is “conv 3 3”; it is written as conv 16 8x8/2 same"),
         ("conv 3 3x4, dense 10", "it is written as conv"),
@@ -70,9 +70,9 @@ fn invalid_lists_are_refused_with_the_layer() {
         ("tempered 1.581 3 0.7, dense 10", "it is written as tempered 1.58 3 0.71"),
         ("tempered 0 3 0.7, dense 10", "its scale must be from 0 to 100"),
         ("tempered 1. 3 0.7, dense 10", "it is written as tempered"),
-        ("dense 2000, dense 10", "1590010 parameters; 1000000 are the most"),
-        ("conv 200 9x9 same, conv 40 9x9 same, dense 10", "multiplications and additions an image"),
-        ("conv 1024 1x1 pad 63, dense 10", "layer 1 makes more values"),
+        ("dense 2000, dense 10", "1590010 parameters; the limit is 1000000"),
+        ("conv 200 9x9 same, conv 40 9x9 same, dense 10", "multiplications and additions per image"),
+        ("conv 1024 1x1 pad 63, dense 10", "layer 1 makes more than 1048576 values"),
     ] {
         let refused = text.parse::<LayerList>().unwrap_err().to_string();
         assert!(refused.contains(says), "{text}: {refused}");

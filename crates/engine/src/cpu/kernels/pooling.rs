@@ -109,21 +109,3 @@ impl<S: Simd> Kernel<S> for PoolBackward<'_, S> {
         }
     }
 }
-
-/// delta ← delta·f′, from the activation's values.
-pub struct ThroughActivation<'a, S: Simd> {
-    pub activation: Activation,
-    pub values: &'a [S::F],
-    pub delta: &'a mut [S::F],
-}
-
-impl<S: Simd> Kernel<S> for ThroughActivation<'_, S> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self, s: S) {
-        for (d, &a) in self.delta.iter_mut().zip(self.values) {
-            *d = through_activation(s, self.activation, a, *d);
-        }
-    }
-}

@@ -11,7 +11,8 @@ use crate::{
                 C1, C2, Conv1Forward, Conv1Gradient, Conv2Backward, Conv2Forward, Conv2Gradient, K1, K2, Q1, S1, S2,
             },
             dense::{AddGradient, DenseBackward, DenseDot, DenseForward, DenseRow, LossDelta, NormOfSum, ToRows},
-            pooling::{PoolBackward, PoolForward, ThroughActivation},
+            pointwise::ThroughValues,
+            pooling::{PoolBackward, PoolForward},
             product::{AddScaled, DenseProduct, Part, ScaleDelta},
         },
         simd::{MOST_LANES, Simd},
@@ -139,7 +140,7 @@ impl<S: Simd> Cnn<S> {
         let Copy { pool2, hidden, hidden_delta, logits, .. } = &mut self.copies[copy];
         s.run(LossDelta { labels: block.labels, share: block.share, logits });
         s.run(DenseBackward { weights: &w4[..HIDDEN * CLASSES], delta: logits, out: hidden_delta });
-        s.run(ThroughActivation { activation: f, values: hidden, delta: hidden_delta });
+        s.run(ThroughValues { activation: f, values: hidden, delta: hidden_delta });
         s.run(DenseBackward { weights: &w3[..HIDDEN * FLAT], delta: hidden_delta, out: &mut self.pool2_delta });
         s.run(PoolBackward {
             side: S2,

@@ -143,14 +143,15 @@ impl<S: Simd> Stages<S> {
         for stage in model::reference::stages(model) {
             let layer = match stage {
                 Stage::Dense(layer) | Stage::Convolution(layer, _) | Stage::GroupNorm { layer, .. } => Some(layer),
-                Stage::Activation(activation) => match stages.last_mut() {
+                // What `pooling::activate` computes.
+                Stage::Activation(activation @ (Activation::Tanh | Activation::Relu)) => match stages.last_mut() {
                     Some(Placement { stage: Stage::Dense(_), activation: of_dense @ None, .. }) => {
                         *of_dense = Some(activation);
                         continue;
                     }
                     _ => None,
                 },
-                Stage::Pool { .. } => None,
+                Stage::Activation(_) | Stage::Pool { .. } => None,
             };
             let parameters = layer.map(|layer| {
                 let own = (layer, layers, kept);
