@@ -128,7 +128,7 @@ fn run(task: Option<Task>) -> Result<bool> {
             if open && open::that_detached(&address).is_err() {
                 eprintln!("  nothing here opens a browser; please open the address yourself");
             }
-            serve::serve(&listener, &out);
+            serve::serve(listener, &out)?;
         }
         Task::Dist { out, address } => {
             let out = std::path::absolute(&out)?;

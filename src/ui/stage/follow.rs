@@ -220,10 +220,7 @@ fn says(page: Page) -> String {
             norm = short(followed.norm)
         ),
         Place::Bounded if followed.by_layers => {
-            t!(
-                "Each layer is held by a bound of its own. In units of the noise {bounded} are left.",
-                bounded = short(followed.bounded)
-            )
+            t!("Bounded layer by layer; length in noise units: {bounded}.", bounded = short(followed.bounded))
         }
         Place::Bounded if followed.bounded < followed.norm * 0.999 => {
             t!("The bound leaves {bounded} of it.", bounded = short(followed.bounded))
