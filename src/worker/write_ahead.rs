@@ -1,32 +1,34 @@
-//! How far a run's books are written ahead. Releases are reserved in blocks before they happen, so
-//! that after a crash the books never count too few. The block size follows the run's speed.
+//! How far a run's books, its stored ledger, are written ahead. Releases are reserved in blocks
+//! before they happen, so that after a crash the books never count too few, and in excess at most
+//! about two blocks. The block size follows the run's speed.
 
 use std::time::Duration;
 
-/// Time to use up a block. After a crash, up to about twice this may be counted in excess,
+/// Time in which a run uses up a block, unless its store is slow.
 const BLOCK: Duration = Duration::from_millis(500);
-/// or one in this many of the releases that happened.
+/// A block grows to at least one in this many of the releases that happened.
 const SHARE: u64 = 20;
-/// Largest block, in time, of a run that waits for its store.
+/// Longest time in which a block is used up, for a run that waits for its store.
 const LARGEST: Duration = Duration::from_secs(2);
-/// Releases of the first block, before the run's speed is known.
+/// Releases of the first block, while the run's speed is unknown.
 const FIRST: u64 = 4;
 /// Largest ratio of a block to the one before, as a speed measured over a short time may be wrong.
 const GROWTH: u64 = 8;
 
-/// How far a run's releases are written, counted since its books were opened.
+/// How far a run's releases are written. All counts start at the opening of its books.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteAhead {
     /// Releases written as spent.
     written: u64,
     /// The end of the block being written.
     asked: Option<u64>,
-    /// Releases of a block, and the time in which they are used up.
+    /// Releases per block.
     block: u64,
+    /// Time in which the run is to use up a block.
     time: Duration,
     /// True if a step has waited for the block being written.
     waits: bool,
-    /// Time that the run had run, and its releases, when a block was last requested.
+    /// The run's training time and releases when a block was last requested, to measure its speed.
     looked: Option<(Duration, u64)>,
 }
 
@@ -37,7 +39,7 @@ impl WriteAhead {
         Self { written, asked: None, block: FIRST, time: BLOCK, waits: false, looked: None }
     }
 
-    /// Returns the releases that are written but did not happen, after `released` did.
+    /// Returns how many written releases are still unused after `released` of them.
     #[must_use]
     pub const fn left(&self, released: u64) -> u64 {
         self.written.saturating_sub(released)
@@ -49,14 +51,15 @@ impl WriteAhead {
         self.asked.is_some()
     }
 
-    /// Returns the releases written as spent, whether they happened or not.
+    /// Returns the number of releases written as spent, whether they happened or not.
     #[must_use]
     pub const fn written(&self) -> u64 {
         self.written
     }
 
-    /// Returns the end of the next block, so that no step waits; `None` if none is due. `most`:
-    /// releases of the run in all; `ran`: time of its steps, without waits and other jobs.
+    /// Requests the next block early enough that no step waits, and returns its end; `None` if none
+    /// is due. `released`: releases so far; `most`: releases of the whole run, if it has an end;
+    /// `ran`: time of its steps, without waits and other jobs.
     pub fn due(&mut self, released: u64, most: Option<u64>, ran: Duration) -> Option<u64> {
         self.waits |= self.asked.is_some() && self.looked.is_some() && self.left(released) == 0;
         // The store may take most of a block's time, so it is asked when a quarter is used.
@@ -68,7 +71,7 @@ impl WriteAhead {
         if let Some((then, before)) = self.looked {
             let seconds = ran.saturating_sub(then).as_secs_f64().max(1e-3);
             let speed = released.saturating_sub(before) as f64 / seconds;
-            // The first blocks are small, and waited for with any store.
+            // A block smaller than the speed calls for is waited for with any store.
             if std::mem::take(&mut self.waits) && self.block as f64 >= speed * self.time.as_secs_f64() {
                 self.time = LARGEST.min(2 * self.time);
             }
@@ -84,19 +87,20 @@ impl WriteAhead {
         self.asked
     }
 
-    /// Records a written block. Answers to requests from before the books were closed are ignored.
+    /// Records that the requested block up to `upto` was written. Other answers are ignored: those
+    /// to requests from before the books were closed.
     pub fn wrote(&mut self, upto: u64) {
         if self.asked.take_if(|asked| *asked == upto).is_some() {
             self.written = self.written.max(upto);
         }
     }
 
-    /// Records that the requested block could not be written.
+    /// Records that the requested block was not written, and forgets the measured speed.
     pub const fn refused(&mut self) {
         (self.asked, self.looked) = (None, None);
     }
 
-    /// Records that exactly `released` releases are written, as the run stands still.
+    /// Closes the books of a run that stands still: exactly `released` releases are written.
     pub const fn close(&mut self, released: u64) {
         self.written = released;
         self.refused();
@@ -111,7 +115,7 @@ mod tests {
         Duration::from_millis(milliseconds)
     }
 
-    /// A hundred steps a second, half a second to write: waits are no part of the run's speed.
+    /// A hundred steps a second, half a second to write: waits do not count in the run's speed.
     #[test]
     fn waiting_for_a_block_is_no_part_of_the_speed() {
         let (mut blocks, mut released, mut asked) = (WriteAhead::new(0), 0, None::<(u64, u64)>);
@@ -134,7 +138,8 @@ mod tests {
         assert!((160..=240).contains(&blocks.block), "{blocks:?}");
     }
 
-    /// A kill leaves at most a second of steps and a tenth of those taken in excess, at any speed.
+    /// After a kill the books exceed the steps taken by at most a second of steps plus a tenth of
+    /// those taken, at any speed.
     #[test]
     fn no_more_than_a_second_and_a_tenth_is_ahead() {
         for per_second in [1, 20, 300, 5_000] {

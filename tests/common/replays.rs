@@ -78,9 +78,10 @@ fn digest(bytes: impl AsRef<[u8]>) -> String {
     Sha256::digest(bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The result of a run in one line, or why it is refused.
+/// The result of a run in one line, or the field at fault: sentences may be reworded.
 fn outcome(factory: &EngineFactory, config: RunConfig, train: &Dataset) -> String {
-    run(factory, config, train).unwrap_or_else(|error| error)
+    run(factory, config, train)
+        .unwrap_or_else(|error| format!("refused: {}", error.split(':').next().unwrap_or_default()))
 }
 
 fn run(factory: &EngineFactory, config: RunConfig, train: &Dataset) -> Result<String, String> {
@@ -96,7 +97,7 @@ fn run(factory: &EngineFactory, config: RunConfig, train: &Dataset) -> Result<St
         Privacy::Bounded(bound) => {
             format!("ε {} by {}", bound.improved.epsilon, digest(serde_json::to_string(&bound).unwrap()))
         }
-        Privacy::NoGuarantee { reason } => reason.to_string(),
+        Privacy::NoGuarantee { .. } => "no guarantee".to_owned(),
     };
 
     let plan = Plan::new(RunConfig { replay: Some(7), ..config }, train.len() as u32).unwrap();
@@ -107,6 +108,10 @@ fn run(factory: &EngineFactory, config: RunConfig, train: &Dataset) -> Result<St
     let mut report = block_on(session.report(None)).unwrap();
     // Times differ between runs.
     report.training_seconds = 0.0;
+    let reason = match &report.privacy {
+        Privacy::NoGuarantee { reason } => reason.to_string(),
+        Privacy::Bounded(_) => panic!("a replayed run has no guarantee"),
+    };
     let state = block_on(session.engine().state()).unwrap();
     let bytes: Vec<u8> = state.parameters.iter().flat_map(|parameter| parameter.to_le_bytes()).collect();
     let card = RunCard {
@@ -123,7 +128,7 @@ fn run(factory: &EngineFactory, config: RunConfig, train: &Dataset) -> Result<St
         improved_curve: Vec::new(),
         classic_curve: Vec::new(),
     };
-    let file = digest(RunFile::new(card, session.ledger().cloned(), state).to_json());
+    let file = digest(RunFile::new(card, session.ledger().cloned(), state).to_json().replace(&reason, ""));
     Ok(format!("parameters {}, ledger {ledger}, file {file}, {privacy}", digest(bytes)))
 }
 

@@ -1,4 +1,4 @@
-//! The short way to ε: compose releases, then ask.
+//! The short way to ε: compose releases, then ask for the total.
 
 use super::{
     composition::{Total, total},
@@ -8,9 +8,9 @@ use super::{
 
 /// A sequence of releases on the same examples.
 ///
-/// It is tight where every release has a tight price, and otherwise falls back to Rényi accounting:
-/// [`Total::accounting`] says which. For prices that are updated during a run, and for all
-/// assumptions in words, use [`Books`](super::books::Books).
+/// ε is the smaller bound of tight and Rényi accounting; Rényi's if a release has no tight price or
+/// runs differ in their neighbouring relation. [`Total::accounting`] says which. For prices that
+/// are updated during a run, and for all assumptions in words, use [`Books`](super::books::Books).
 ///
 /// ```
 /// use hushgrad_accounting::{Accountant, dp_sgd};
@@ -36,10 +36,11 @@ impl Accountant {
         Self::default()
     }
 
-    /// Adds `count` releases of one kind, drawn by a sampler of their own.
+    /// Adds a run of `count` equal releases with a sampler of its own: an epoch that it leaves open
+    /// counts in full.
     ///
     /// # Errors
-    /// As [`Release::validate`]; a count that the sampling does not allow.
+    /// As [`Release::validate`]; a `count` above 2^53.
     pub fn compose(self, release: Release, count: u64) -> Result<Self, PrivacyError> {
         let mut run = Ledger::new();
         let release = run.register(release)?;
@@ -60,7 +61,8 @@ impl Accountant {
     /// The smallest known upper bound on ε at `delta` of all releases together, rounded up.
     ///
     /// # Errors
-    /// As [`total`]: no guarantee, no finite bound, a `delta` outside (0, 1), too much work.
+    /// As [`total`]: a release without noise or bound, no finite bound, too many kinds of release,
+    /// `delta` outside (0, 1).
     pub fn epsilon(&self, delta: f64) -> Result<Total, PrivacyError> {
         total(&self.runs.iter().collect::<Vec<_>>(), delta)
     }

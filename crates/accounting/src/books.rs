@@ -1,15 +1,15 @@
-//! A ledger with the price of each release: the only way from what was released to ε.
+//! A ledger with the price of each kind of release, from which ε follows.
 //!
 //! A run records its steps in [`Books`] as it goes; [`Books::of`] prices a finished ledger. Both
 //! give the same numbers, to the last bit.
 //!
 //! | result | method | how |
 //! | --- | --- | --- |
-//! | ε at δ, Rényi | [`Books::renyi`] | Lemmas 4 and 5, Theorem 1, both conversions |
+//! | ε at δ, Rényi | [`Books::renyi`] | Nasr et al. 2020, Lemmas 4 and 5, Theorem 1; conversions |
 //! | ε at δ, tight | [`Books::tight`] | privacy loss distributions |
-//! | the curve ε ↦ δ(ε) | [`Books::curve_about`] | the same |
-//! | μ of Gaussian differential privacy | [`Books::gaussian`] | the same |
-//! | all bounds, with their assumptions | [`Books::account`], [`account`] | all of these |
+//! | the curve ε ↦ δ(ε) | [`Books::curve_about`] | privacy loss distributions |
+//! | μ of Gaussian differential privacy | [`Books::gaussian`] | a fit to that curve |
+//! | ε at δ, with its assumptions | [`Books::account`], [`account`] | Rényi and tight |
 
 use std::sync::OnceLock;
 
@@ -24,7 +24,7 @@ use super::{
 };
 use hushgrad_message::{Message, message};
 
-/// A ledger with the price of each of its releases. Each kind of release is priced once.
+/// A ledger with the price of each kind of release, computed once.
 ///
 /// ```
 /// use hushgrad_accounting::{
@@ -36,7 +36,8 @@ use hushgrad_message::{Message, message};
 /// };
 ///
 /// let sampling = Sampling::Poisson { rate: 0.01 };
-/// let release = Release::new(sampling, Sensitivity::L2 { norm: 1.0 }, Some(NoiseSpec::Gaussian { sigma: 1.1 }));
+/// let noise = NoiseSpec::Gaussian { sigma: 1.1 };
+/// let release = Release::new(sampling, Sensitivity::L2 { norm: 1.0 }, Some(noise));
 /// let curve = RdpCurve::of(&release)?;
 /// let mut books = Books::default();
 /// let step = books.register(release, &curve)?;
@@ -52,12 +53,15 @@ use hushgrad_message::{Message, message};
 #[derive(Clone, Debug, Default)]
 pub struct Books {
     ledger: Ledger,
-    /// Each release's curve, in order. `None`: it did not happen, and may have no price.
+    /// The Rényi curve of each kind in [`Ledger::releases`]; `None` if it was neither released nor
+    /// registered here, and so may have no price.
     curves: Vec<Option<(CurveId, RdpCurve)>>,
     accountant: RdpAccountant,
+    /// Why a recorded release has no price.
+    unpriced: Option<PrivacyError>,
     /// Privacy loss distributions of the current ledger, once computed.
     tight: OnceLock<Result<Pld, PrivacyError>>,
-    /// Those of an earlier state of the ledger, whose distributions are reused.
+    /// Those of an earlier state of the ledger, to be reused.
     earlier: Option<Pld>,
 }
 
@@ -70,7 +74,7 @@ impl Books {
         Self::of_priced(ledger, &[])
     }
 
-    /// As [`Books::of`], with the `known` curves of some releases.
+    /// As [`Books::of`]. Curves of `known` releases are used as given.
     ///
     /// # Errors
     /// As [`Books::of`].
@@ -86,7 +90,7 @@ impl Books {
     /// Books of the same releases with other events. Prices are reused.
     ///
     /// # Errors
-    /// Invalid events ([`Ledger::validate`]); as [`Books::of`] for releases that had not happened.
+    /// Invalid events ([`Ledger::validate`]); as [`Books::of`] for releases not yet priced.
     pub fn with_events(&self, events: Vec<Event>) -> Result<Self, PrivacyError> {
         let ledger = self.ledger.with_events(events)?;
         let mut curves = Vec::new();
@@ -94,10 +98,10 @@ impl Books {
             let place = self.ledger.releases().iter().position(|other| other == release)?;
             self.curves.get(place)?.as_ref().map(|(_, curve)| curve.clone())
         })?;
-        Ok(Self { ledger, curves, accountant, tight: OnceLock::new(), earlier: self.distributions() })
+        Ok(Self { ledger, curves, accountant, unpriced: None, tight: OnceLock::new(), earlier: self.distributions() })
     }
 
-    /// Books as of the first `count` releases.
+    /// Books of the first `count` releases, or of all if there are fewer.
     ///
     /// # Errors
     /// As [`Books::with_events`]; none if the events of `self` are priced.
@@ -111,7 +115,8 @@ impl Books {
         self.with_events(events.filter(|event| event.count > 0).collect())
     }
 
-    /// Adds a kind of release with its price, so that it can be recorded.
+    /// Adds a kind of release with its Rényi `curve` ([`RdpCurve::of`], not checked), so that it
+    /// can be recorded.
     ///
     /// # Errors
     /// As [`Release::validate`] and [`RdpAccountant::add_curve`].
@@ -127,16 +132,29 @@ impl Books {
         Ok(id)
     }
 
-    /// Records `count` releases of a kind that [`Books::register`] returned.
+    /// Records `count` releases of a kind of this ledger. If it has no price, neither has ε:
+    /// [`Books::renyi`] says why.
     pub fn record(&mut self, release: ReleaseId, count: u64) {
         self.ledger.record_many(release, count);
-        if let Some(Some((curve, _))) = self.curves.get(release.place()) {
-            self.accountant.compose(*curve, count);
+        match self.priced(release) {
+            Ok(curve) => self.accountant.compose(curve, count),
+            Err(error) => self.unpriced = Some(error),
         }
         // Runs at every step of a run, so it copies nothing.
         if let Some(Ok(tight)) = self.tight.take() {
             self.earlier = Some(tight);
         }
+    }
+
+    /// Returns the curve of a release, computed if it was not registered with one.
+    fn priced(&mut self, release: ReleaseId) -> Result<CurveId, PrivacyError> {
+        if let Some(Some((curve, _))) = self.curves.get(release.place()) {
+            return Ok(*curve);
+        }
+        let release = self.ledger.releases().get(release.place()).ok_or(PrivacyError::NoBound)?.clone();
+        let curve = RdpCurve::of(&release)?;
+        let place = self.register(release, &curve)?.place();
+        self.curves[place].as_ref().map(|(curve, _)| *curve).ok_or(PrivacyError::NoBound)
     }
 
     /// As [`Ledger::charge_open_epoch`].
@@ -155,9 +173,9 @@ impl Books {
     /// ε at `delta` by Rényi accounting, with both conversions.
     ///
     /// # Errors
-    /// As [`RdpAccountant::epsilon`].
+    /// As [`RdpAccountant::epsilon`]; as [`Books::of`] if a recorded release has no price.
     pub fn renyi(&self, delta: f64) -> Result<Epsilon, PrivacyError> {
-        self.accountant.epsilon(delta)
+        self.unpriced.clone().map_or_else(|| self.accountant.epsilon(delta), Err)
     }
 
     /// ε at `delta` by tight accounting.
@@ -168,7 +186,8 @@ impl Books {
         self.losses()?.epsilon(delta)
     }
 
-    /// Points of the privacy curve about the tight `epsilon` at `delta`: see [`Pld::curve_about`].
+    /// Points (ε, δ(ε)) of the privacy curve. The first is (`epsilon`, `delta`), which must hold:
+    /// see [`Pld::curve_about`].
     ///
     /// # Errors
     /// As [`Books::tight`].
@@ -176,11 +195,12 @@ impl Books {
         Ok(self.losses()?.curve_about(epsilon, delta))
     }
 
-    /// All bounds at `delta`, with their assumptions. Without releases, ε is 0.
+    /// All bounds on ε at `delta`, with their assumptions. Without releases, ε is 0. If tight
+    /// accounting has no price, too many kinds of release or too much work, `tight` is `None` and
+    /// the assumptions say why.
     ///
     /// # Errors
-    /// As [`Books::renyi`]. Where tight accounting has no price, `tight` is `None`; too many kinds
-    /// of release or too much work are also stated among the assumptions.
+    /// As [`Books::renyi`]; other errors of [`Books::tight`].
     pub fn account(&self, delta: f64) -> Result<Account, PrivacyError> {
         let Epsilon { classic, improved } = self.renyi(delta)?;
         let rounding = self.accountant.rounding(delta)?;
@@ -234,16 +254,18 @@ impl Books {
 }
 
 /// Accounts for a ledger in one call: [`Books::of`], [`Books::account`] and [`of_one_example`].
+/// Without releases, ε is 0.
 ///
 /// # Errors
-/// As [`super::rdp::epsilon_of`]; a ledger without releases gives ε = 0.
+/// As [`Books::of`] and [`Books::account`].
 pub fn account(ledger: &Ledger, delta: f64) -> Result<Account, PrivacyError> {
     let mut account = Books::of(ledger.clone())?.account(delta)?;
     account.assumptions.extend(of_one_example(ledger, delta));
     Ok(account)
 }
 
-/// The ε of one example of a ledger that protects users or micro-batches, as a phrase; else `None`.
+/// States the ε of a single example, by Rényi accounting (∞ without a bound), if the ledger
+/// protects users or micro-batches; else `None`.
 #[must_use]
 pub fn of_one_example(ledger: &Ledger, delta: f64) -> Option<Message> {
     let example = ledger.per_example();
@@ -278,7 +300,7 @@ mod tests {
         ]
     }
 
-    /// Books that reach a state in any way give the ε of its ledger, to the last bit.
+    /// However books reach a state, they give the ε of its ledger, to the last bit.
     #[test]
     fn every_way_to_a_state_gives_equal_bounds() {
         let mut recorded = Books::default();
@@ -326,6 +348,24 @@ mod tests {
         let tight = books.tight(DELTA).unwrap().value;
         let points = books.curve_about(tight, DELTA).unwrap();
         assert!(points.contains(&(tight, DELTA)) && points.len() > 8, "{points:?}");
+    }
+
+    /// A ledger prices only what happened; what is recorded later is priced then.
+    #[test]
+    fn a_kind_that_had_not_happened_is_priced_when_it_is_recorded() {
+        for (recorded, is_priced) in [
+            (kinds().remove(0), true),
+            (Release::new(Sampling::Poisson { rate: 0.1 }, Sensitivity::L2 { norm: 1.0 }, None), false),
+        ] {
+            let mut ledger = Ledger::new();
+            let id = ledger.register(recorded).unwrap();
+            let mut books = Books::of(ledger.clone()).unwrap();
+            assert_eq!(books.renyi(DELTA).unwrap().improved.epsilon, 0.0);
+            books.record(id, 3);
+            ledger.record_many(id, 3);
+            assert_eq!(books.account(DELTA), account(&ledger, DELTA));
+            assert_eq!(books.renyi(DELTA).is_ok_and(|cost| cost.improved.epsilon > 0.0), is_priced);
+        }
     }
 
     #[test]

@@ -11,8 +11,9 @@ use super::{
     sampling::Sampling,
 };
 
-/// One step: `noise_multiplier` is the noise's standard deviation relative to the clipping norm,
-/// `sampling_rate` the probability q with which each example is in the batch.
+/// One step: `noise_multiplier` is the noise's standard deviation over the clipping norm (1e-100 to
+/// 1e100), `sampling_rate` the probability q in [0, 1] with which each example joins the batch.
+/// Neither is checked here; [`Accountant::compose`] checks both.
 #[must_use]
 pub fn step(noise_multiplier: f64, sampling_rate: f64) -> Release {
     Release::new(
@@ -22,7 +23,7 @@ pub fn step(noise_multiplier: f64, sampling_rate: f64) -> Release {
     )
 }
 
-/// ε at `delta` of `steps` steps, by tight accounting; rounded up.
+/// Upper bound on ε, in nats, of `steps` steps at `delta`, by tight accounting; rounded up.
 ///
 /// ```
 /// let epsilon = hushgrad_accounting::dp_sgd::epsilon(1.1, 256.0 / 60_000.0, 3515, 1e-5)?;
@@ -31,7 +32,7 @@ pub fn step(noise_multiplier: f64, sampling_rate: f64) -> Release {
 /// ```
 ///
 /// # Errors
-/// A parameter out of range; as [`Accountant::epsilon`].
+/// As [`Accountant::compose`] and [`Accountant::epsilon`].
 pub fn epsilon(noise_multiplier: f64, sampling_rate: f64, steps: u64, delta: f64) -> Result<f64, PrivacyError> {
     let run = Accountant::new().compose(step(noise_multiplier, sampling_rate), steps)?;
     Ok(run.epsilon(delta)?.epsilon)

@@ -1,8 +1,9 @@
 //! Differential privacy accounting for noisy sums over sampled examples, in plain f64: DP-SGD, and
-//! noise of *any* symmetric unimodal shape. No tensors, clock or network; compiles for wasm32.
+//! noise of *any* symmetric unimodal density. No tensors, clock or network; compiles for wasm32.
 //!
 //! For those who train privately, for researchers who compare noise, and for programs that show ε
-//! during training. It answers four kinds of question. Every answer is an upper bound, rounded up.
+//! during training. Every ε (in nats) and δ is an upper bound, rounded up, except the lower bounds
+//! of [`audit`].
 //!
 //! # What does a training run cost?
 //!
@@ -29,8 +30,8 @@
 //! # Ok::<(), hushgrad_accounting::PrivacyError>(())
 //! ```
 //!
-//! For a run in progress, a [`Ledger`](ledger::Ledger) records what is released, and
-//! [`Books`](books::Books) keep its price, with every assumption in words:
+//! For a run in progress, a [`Ledger`](ledger::Ledger) records what is released.
+//! [`Books`](books::Books) add its price, and state every assumption in words:
 //!
 //! ```
 //! use hushgrad_accounting::{books::Books, dp_sgd, ledger::Ledger};
@@ -49,10 +50,11 @@
 //!
 //! # What does other noise cost?
 //!
-//! A clip bounds a gradient's norm; an *envelope* Ψ bounds its coordinates rank by rank, so that
-//! any symmetric unimodal noise can be accounted for (Nasr, Shokri & Houmansadr 2020). An
-//! [`EnvelopeProfile`](envelope::EnvelopeProfile) holds what the price depends on. The noise is one
-//! of the [families](noise::NoiseSpec), or a density of your own.
+//! A clip bounds a gradient's L2 norm. An *envelope* Ψ, a finite set of vectors ψ, bounds all its
+//! order statistics: for one ψ, the gradient's i-th largest magnitude is at most ψ's, for each i.
+//! This makes any symmetric unimodal noise accountable (Nasr, Shokri & Houmansadr 2020). An
+//! [`EnvelopeProfile`](envelope::EnvelopeProfile) holds the sums over Ψ that the price depends on.
+//! The noise is one of the [families](noise::NoiseSpec), or a density of your own.
 //!
 //! ```
 //! use hushgrad_accounting::{
@@ -86,10 +88,10 @@
 //!
 //! # How tight can the bound be?
 //!
-//! Conversion from Rényi accounting loses some of ε. [`Pld`](pld::Pld) composes the privacy losses
-//! themselves, by FFT and from above, for Gaussian noise and for any noise under an envelope. Use
-//! it directly or through [`Books::tight`](books::Books::tight). The answer names its method and
-//! says whether it is proven: see [`Rigor`](pld::Rigor).
+//! Converting a Rényi bound to (ε, δ) overestimates ε. [`Pld`](pld::Pld) instead composes privacy
+//! loss distributions, by FFT and rounded up, for Gaussian noise and for any noise under an
+//! envelope. Use it directly or through [`Books::tight`](books::Books::tight). The answer names its
+//! method and says whether it is proven: see [`Rigor`](pld::Rigor).
 //!
 //! ```
 //! use hushgrad_accounting::pld::{Method, Pld, Rigor};
@@ -117,7 +119,8 @@
 //! # What does an attack show?
 //!
 //! [`audit`] turns an attack's results into lower bounds on ε. Of 1000 canaries, each included by a
-//! fair coin, the attack guessed the 100 it was surest of, 85 of them right:
+//! fair coin, the attack guessed the 100 it was surest of, 85 of them correctly. The ε that this
+//! refutes with 95 % confidence, at δ = 1e-5:
 //!
 //! ```
 //! use hushgrad_accounting::audit::Guesses;
@@ -132,9 +135,9 @@
 //! | module | contents |
 //! | --- | --- |
 //! | [`Accountant`], [`dp_sgd`] | the short way to ε |
-//! | [`noise`] | noise families, one per file: density, distribution, sampler, ln I_k |
-//! | [`envelope`] | Ψ as the sums that the accountants need |
-//! | [`sampling`] | sampling policies: the sampler and the price come from one value |
+//! | [`noise`] | noise families: density, distribution function, sampler, log moments ln I_k |
+//! | [`envelope`] | the sums over Ψ that the accountants need |
+//! | [`sampling`] | sampling policies: one value gives both the sampler and the price |
 //! | [`ledger`] | what a run released; JSON |
 //! | [`books`] | a ledger with its prices, kept up to date |
 //! | [`composition`] | several runs on the same examples, priced as one |
@@ -162,9 +165,10 @@
 //! - The ledger is true: its bounds on each example's contribution hold for the sums that ran.
 //! - Noise is treated as real-valued, unless the release names a [`rounding::Grid`].
 //! - Elementary and distribution functions are as accurate as their libraries claim; truncation and
-//!   discretisation errors are bounded and added. Rényi accounting adds an *estimate* of what
-//!   quadrature and series leave out for Student-t, variance gamma and generalised Gaussian noise,
-//!   for envelopes of over 96 entries, and under a clip (except for Gaussian noise and tables).
+//!   discretisation errors are bounded and added. In Rényi accounting, the added error of
+//!   quadrature and series is only *estimated* for Student-t, variance gamma and generalised
+//!   Gaussian noise, for envelopes of more than 96 distinct magnitudes, and under a clip (except
+//!   with Gaussian noise or a density of your own).
 //!
 //! # What is refused
 //!

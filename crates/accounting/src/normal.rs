@@ -135,7 +135,7 @@ pub fn delta_gaussian(mu: f64, epsilon: f64) -> f64 {
     }
     let above = ln_delta_gaussian(mu, epsilon) + ln_delta_rounding(mu, epsilon);
     // NaN is unknown and gives 1. In the subnormal range exp has few digits.
-    if above < 0.0 { above.exp() * (1.0 + 4.0 * f64::EPSILON) + f64::MIN_POSITIVE } else { 1.0 }
+    if above < 0.0 { (above.exp() * (1.0 + 4.0 * f64::EPSILON) + f64::MIN_POSITIVE).min(1.0) } else { 1.0 }
 }
 
 /// ∫_near^{near+width} (1 − x·mills(x)) dx by Gauss–Legendre (5 points on 8 panels; the integrand
@@ -215,6 +215,16 @@ mod tests {
     }
 
     // Reference values below: 40-digit arithmetic.
+    /// Found by fuzzing: rounding up passed 1.
+    #[test]
+    fn no_delta_exceeds_1() {
+        for mu in [8.0, 12.0, 16.0, 20.0, 40.0, 1e3] {
+            for epsilon in [0.0, 0.03, 1.0, 8.0, 100.0] {
+                assert!(delta_gaussian(mu, epsilon) <= 1.0, "{mu} {epsilon}");
+            }
+        }
+    }
+
     #[test]
     fn tails_keep_their_digits() {
         close(survival(10.0), 7.619_853_024_160_526e-24, 1e-13);

@@ -1,36 +1,39 @@
 //! Releases on a power-of-two grid, so that low floating-point bits reveal nothing about the data.
 //!
-//! *The leak.* Floating-point numbers are unevenly spaced, so fl(s + z) is often reachable from one
+//! *The leak.* Floating-point numbers are unevenly spaced, so fl(s + Z) is often reachable from one
 //! sum s and not from its neighbour: the last bits of one release can break the guarantee (Mironov
 //! 2012, "On significance of the least significant bits for differential privacy"; for Gaussian
 //! samplers Jin, McMurtry, Rubinstein & Ohrimenko 2022, "Are we there yet?").
 //!
 //! *The remedy.* Everything that depends on data is an integer number of grid steps g = 2^e:
-//! 1. Each encoded coordinate is rounded to the grid *before* the sum. Towards zero it stays in its
-//!    clip or envelope, so the sensitivity does not grow. To the nearest (unbiased) it can move out
-//!    by g/2 per coordinate, g·√P/2 in L2, and the noise must grow by 1 + g·√P/(2·norm) to keep the
-//!    noise multiplier. Integer sums are exact in any order.
-//! 2. The noise is rounded to the grid separately. For s on the grid, round(s + Z) = s + round(Z)
-//!    exactly, so the release post-processes s + Z, and the analysis for continuous Z holds.
-//! 3. The computed noise ẑ is not quite Z. It does not depend on data, so only its rounded
-//!    distribution p̂ against p counts.
+//! 1. Each of the P encoded coordinates is rounded to the grid *before* the sum. Rounded towards
+//!    zero, it stays in its clip or envelope, so the sensitivity does not grow. (Rounded to the
+//!    nearest, without bias, the vector can move out by g·√P/2 in L2, and only noise scaled by
+//!    1 + g·√P/(2·norm) would keep the noise multiplier.) Integer sums are exact in any order.
+//! 2. The noise Z is rounded to the grid separately. For s on the grid, round(s + Z) = s + round(Z)
+//!    with probability 1, so the release post-processes s + Z, and the analysis of real-valued Z
+//!    holds.
+//! 3. The computed noise Ẑ differs from Z, but not by way of the data. So it suffices to compare
+//!    the probabilities p̂(k) and p(k) that Ẑ and Z, of density z, fall into the grid cell k.
 //!    - *Bits.* Replace a sampler's real uniform numbers, one by one, by b-bit words. With the
-//!      rest fixed, a grid cell is one or two intervals of this number (|z|, the radius and the
-//!      cosine's halves are monotone), and an interval's count of words matches its length within
-//!      one: each cell's probability changes by 2^−b per interval.
-//!    - *Arithmetic.* If |ẑ − z| ≤ η for the same words, a cell gains or loses at most the mass
-//!      within η of its ends: p(k)·(1 ± ρ) with ρ = (2η/g)·max z(x)/z(x + g + 2η)
-//!      ≤ (2η/g)·e^{S(g + 2η)}, S the steepest slope of ln z up to the end of the cutoff's cell.
-//!    - *Tails.* Nothing is claimed where |z|, or the polar method's radius, exceeds its cutoff.
+//!      rest fixed, a grid cell is one or two intervals of this number (in which |Z|, the radius
+//!      and each half of the cosine are monotone). An interval of length l holds l·2^b words, to
+//!      within one, so each interval changes the cell's probability by at most 2^−b.
+//!    - *Arithmetic.* If |Ẑ − Z| ≤ η for the same words, a cell gains or loses at most the mass
+//!      within η of its ends: p(k)·(1 ± ρ) with ρ = (2η/g)·max z(x)/z(x + g + 2η) ≤
+//!      (2η/g)·exp(S·(g + 2η)), S the steepest slope of ln z up to the end of the cutoff's cell.
+//!    - *Tails.* Draws with |Z|, or the polar method's radius, above a cutoff count as lost: their
+//!      probability is part of τ.
 //!
-//!    So, per draw, p̂ is within a total variation distance τ of some p̃ with p̃(k) = p(k)·(1 ± ρ).
-//!    ε grows by ln((1+ρ)/(1−ρ)) per draw, A in all; δ becomes e^A·δ + (1 + e^{ε + A})·τ.
+//!    So, per draw, p̂ is within some total variation distance of a p̃ with p̃(k) = p(k)·(1 ± ρ).
+//!    Let A sum ln((1 + ρ)/(1 − ρ)), and τ these distances, over all draws. Then (ε, δ) becomes
+//!    (ε + A, e^A·δ + (1 + e^(ε + A))·τ).
 //!
-//! η is relative to |z| in the tails and must stay near 1e-12·g over a whole training run. So noise
-//! is made in f64, and heavy tails with far cutoffs are refused (Cauchy: all but a few draws).
+//! η grows with |Z| and must stay near 1e-12·g over a whole training run. So noise is made in f64,
+//! and heavy tails, whose cutoffs are far out, are refused (Cauchy: all but a few draws).
 //! Logarithm, exponential, cosine and tangent are assumed accurate to two units in the last place.
 //! A sampler that inverts its distribution function numerically (generalised Gaussian, custom), or
-//! takes the logarithm of a 32-bit number (variance gamma), has no bound, and no cost is given.
+//! takes the logarithm of a 32-bit number (variance gamma), has no known η and is refused.
 
 use hushgrad_message::word;
 use serde::{Deserialize, Serialize};
@@ -42,20 +45,20 @@ use super::{
 
 pub use crate::noise::SamplerAccuracy;
 
-/// A grid of spacing 2^exponent.
+/// The multiples of 2^exponent: rounds values to them, and prices a sampler's errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GridRounding {
     exponent: i32,
 }
 
-/// The grid of a release: contributions are rounded towards zero, summed exactly, and
-/// [`Noise::draw`] is rounded to the nearest.
+/// The grid of a release, as a ledger states it: contributions are rounded towards zero and summed
+/// exactly; each [`Noise::draw`] is rounded to the nearest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Grid {
-    /// The spacing is 2^exponent.
+    /// The spacing is 2^exponent; −300 to 300.
     pub exponent: i32,
-    /// Numbers in a release, each with independent noise.
+    /// Coordinates of a release, each with independent noise; 1 to 2^32.
     pub coordinates: u64,
 }
 
@@ -83,7 +86,8 @@ impl OnGrid {
     /// Builds `noise` on `grid`.
     ///
     /// # Errors
-    /// As [`Grid::validate`]; [`PrivacyError::Unpriced`] if the sampler has no known error bound.
+    /// As [`Grid::validate`] and [`NoiseSpec::build`]; [`PrivacyError::Unpriced`] if the sampler
+    /// has no known error bound.
     pub fn new(grid: Grid, noise: &NoiseSpec) -> Result<Self, PrivacyError> {
         grid.validate()?;
         let (noise, rounding) = (noise.build()?, GridRounding::new(grid.exponent)?);
@@ -92,8 +96,9 @@ impl OnGrid {
     }
 }
 
-/// The cost of inexact noise in `releases`, with their counts, for reports at `delta`; `exact`
-/// gives ε of real-valued noise at any δ. The share of τ from the noise's tails is made negligible.
+/// The cost of inexact noise in all `releases`, each with its count, for an ε at `delta`. `exact`
+/// gives the ε of real-valued noise at a δ. Cutoffs are such that the noise's tails use about a
+/// thousandth of `delta`.
 ///
 /// # Errors
 /// Errors of `exact`; [`PrivacyError::Inexact`] if the cost has no bound.
@@ -141,7 +146,8 @@ impl RoundingCost {
         delta: f64,
         exact: impl Fn(f64) -> Result<f64, PrivacyError>,
     ) -> Result<f64, PrivacyError> {
-        // With ε at most `epsilon`, this exact δ becomes `delta`, with a margin for rounding.
+        // The δ of real-valued noise that becomes `delta` if the total ε is at most `epsilon`,
+        // rounded down.
         let left =
             |epsilon: f64| (1.0 - 1e-12) * (delta - (1.0 + epsilon.exp()) * self.total_variation) / self.loss.exp();
         for share in [0.5, 0.1, 0.01] {
@@ -175,8 +181,8 @@ impl GridRounding {
         Ok(Self { exponent })
     }
 
-    /// The coarsest grid of at most 2^−`bits` noise scales. Ten bits add under 1e-7 to the
-    /// variance.
+    /// The coarsest grid whose spacing is at most 2^−`bits` noise scales. With ten bits, rounding
+    /// adds less than 1e-7 squared noise scales to the variance.
     ///
     /// # Errors
     /// As [`GridRounding::new`].
@@ -225,7 +231,8 @@ impl GridRounding {
     }
 
     /// The cost of [`Noise::draw`]'s inexactness over `steps` releases of `coordinates` numbers.
-    /// `failure` is the part of τ allowed in the noise's tails, beyond the cutoff (1e-10, say).
+    /// `failure`, in (0, 1), is the part of τ for the noise's tails, which sets the cutoffs: 1e-10,
+    /// say.
     ///
     /// # Errors
     /// [`PrivacyError::Unpriced`] without a known sampler error; as [`GridRounding::cost_of`].
@@ -245,7 +252,7 @@ impl GridRounding {
     /// As [`GridRounding::cost`], for a sampler of given accuracy.
     ///
     /// # Errors
-    /// `failure` outside (0, 1); an error too large: use a coarser grid, or noise of lighter tails.
+    /// `failure` outside (0, 1); ρ of 0.01 or more: use a coarser grid, or noise of lighter tails.
     pub fn cost_of(
         &self,
         noise: &dyn Noise,
@@ -262,12 +269,12 @@ impl GridRounding {
         let spacing = self.spacing();
         // Tails below 1e-300 have no quantile.
         let failure = failure.max(draws * 28.0 * 1e-300);
-        // A quarter of `failure` for each cutoff; half covers the quantiles' own accuracy.
+        // The tail beyond each cutoff takes a quarter of `failure`; half covers quantile errors.
         let cutoff = noise.survival_quantile(failure / (8.0 * draws));
         // A cosine exceeds 0.9 with probability 0.1435: P(radius > r) < 7·P(z > 0.9·r).
         let radius = noise.survival_quantile(failure / (28.0 * draws)) / 0.9;
         let error = accuracy.error * (noise.scale() + radius);
-        // The last cell, with what may fall into it, reaches beyond the cutoff.
+        // The cutoff's cell, and draws whose error moves them into it, reach this far beyond.
         let reach = spacing + 2.0 * error;
         let relative = 2.0 * error / spacing * (steepest(noise, cutoff + reach) * reach).exp();
         let range = word!("below 0.01: use a coarser grid, or noise with lighter tails");
@@ -281,8 +288,8 @@ impl GridRounding {
     }
 }
 
-/// An upper bound on |(ln z)′| on [0, `within`], piece by piece: the slope in the middle plus the
-/// curvature's part. Infinite where unknown.
+/// An upper bound on |(ln z)′| on [0, `within`]. On each piece, it is the slope in the middle plus
+/// half the length times the curvature. Infinite without [`Noise::smoothness`].
 fn steepest(noise: &dyn Noise, within: f64) -> f64 {
     let mut kinks = noise.kinks().iter().copied().filter(|kink| *kink < within).peekable();
     let (mut low, mut steepest) = (0.0, 0.0f64);
@@ -373,7 +380,8 @@ mod tests {
         }
     }
 
-    /// The 64-bit accuracy assumes no rounding to 53 bits above ½, and an angle of two words.
+    /// `uniform_bits: 64` requires that uniform numbers above ½ are not rounded to f64's 53 bits,
+    /// and that the angle uses two words.
     #[test]
     fn samplers_use_all_their_bits() {
         let laplace = NoiseSpec::Laplace { scale: 1.0 }.build().unwrap();
@@ -433,7 +441,7 @@ mod tests {
             prop_assert!((near - x).abs() <= 0.5 * grid.spacing());
         }
 
-        /// For a sampler shifted by at most η, the rounded distribution stays within the charge.
+        /// The cost covers a sampler whose draws are shifted by at most η.
         #[test]
         fn the_charge_covers_a_shifted_sampler(shift in -1e-6_f64..1e-6) {
             let noise = NoiseSpec::StudentT { nu: 5.0, scale: 1.0 }.build().unwrap();

@@ -1,5 +1,5 @@
 //! The loop of a run: sample, record, step, report. A step is recorded in the ledger before its
-//! release, so the ledger never states less than what happened.
+//! release, so the ledger never counts less than what happened.
 
 use std::time::Duration;
 
@@ -36,32 +36,36 @@ pub struct Session<E> {
     /// Draws lots by the sampling for which each step is priced.
     sampler: Sampler,
     account: Option<RunBooks>,
-    /// The phase whose task the engine has; an engine is made for the first phase's.
+    /// The phase whose task the engine has: 0 for a new engine, `usize::MAX` to set it again.
     engine_phase: usize,
     /// The auditor's state, if the run is audited.
     audit: Option<Audit>,
-    /// A promise that the run breaks.
+    /// A bug injected for an audit to find.
     broken: Option<Broken>,
-    /// Canaries of the last lot.
+    /// Canaries of the last step.
     canaries: Vec<DrawnCanary>,
-    /// Whether each example is in; if empty, all are.
+    /// Whether each unit may add to a sum; if empty, all may ([`Session::leave_out`]).
     is_in: Vec<bool>,
-    /// The last step's task, if it had a clipping norm of its own.
+    /// The last step's task, if its clipping norm is adaptive.
     clipped: Option<Task>,
+    /// The next clipping norm, and averages of paid metrics.
     counted: ReleasedMetrics,
     /// Each step's clipping norm, if adaptive.
     clips: Vec<f32>,
+    /// Units of the last step, without canaries.
     lot: Vec<u32>,
     shifts: Vec<Shift>,
+    /// Steps taken.
     step: u64,
     /// Steps in the current sequence of correlated noise.
     position: u64,
+    /// Time spent on steps.
     training: Duration,
     /// Examples without a finite gradient: on earlier engines, and on this one when last read.
     non_finite: (u64, u64),
 }
 
-/// The books of a run that can be accounted for, and the release of each phase's steps.
+/// The books of a run that can be accounted for, and the kind of release of each phase.
 #[derive(Clone)]
 struct RunBooks {
     books: Books,
@@ -69,8 +73,8 @@ struct RunBooks {
 }
 
 impl RunBooks {
-    /// Creates books that begin with the releases in `ledger`. A shuffled epoch left open there
-    /// counts in full, because the new sampler begins an epoch of its own.
+    /// Creates books that begin with the releases in `ledger`; `None` if the plan has no price. An
+    /// epoch left open there counts in full, because the new sampler begins an epoch of its own.
     fn after(mut ledger: Ledger, plan: &Plan) -> Result<Option<Self>, PrivacyError> {
         if plan.priced.is_err() {
             return Ok(None);
@@ -86,7 +90,7 @@ impl RunBooks {
 }
 
 impl RunBooks {
-    /// Returns the releases of `steps` steps from `step` on.
+    /// Returns the releases of the `steps` steps from `step` on, with their counts by phase.
     fn ahead(&self, plan: &Plan, step: u64, steps: u64) -> impl Iterator<Item = (ReleaseId, u64)> {
         let lengths: Vec<u64> = plan.releases_from(step).unwrap_or_default().iter().map(|(_, count)| *count).collect();
         let releases: Vec<ReleaseId> = self.releases[plan.phase_of(step)..].to_vec();
@@ -97,14 +101,17 @@ impl RunBooks {
 /// What a continued run needs to know of its past, besides its engine's state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
+    /// Steps taken.
     pub step: u64,
     /// All that was released, checked by [`Ledger::validate`]; `None`: there is no guarantee.
     pub ledger: Option<Ledger>,
+    /// Time spent on steps.
     pub training: Duration,
     /// Examples whose gradient was not finite.
     pub non_finite: u64,
-    /// Results of the counts released with its steps, and the resulting clipping norms.
+    /// Results of the counts released with its steps.
     pub counted: ReleasedMetrics,
+    /// Each step's clipping norm, if adaptive.
     pub clips: Vec<f32>,
 }
 
@@ -124,7 +131,7 @@ impl<E: Engine> Session<E> {
         Self::drawing_from(rng, plan, engine)
     }
 
-    /// The same with a given source of randomness, for reproducible tests.
+    /// As [`Session::new`], with a given source of randomness, for reproducible tests.
     pub(super) fn drawing_from(mut rng: Box<dyn RandomSource>, plan: Plan, engine: E) -> Result<Self, SessionError> {
         let sampler = plan.sampling.sampler(plan.units().into())?;
         let account = RunBooks::after(Ledger::new(), &plan)?;
@@ -156,10 +163,10 @@ impl<E: Engine> Session<E> {
         })
     }
 
-    /// Breaks a promise of a run that has not begun: it no longer runs what it is priced for.
+    /// Injects a bug into a run that has not begun: it no longer does what its books price.
     ///
     /// # Errors
-    /// This run cannot break it ([`InjectedBug::refused`]), or has begun.
+    /// The bug does not apply to this run ([`InjectedBug::refused`]), or the run has begun.
     pub fn inject_bug(&mut self, mutation: InjectedBug) -> Result<(), SessionError> {
         let late = (self.step > 0).then_some(word!("the run has begun"));
         if let Some(sentence) = mutation.refused(&self.plan).or(late) {
@@ -174,16 +181,17 @@ impl<E: Engine> Session<E> {
         Ok(())
     }
 
-    /// Excludes from all later lots the examples whose coin in `is_in` (one each) is false.
+    /// Excludes from all later lots the units whose entry in `is_in` (one each) is false.
     ///
-    /// An excluded example keeps its place in the population and adds nothing when drawn. So rates,
-    /// lots and the sums' divisor do not depend on the coins, as for add-or-remove-one neighbours;
-    /// the length of a shortened training set would reveal each coin.
+    /// An excluded unit keeps its place in the population and adds nothing when drawn. Sampling
+    /// rates, other draws and the sums' divisor thus do not depend on `is_in`, as for
+    /// add-or-remove-one neighbours. The length of a shortened training set would reveal any entry
+    /// to whoever knows the others.
     pub fn leave_out(&mut self, is_in: Vec<bool>) {
         self.is_in = is_in;
     }
 
-    /// Returns the promise that the run breaks.
+    /// Returns the injected bug, if any.
     #[must_use]
     pub fn broken(&self) -> Option<InjectedBug> {
         self.broken.as_ref().map(|broken| broken.mutation)
@@ -241,7 +249,7 @@ impl<E: Engine> Session<E> {
         *answers = answers.map(|none| progress.counted.answers.unwrap_or(none));
         session.clips = progress.clips;
         if progress.step > 0 {
-            // Coins are in no file: no canary is in from here on.
+            // No file holds the canaries' coins: no canary is in from here on.
             session.audit = None;
         }
         (session.step, session.training) = (progress.step, progress.training);
@@ -282,7 +290,7 @@ impl<E: Engine> Session<E> {
     pub fn replace_engine(&mut self, engine: E) {
         self.non_finite = (self.count_non_finite(), 0);
         self.engine = engine;
-        // It was made for the first phase's planned task.
+        // The new engine has the first phase's planned task.
         self.engine_phase = if self.broken.is_some() { usize::MAX } else { 0 };
         self.clipped = None;
         if self.position > 0 && self.plan.config.bands > 1 {
@@ -309,7 +317,8 @@ impl<E: Engine> Session<E> {
         self.account.as_ref().map(|account| account.books.ledger())
     }
 
-    /// Returns the events from the next step on; the last one never ends. `None` without books.
+    /// Returns the planned events from the next step on, the last one up to step `u64::MAX`; `None`
+    /// without books.
     #[must_use]
     pub fn planned(&self) -> Option<Vec<Event>> {
         let account = self.account.as_ref()?;
@@ -317,7 +326,7 @@ impl<E: Engine> Session<E> {
         Some(ahead.map(|(release, count)| Event { release: release.place() as u32, count }).collect())
     }
 
-    /// Returns the engine's task in the last step, or in the first before any.
+    /// Returns the task of the last step or, before any step, of the first.
     #[must_use]
     pub fn task(&self) -> &Task {
         let planned = self.plan.phase(self.plan.phase_of(self.step.saturating_sub(1))).0;
@@ -339,8 +348,8 @@ impl<E: Engine> Session<E> {
         Some(ledger)
     }
 
-    /// Computes the features of `most` examples, which the first step waits for, and returns how
-    /// many examples are left ([`Engine::prepare`]). It counts as training time.
+    /// Computes the features of at most `most` examples, all of which the first step needs, and
+    /// returns how many examples are left ([`Engine::prepare`]). It counts as training time.
     ///
     /// # Errors
     /// Not enough memory.
@@ -354,7 +363,7 @@ impl<E: Engine> Session<E> {
     /// Takes one step. The device may still be busy with it afterwards; [`Session::settle`] waits.
     ///
     /// # Errors
-    /// The device is lost. The step then counts as released.
+    /// The device is lost. A release that was already recorded stays counted.
     pub async fn step(&mut self) -> Result<(), SessionError> {
         self.take_step(async |engine, input| engine.step(input).await).await
     }
@@ -408,9 +417,9 @@ impl<E: Engine> Session<E> {
         Ok(key)
     }
 
-    /// [`Session::draw`] without an engine.
+    /// The part of [`Session::draw`] that needs no engine.
     fn draw_in(&mut self, phase: usize) -> Result<[u32; 8], SessionError> {
-        // An open epoch goes on.
+        // With the same sampling, the sampler stays, so that an open epoch goes on.
         let sampling = self.plan.phase(phase).1;
         if self.sampler.policy() != sampling {
             self.sampler = sampling.sampler(self.plan.units().into())?;
@@ -433,7 +442,8 @@ impl<E: Engine> Session<E> {
         Ok(key)
     }
 
-    /// Removes the canaries from the end of the lot and keeps those to be added.
+    /// Moves the canaries, whose numbers follow the examples', from the lot to `canaries`, and
+    /// keeps those that the engine is to add.
     fn enter_canaries(&mut self, phase: usize) {
         let examples = self.plan.units() - self.plan.config.canaries;
         let drawn = self.lot.split_off(self.lot.partition_point(|&unit| unit < examples));
@@ -457,7 +467,8 @@ impl<E: Engine> Session<E> {
         Ok(audit.take(self.plan.phase_of(self.step), seen, self.broken.as_ref())?)
     }
 
-    /// Reads a successful step's counts and updates the next clipping norm and the averages.
+    /// Records the step's adaptive clipping norm. If the step succeeded, also reads its noisy
+    /// counts and updates the next norm and the averages.
     async fn take_counts(&mut self, succeeded: bool) -> Result<ReleasedCounts, EngineError> {
         if let Some(clip) = self.counted.clip {
             self.clips.push(clip as f32);
@@ -511,7 +522,7 @@ impl<E: Engine> Session<E> {
         self.training
     }
 
-    /// Returns the share of `test` that the model classifies correctly.
+    /// Returns the share of `test` that the model classifies correctly, in [0, 1].
     ///
     /// # Errors
     /// The device is lost.
@@ -550,7 +561,7 @@ impl<E: Engine> Session<E> {
         })
     }
 
-    /// Returns ε spent by the steps that ran, at the plan's δ.
+    /// Returns the Rényi ε of all releases so far, at the plan's δ.
     ///
     /// # Errors
     /// The accountant refuses the plan's δ.
@@ -588,7 +599,7 @@ impl<E: Engine> Session<E> {
     }
 }
 
-/// Returns the engine's input for a step of the run, at a position of the noise sequence.
+/// Returns the engine's input, without canaries, for a step at a position of the noise sequence.
 fn input<'a>(
     plan: &Plan,
     (step, position): (u64, u64),

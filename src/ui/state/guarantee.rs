@@ -1,4 +1,5 @@
-//! The guarantee of the current run, as every panel shows it: one ε, one curve, one number of odds.
+//! The guarantee of the current run, as every panel shows it: ε, the bound on attackers, and the
+//! odds of being found.
 
 use leptos::prelude::*;
 
@@ -13,14 +14,15 @@ use crate::{
     ui::settings::Settings,
 };
 
-/// How many of a hundred members an attacker finds at most.
+/// The most members, of a hundred, that an attacker can find while wrongly accusing five of a
+/// hundred others ([`found_at_most`]); rounded up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Odds {
     /// Given the releases so far.
     Released(u32),
     /// Given all planned releases.
     Planned(u32),
-    /// Of the recorded run, until the planned one is priced: the digits may be others, or fewer.
+    /// Of the recorded run, shown until the planned run, perhaps on other digits, is priced.
     Recorded(u32),
     /// There is no bound.
     Unbounded,
@@ -40,35 +42,38 @@ impl Odds {
     }
 }
 
-/// A number of a run; earlier values hold for that run only.
+/// A bound, ε or odds, with the run that it belongs to: one run's says nothing of the next.
 #[derive(Clone, Copy, PartialEq)]
 struct OfRun {
     run: u32,
     number: f64,
-    /// Whether a smaller number will follow once the plan is priced: this one holds, but is not
-    /// shown.
+    /// True while the plan is being priced, which may give a smaller number. This one is valid, but
+    /// not shown.
     provisional: bool,
 }
 
 /// The cost of a run's planned steps.
 struct Plan {
     run: u32,
-    /// ε by step.
+    /// (step, tight ε), ascending.
     tight: Vec<Point>,
+    /// Odds after all planned steps.
     odds: Option<u32>,
 }
 
+/// The guarantee of the current run, which changes as it runs.
 #[derive(Clone, Copy)]
 pub struct Guarantee {
     settings: RwSignal<Settings>,
     run: Run,
     cost: ProjectedCost,
-    /// By Rényi accounting, if a step was taken. Notifies if the third digit of a conversion or an
-    /// assumption changes.
+    /// ε by Rényi accounting, if a step was taken. Notifies only if the displayed digits of a
+    /// conversion, an assumption or the reason for having no guarantee change.
     pub bound: Memo<Option<Privacy>>,
     epsilon: Memo<Option<OfRun>>,
-    /// Bound on any attacker.
+    /// The privacy curve of the releases so far, which bounds any attacker.
     pub attack: Memo<Option<PrivacyCurve>>,
+    /// Odds, as a number from 0 to 100.
     found: Memo<Option<OfRun>>,
 }
 
@@ -78,7 +83,7 @@ impl Guarantee {
         let bound = bound(run);
         // The plan's tight ε and odds belong to the run, even if settings change after its start.
         let plan = StoredValue::new(None::<Plan>);
-        // Look it up at the next step for which it was computed.
+        // The plan's ε at the first computed step that is not before this one, and its odds.
         let planned = move || {
             let number = run.info.with(|info| info.as_ref().map(|info| info.run))?;
             let (tight, odds) = (cost.tight.get(), cost.odds.get());
@@ -91,8 +96,8 @@ impl Guarantee {
                 tight.iter().find(|point| point.0 >= steps).map(|point| (point.1, *odds))
             })
         };
-        // Do not show less than before until the run is paused and the accountant has answered:
-        // releases are not taken back.
+        // Releases are not taken back, so a smaller number than before is shown only once the run
+        // is paused and the accountant has answered.
         let shown = move |before: Option<&Option<OfRun>>, now: f64, provisional: bool| {
             let number = run.info.with(|info| info.as_ref().map(|info| info.run))?;
             Some(match before.copied().flatten() {
@@ -118,7 +123,7 @@ impl Guarantee {
         });
         let attack = Memo::new(move |_| {
             let Some(Privacy::Bounded(bound)) = bound.get().filter(|_| !run.is_broken()) else { return None };
-            // The number shown is rounded up, and holds while it is shown.
+            // ε as displayed, rounded up, so that the curve changes only with the display.
             let point = (format::shown(epsilon.get()?.number), bound.delta);
             PrivacyCurve::new(spending.whole_curve().unwrap_or_default().into_iter().chain([point])).ok()
         });
@@ -131,24 +136,24 @@ impl Guarantee {
         Self { settings, run, cost, bound, epsilon, attack, found }
     }
 
-    /// Returns ε of the releases so far: the least bound that holds. It does not fall while the run
-    /// plays, and never exceeds the plan that the run follows.
+    /// Returns an upper bound on ε of the releases so far: the least of Rényi accounting, tight
+    /// accounting and the run's plan. It does not fall while the run plays, unless provisional.
     #[must_use]
     pub fn epsilon(self) -> Option<f64> {
         self.epsilon.get().map(|shown| shown.number)
     }
 
-    /// True if [`Guarantee::epsilon`] will fall once the plan is priced; until then no number is
-    /// shown.
+    /// True if [`Guarantee::epsilon`] may fall once the plan is priced. Until then it is not shown.
     #[must_use]
     pub fn is_provisional(self) -> bool {
         self.epsilon.get().is_some_and(|shown| shown.provisional)
     }
 
-    /// Returns [`Guarantee::attack`] as one number, ignoring the recorded run.
+    /// Returns the odds given the releases so far or, before the first step, all planned ones.
+    /// Never [`Odds::Recorded`].
     #[must_use]
     pub fn odds(self) -> Odds {
-        // The claims of a run that breaks its promise bound nothing.
+        // The ledger of a run with an injected bug bounds nothing.
         if self.run.is_broken() || self.settings.with(Settings::no_guarantee).is_some() {
             return Odds::Unbounded;
         }
@@ -163,6 +168,7 @@ impl Guarantee {
     }
 }
 
+/// Makes [`Guarantee::bound`].
 fn bound(run: Run) -> Memo<Option<Privacy>> {
     Memo::new_with_compare(
         move |_| {

@@ -1,5 +1,5 @@
-//! Trains the runs that a lesson's step describes before its text states a number: those to compare
-//! with, then its own.
+//! Trains the runs that a lesson step describes, so that its text can state their results: first
+//! those to compare with, then its own. A lesson step is a page of text, not a step of training.
 
 use std::sync::Arc;
 
@@ -28,21 +28,21 @@ use crate::{
 pub enum LessonProgress {
     /// The state is reached.
     Ready,
-    /// The state is on its way; says how far.
+    /// The state is not reached yet. The sentence says how far it is, or how to go on.
     Coming(String),
-    /// The visitor has changed the settings.
+    /// The visitor has left the state by changing the settings.
     Other,
 }
 
 impl LessonPlayer {
-    /// Takes a step's settings, and has its runs trained.
+    /// Takes a lesson step's settings, and starts the training of its runs.
     pub(super) fn stage(self, staged: Staged) {
         let same = self.0.lessons.staged.with_untracked(|now| now.as_deref() == Some(&staged));
         if same && untrack(|| self.is_staged()) {
             return;
         }
         SweepRuns(self.0).leave_sweep();
-        // Part of the digits would change every number: until all arrive, only set the run.
+        // On part of the digits every number would differ: until all arrive, only take settings.
         if !untrack(|| self.has_all_digits()) {
             let digits = staged.settings.digits;
             self.0.take_settings(Settings { digits, ..staged.settings.clone() });
@@ -52,11 +52,12 @@ impl LessonPlayer {
         self.0.lessons.staged.set(Some(Arc::new(staged)));
     }
 
-    /// Advances the open step's runs whenever something has happened.
+    /// Keeps the open lesson step's runs going, whenever a signal that they depend on changes.
     pub fn follow_lessons(self) {
         effect(move || self.go_on());
     }
 
+    /// Starts the next run of the open lesson step, or marks the step as done.
     fn go_on(self) {
         let (Some(staged), false, true) =
             (self.0.lessons.staged.get(), self.0.lessons.done.get(), self.has_all_digits())
@@ -75,7 +76,7 @@ impl LessonPlayer {
         } else {
             self.0.lessons.begun.set_value(Some(config));
             untrack(|| self.train_to(&Settings { digits: now.digits, ..settings.clone() }, until));
-            // Check again, as it may be reached already.
+            // Run this again, as the state may be reached already.
             self.0.lessons.staged.notify();
         }
         if until == Until::End {
@@ -83,7 +84,7 @@ impl LessonPlayer {
         }
     }
 
-    /// Continues the current run if it has these settings, else starts one.
+    /// Continues the current run if it has these settings, else starts one; trains it to `until`.
     fn train_to(self, settings: &Settings, until: Until) {
         if self.is_at(settings, Until::Set) {
             self.0.take_settings(settings.clone());
@@ -106,7 +107,8 @@ impl LessonPlayer {
         self.0.digits.loaded.with(|digits| digits.as_ref().is_some_and(|digits| digits.complete))
     }
 
-    /// True if the current run has these settings, is on all digits and has reached `until`.
+    /// True if the current run has these settings, is on all digits, has reached `until`, and the
+    /// numbers that a text may state are known.
     fn is_at(self, settings: &Settings, until: Until) -> bool {
         let train = self.0.digits.loaded.with(|digits| digits.as_ref().map(|digits| digits.train));
         let config = settings.what_runs();
@@ -130,8 +132,8 @@ impl LessonPlayer {
             })
     }
 
-    /// Records accuracy and ε of the current run if it has these settings and is complete. Returns
-    /// whether they are known of such a run that still exists.
+    /// Records the results of the current run if it has these settings and is complete. Returns
+    /// whether the results of such a run, this or an earlier one that still exists, are known.
     fn keep_compared(self, settings: &Settings) -> bool {
         if self.is_at(settings, Until::End)
             && let Some(info) = self.0.run.info.get()
@@ -153,7 +155,8 @@ impl LessonPlayer {
         self.compared(settings).as_ref().is_some_and(whole)
     }
 
-    /// Returns what is known of a complete run of these settings and digits, if it still exists.
+    /// Returns the recorded results of a complete run with these settings on the current run's
+    /// digits, if that run still exists.
     fn compared(self, settings: &Settings) -> Option<Compared> {
         let config = settings.what_runs();
         let (train, data, key) =
@@ -166,7 +169,7 @@ impl LessonPlayer {
         there.then_some(found)
     }
 
-    /// True if the settings are the open step's, or about to be.
+    /// True if the settings are the open lesson step's, or will be once its runs to compare end.
     #[must_use]
     pub fn is_staged(self) -> bool {
         let Some(staged) = self.0.lessons.staged.get() else { return false };
@@ -174,7 +177,7 @@ impl LessonPlayer {
         !self.0.lessons.done.get() || self.0.settings.with(|now| now.what_runs() == config)
     }
 
-    /// Returns whether the page has reached the state that the open step describes.
+    /// Returns whether the page has reached the state that the open lesson step describes.
     #[must_use]
     pub fn standing(self) -> LessonProgress {
         let Some(staged) = self.0.lessons.staged.get() else { return LessonProgress::Ready };
@@ -211,7 +214,7 @@ impl LessonPlayer {
         })
     }
 
-    /// Returns the value of a name such as `{accuracy-1}`, which refers to the first compared run.
+    /// Returns the value of a name such as `accuracy-1`, which refers to the first compared run.
     pub(super) fn value_compared(self, name: &str) -> Option<String> {
         let (what, place) = name.rsplit_once('-')?;
         let staged = self.0.lessons.staged.get()?;

@@ -1,5 +1,5 @@
-//! Writing books ahead: a step runs only inside a block of releases that the browser has written as
-//! spent, and the next block is written meanwhile.
+//! Writing books ahead: a step runs only once the browser's database counts its release as spent.
+//! Releases are written in blocks, each while the steps of the one before run.
 
 use std::time::Duration;
 
@@ -43,19 +43,19 @@ impl<H: Host> Agent<H> {
             return;
         }
         let (released, most) = (ahead.released(session), ahead.most(session));
-        // Slow motion waits after each step: one release is enough.
+        // Slow motion waits after each step: one release ahead is enough.
         let most = if self.run.slow > Duration::ZERO { Some(most.unwrap_or(u64::MAX).min(released + 1)) } else { most };
         let Some(upto) = ahead.blocks.due(released, most, session.training()) else { return };
         let change = ahead.reserve(upto, false);
         let (host, reply, run) = (self.host.clone(), self.reply.clone(), self.run.number);
         self.host.spawn(async move {
             let result = write_beside(&*host, vec![change]).await;
-            // If the loop has ended, nothing more is released.
+            // Sending fails only if the loop has ended; nothing more is released then.
             drop(reply.unbounded_send(Incoming::Reserved { run, upto, result }));
         });
     }
 
-    /// Writes one more release and waits for it. If that fails, the run does not take its step.
+    /// Makes sure that the next release is written, and waits for that. If it fails, no step runs.
     pub(super) async fn write_one_ahead(&mut self) {
         if self.keeper.ahead.as_ref().is_some_and(|ahead| ahead.place == Place::Unwritten) {
             self.begin_books().await;
@@ -70,7 +70,8 @@ impl<H: Host> Agent<H> {
         let upto = ahead.released(session) + 1;
         let change = ahead.reserve(upto, false);
         match write(&*self.host, vec![change]).await {
-            // A block requested before may be written later: until closed, the books count more.
+            // A block requested earlier may still be written after this release. The stored books
+            // then count too many, until they are closed.
             Ok(()) => ahead.blocks.close(upto),
             Err(error) => self.lose_books(error).await,
         }
@@ -82,12 +83,13 @@ impl<H: Host> Agent<H> {
         match result {
             Ok(()) => ahead.blocks.wrote(upto),
             Err(error) if ahead.blocks.is_asked() => self.lose_books(error).await,
-            // The run stands still, and its books are closed.
+            // The books were closed meanwhile, as the run stands still.
             Err(_) => {}
         }
     }
 
-    /// Writes the current run's record with its first block, to be continued after a crash.
+    /// Writes the current run's record with its first block, so that it can be continued after a
+    /// crash. If the browser refuses, the record is kept in memory.
     async fn begin_books(&mut self) {
         let (entry, file) = match self.written().await {
             Ok(written) => written,
@@ -102,7 +104,7 @@ impl<H: Host> Agent<H> {
         let upto = ahead.blocks.due(released, ahead.most(session), session.training()).unwrap_or(released);
         let record = Record { entry, file, books: Some(ahead.log.to_json()), reserved: upto };
         let begin = || vec![Change::Begin { key: ahead.key.clone(), record: record.clone() }];
-        // A silent store is not asked again: every run of this visit would wait for it.
+        // A store that did not answer is not asked again: each run of this visit would wait for it.
         let begun = match &self.keeper.refusal {
             Some(silent @ StoreError::Silent(_)) => Err(silent.clone()),
             _ => write(&*self.host, begin()).await,
@@ -138,7 +140,7 @@ impl<H: Host> Agent<H> {
     pub(super) async fn lose_books(&mut self, error: StoreError) {
         let Some(ahead) = &mut self.keeper.ahead else { return };
         ahead.blocks.refused();
-        // This message matters more than one on unsaved parameters, which would hide it.
+        // Suppress the message on unsaved parameters: it would hide the more important one below.
         self.keeper.saving.told = true;
         if error == StoreError::Gone {
             ahead.place = Place::Gone;

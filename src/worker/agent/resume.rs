@@ -52,8 +52,9 @@ impl<H: Host> Agent<H> {
         }
     }
 
-    /// Moves a run's record to a new key in one change, so that its releases are counted exactly
-    /// once. Another tab that had the run finds its record gone.
+    /// Resumes a stored run, and moves its record to a new key in one transaction, so that its
+    /// releases are counted exactly once. Another tab that has the run finds its record gone.
+    /// Also returns why the GPU is not used if it was wanted, and a notice for the visitor.
     async fn take_up(
         &mut self,
         key: &str,
@@ -66,7 +67,8 @@ impl<H: Host> Agent<H> {
         let (session, fallback, mut file) = self.resume(file).await?;
 
         let mut ahead = ReservedReleases::open(new_key(self.run.number), &session, self.data.opening.clone());
-        // The new books count all earlier releases on these digits; old books of other digits stay.
+        // The new books count all earlier releases as on the current digits. If the old books name
+        // other digits, they stay, to count for those.
         let before = record.books.as_deref().and_then(|books| RunLog::from_json(books).ok());
         let of_others = before.is_some_and(|books| books.digits().is_some() && books.digits() != ahead.log.digits());
         ahead.place = if in_memory { Place::Memory } else { Place::Browser };

@@ -52,7 +52,7 @@ pub(super) struct Devices {
     pub told_time: Option<Timings>,
     /// Cores on which the CPU computes; `None`: as many as the machine can spare.
     pub cores: Option<u32>,
-    /// Helper threads, once a CPU engine needed them.
+    /// Helper threads: `None` until a CPU engine needs them, `Some(None)` if there are none.
     pub helpers: Option<Option<Helpers>>,
     /// True if the page was told that a helper was lost.
     pub told_of_helpers: bool,
@@ -65,15 +65,15 @@ pub(super) struct Devices {
 pub(super) struct Data {
     /// The digits loaded last, for the next run.
     pub digits: Option<Digits>,
-    /// Numbers of the loads in progress, oldest first. One that brings digits ends earlier ones.
+    /// Numbers of the loads in progress, oldest first. A load that brings digits ends earlier ones.
     pub loads: Vec<u32>,
     /// The load of `digits`, while more of them are coming.
     pub arriving: Option<u32>,
     /// The load whose files are being read, and the channel to their reader.
     pub reading: Option<(u32, Box<dyn Orders>)>,
-    /// Digest of the digits loaded last, which identifies runs on the same digits.
+    /// Digest of the first 1000 training digits; if equal, runs count as on the same digits.
     pub opening: Option<String>,
-    /// `digits.train` with its minority, once a run needed it.
+    /// `digits.train` with its minority turned (`train::config::Minority`), once a run needed it.
     pub turned: Option<Dataset>,
 }
 
@@ -81,18 +81,18 @@ pub(super) struct Data {
 #[derive(Default)]
 pub(super) struct Current {
     pub session: Option<Session<AnyEngine>>,
-    /// The current run's test set, cut into slices.
+    /// The current run's test set, in slices between which an evaluation can pause.
     pub slices: Vec<Dataset>,
     /// The current run's training set; `digits` may be newer.
     pub data: Option<Dataset>,
     /// Where the current run's test set comes from.
     pub test_set: Option<TestSet>,
-    /// Number of runs since the thread began, and of the current one.
+    /// The current run's number: how many this thread has started.
     pub number: u32,
     pub playing: bool,
     /// Wait after each step in slow motion; zero if it is off.
     pub slow: Duration,
-    /// True if a single step was requested and waits for the rest of its digits.
+    /// True if a single step was requested and waits for the rest of the digits.
     pub step_awaits_digits: bool,
     /// When slow motion takes the next step.
     pub wake: Option<Instant>,
@@ -103,24 +103,24 @@ pub(super) struct Current {
     /// When the page was last told of an audit.
     pub last_audit: Option<Instant>,
     pub evaluation: Evaluation,
-    /// True if the next step is traced, whatever the speed.
+    /// True if the page asked to trace the next step.
     pub look: bool,
     /// The last step that was traced with its lot.
     pub looked_at: Option<Rc<StepInspection>>,
-    /// True if the page shows digits of a step's lot.
+    /// True if the page shows the digits of a traced step's lot.
     pub lots: bool,
 }
 
 /// What is kept of runs, and whether the browser keeps it.
 pub(super) struct Keeper<L> {
-    /// True if the page keeps its runs.
+    /// True if runs are to be stored.
     pub keeps: bool,
     /// The current run's books.
     pub ahead: Option<ReservedReleases<L>>,
     pub saving: Saving,
     /// The run deleted last, so that the page can restore it.
     pub deleted: Option<(String, Record)>,
-    /// Runs that the browser refused to keep.
+    /// Runs that the browser refused to store.
     pub memory: Memory,
     /// Why the browser last refused.
     pub refusal: Option<StoreError>,
@@ -130,11 +130,11 @@ pub(super) struct Keeper<L> {
 #[derive(Default)]
 pub(super) struct Jobs {
     pub background: BackgroundJobs,
-    /// A release for a convex head, and the digest of its digits.
+    /// The functional mechanism (*pay once*) in progress, and the digest of its digits.
     pub pay_once: Option<(PayOnce, Option<String>)>,
-    /// A search for the noise of a run's phases.
+    /// A search for the noise of a run's phases, by annealing.
     pub search: Option<Box<Search>>,
-    /// An attack on a model of drawn digits.
+    /// An attack on a model of made-up digits.
     pub attack: Option<Box<Attack>>,
 }
 
@@ -172,8 +172,8 @@ impl<H: Host> Agent<H> {
         self.host.send(Event::aside(error));
     }
 
-    /// True if the run's first step waits for digits in transit: on part of them each example would
-    /// be sampled more often, which costs more throughout the run.
+    /// True if the run's first step waits for digits that are still loading. On a part of them each
+    /// example would be sampled more often, so every step would cost more.
     pub fn awaits_digits(&self) -> bool {
         self.data.arriving.is_some() && self.run.session.as_ref().is_some_and(|session| session.step_count() == 0)
     }

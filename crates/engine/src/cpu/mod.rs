@@ -2,13 +2,14 @@
 //! thread and its [`helpers`].
 //!
 //! It has its own kernels, not burn-flex's tensor products. A private step needs each example's
-//! gradient or its norm. As tensors these are P numbers per example, written and read again by clip
-//! and sum, from products too small to be fast (one example's weight gradient in a convolution).
-//! With one example per lane they are sums in registers, and a weight is broadcast. Where tensors
-//! do best, on one batched dense product, `crates/burn-engine/benches/product.rs` compares both.
+//! gradient, or its norm. As a tensor, that gradient is P numbers (P parameters), written by small
+//! slow products (a convolution's weight gradient of one example) and read again by clip and sum.
+//! Here each SIMD lane holds one example and weights are broadcast, so gradients are sums in
+//! registers. Tensors do best on one batched dense product:
+//! `crates/burn-engine/benches/product.rs` compares both there.
 //!
-//! No kernel branches on pixel values, though most are blank: the time of a step tells only the
-//! lot's size (and, faintly, where the magnitudes of an envelope's gradients lie).
+//! No kernel branches on pixel values, not even to skip blank ones. The time of a step tells only
+//! the lot's size and, faintly, under an envelope, how gradient magnitudes are distributed.
 
 pub mod helpers;
 mod kernels;
@@ -59,32 +60,36 @@ pub struct CpuEngine {
     info: EngineInfo,
     task: Task,
     train: Dataset,
-    /// Set if examples share vectors.
+    /// Set if several examples share one bounded vector ([`Task::sharing`]).
     units: Option<Units>,
     encoding: Encoding,
     kernels: Box<dyn Kernels>,
     noise: Option<Family>,
     correlated: Option<CorrelatedNoise>,
-    /// P numbers each, then padding.
+    /// Where gradients are taken. This vector and those up to `noisy` hold P numbers, then padding.
     parameters: Vec<f32>,
     momentum: Vec<f32>,
-    /// Parameters for evaluation, if gradients are taken at others.
+    /// Parameters for inference, if different: the mean of iterates, or θ behind a look-ahead.
     average: Option<Vec<f32>>,
     /// The sum of encoded gradients; exact if they lie on a grid.
     sum: Vec<f64>,
+    /// The noisy sum, denoised in place.
     noisy: Vec<f32>,
     denoising: Option<Denoising>,
-    /// Set if sums are in units of each layer's noise.
+    /// Set for a clip by layer: sums are then in units of each layer's noise.
     layers: Option<Layers>,
     filter: Filter,
-    /// The sum on [`Task::grid`], of vectors encoded one by one: its bounds depend on no kernel.
+    /// The sum on [`Task::grid`], if set. The reference encoder then encodes each vector, so that
+    /// bounds do not depend on the kernels.
     on_grid: Option<GridSum>,
-    /// The reference encoder, for such a grid and for shared vectors that no kernel computes.
+    /// The reference encoder, for `on_grid` and for shared vectors that no kernel computes.
     encoder: Option<Encoder>,
     metrics: Metrics,
+    /// The counts that the last step released.
     told: ReleasedCounts,
+    /// What an auditor sees of the last step.
     witness: Witness,
-    /// Encoded values of the canaries along their coordinates, set once a canary is drawn.
+    /// What each canary adds at its own coordinates, once one was drawn.
     planted: Option<Vec<f32>>,
     /// Helper threads, each of which computes a share of a lot.
     assistance: Option<HelperPool>,
@@ -92,7 +97,8 @@ pub struct CpuEngine {
 
 /// How a noisy sum is denoised.
 enum Denoising {
-    /// Multiplies the sum by its distance to the noise; `uniforms` holds its CDF values.
+    /// Multiplies the sum y by the Kolmogorov–Smirnov distance of its values from the noise's F;
+    /// `uniforms` holds F(y).
     Distance {
         cdf: Cdf,
         uniforms: Vec<f32>,
@@ -219,11 +225,12 @@ impl CpuEngine {
         self.info.device = self.kernels.describe(helpers);
     }
 
-    /// True if helpers may compute shares of its lots: no shared vectors, and no grid of the task.
+    /// True if helpers may compute shares of its lots: neither shared vectors nor [`Task::grid`].
     fn is_shared_out(&self) -> bool {
         self.units.is_none() && self.on_grid.is_none()
     }
 
+    /// Checks a step's input, and moves the correlated noise to its position.
     fn check(&mut self, &StepInput { lot, shifts, canaries, position, .. }: &StepInput<'_>) -> Result<(), EngineError> {
         check_length(word!("copies of each example"), shifts.len(), self.task.copies as usize)?;
         check_canaries(self.task.canaries.as_deref(), canaries)?;
@@ -237,7 +244,7 @@ impl CpuEngine {
         }
     }
 
-    /// sum ← encoded gradients, then canaries; releases the noisy counts of the lot.
+    /// sum ← the encoded gradients of lot and canaries; told ← the lot's noisy counts.
     async fn encode(&mut self, input: &StepInput<'_>) -> Result<(), EngineError> {
         let Seen { non_finite, mut counts } = self.add_up(input.lot, input.shifts, true).await;
         self.metrics.non_finite += non_finite;
@@ -276,7 +283,7 @@ impl CpuEngine {
         self.planted = Some(planted);
     }
 
-    /// Returns what each canary adds along its coordinates if it is not turned.
+    /// Returns what each canary adds at its own coordinates, unless turned (negated).
     fn plant(&mut self, canaries: &Canaries) -> Vec<f32> {
         let p = self.task.model.parameters();
         let Self { kernels, encoding, encoder, layers, on_grid, .. } = self;
@@ -328,7 +335,7 @@ impl CpuEngine {
                 PerExamplePath { kernels: &mut **kernels, parameters, examples, shifts, sum, dimension };
             return by_itself.sum(&own, task, LocalSteps::MEAN, self.encoder.as_ref(), None, Some(on_grid));
         };
-        // Sorted by size, so that units in a block are alike; those without examples add nothing.
+        // Sorted, so that units of a block are of similar size; those without examples add nothing.
         let mut drawn: Vec<&[u32]> = lot.iter().map(|&unit| units.members(unit)).collect();
         drawn.retain(|members| !members.is_empty());
         drawn.sort_by_key(|members| members.len());
@@ -342,7 +349,7 @@ impl CpuEngine {
         by_itself.sum(&drawn, task, task.local, encoder, grid, on_grid)
     }
 
-    /// noisy ← sum + noise.
+    /// noisy ← sum + noise, if there is noise.
     fn add_noise(&mut self, key: &[u32; 8]) {
         let Some(noise) = &self.noise else { return round(&self.sum, &mut self.noisy) };
         let p = self.task.model.parameters();
@@ -359,14 +366,14 @@ impl CpuEngine {
         }
     }
 
-    /// Records what the step releases at the canaries' coordinates.
+    /// Records the noisy sum at the canaries' coordinates, for the auditor.
     fn see(&mut self) {
         if let Some(canaries) = &self.task.canaries {
             self.witness.released = canaries.coordinates().iter().map(|&at| self.noisy[at as usize]).collect();
         }
     }
 
-    /// Denoises `noisy`, except for the returned factor, which the update applies.
+    /// Denoises `noisy` in place, up to the returned factor, which [`Self::update`] applies.
     fn denoise(&mut self) -> f32 {
         let p = self.task.model.parameters();
         let noisy = &mut self.noisy;
@@ -388,8 +395,8 @@ impl CpuEngine {
         left
     }
 
-    /// m ← keeps·m + takes·ĝ/expected lot; θ ← θ − rate·m. Then either updates the mean of
-    /// iterates, or moves the point at which gradients are taken ahead of θ.
+    /// m ← keeps·m + takes·factor·noisy/expected lot; θ ← θ − rate·m ([`Filter`]). Then either
+    /// updates the mean of iterates, or moves the point at which gradients are taken ahead of θ.
     fn update(&mut self, factor: f32, learning_rate: f32, average_keeps: f32) {
         let Filter { keeps, takes, ahead, .. } = self.filter;
         let scale = takes * factor / self.task.expected_lot;
@@ -434,7 +441,8 @@ struct PerExamplePath<'a> {
 }
 
 impl PerExamplePath<'_> {
-    /// sum ← the encoded vectors of these units. Of the counts, only those of norms are filled in.
+    /// sum ← the sum of these units' encoded vectors. Of the returned counts, only those of norms
+    /// are valid.
     fn sum(
         &mut self,
         units: &[&[u32]],
@@ -474,7 +482,8 @@ impl PerExamplePath<'_> {
         seen
     }
 
-    /// out ← what a unit's local steps subtract ([`LocalSteps`]). True if all gradients are finite.
+    /// out ← what a unit's local steps subtract from θ ([`LocalSteps`]). True if all gradients are
+    /// finite; if not, `out` is incomplete.
     fn vector(&mut self, members: &[u32], local: LocalSteps, out: &mut [f32]) -> bool {
         out.fill(0.0);
         let share = local.rate / members.len() as f64;

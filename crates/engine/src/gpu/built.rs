@@ -1,11 +1,13 @@
-//! Built networks: where an image's values lie in `work`, and the forward and backward kernels.
+//! Networks built from a [`LayerList`]: where an example's values lie in the buffer `work`, and the
+//! kernels of the forward and backward passes.
 //!
-//! Each layer's values have a slot; on the way back ∂ℓ/∂values takes their place, after the next
-//! layer's gradient is computed from them. An activation belongs to a slot: the kernel that writes
-//! the slot applies the activation, or its slope. An activation whose slope does not follow from
-//! its values, or a second one, has a slot of its own. Gradients are written out and processed like
-//! the convolutions' stored ones, except for those of up to two dense layers ([`Product`]), which
-//! are products of two slots and never written: norm.wgsl takes two.
+//! Each stage's output has a *slot* in `work`. In the backward pass, its delta ∂ℓ/∂output
+//! overwrites it once the next stage's gradient is computed. A slot may have an activation, which
+//! the kernel that writes the slot applies (backward: its slope). An activation has a slot of its
+//! own if its slope does not follow from its output, or if it follows another activation.
+//!
+//! Gradients are *written out*, and then processed like those of the named CNNs' convolutions. Only
+//! those of up to two dense layers are not ([`Product`]): norm.wgsl takes two products of slots.
 
 use super::{
     dispatch::{Constants, Dispatch, Workgroups},
@@ -19,11 +21,11 @@ use crate::model::{
     reference::Stage,
 };
 
-/// Most dense layers that norm.wgsl takes as products.
+/// Most dense layers whose gradients norm.wgsl takes as products.
 const MOST_PRODUCTS: usize = 2;
 /// Filters or channels per invocation of a convolution.
 const TOGETHER: usize = 8;
-/// Largest stride for which a convolution's backward pass sorts places by remainder.
+/// Largest stride by which a convolution's backward pass groups places of equal remainder.
 const MOST_PHASES: usize = 4;
 
 /// A layer list with its layout.
@@ -32,6 +34,7 @@ pub struct Built {
     stages: Vec<Placement>,
     /// The first stage with parameters: no stage before it needs a delta.
     first: usize,
+    /// The pixels, as floats; unused while the first layer reads bytes.
     image: Slot,
     pub slices: Slices,
 }
@@ -40,19 +43,21 @@ pub struct Built {
 #[derive(Clone, Copy, Debug)]
 pub struct Product {
     pub layer: Layer,
-    /// `None`: the example's bytes.
+    /// Place of its input; `None`: the example's bytes.
     pub source: Option<usize>,
+    /// Place of its output's delta.
     pub delta: usize,
 }
 
-/// Values between two stages.
+/// Values between two stages. Places are in floats, from the start of an example's part of `work`.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     at: usize,
+    /// Number of values.
     values: usize,
-    /// Code for `activate` of common.wgsl.
+    /// Code for `activate` of common.wgsl; 0: none.
     activation: u32,
-    /// Where ∂ℓ/∂values goes.
+    /// Place of ∂ℓ/∂values: `at`, unless the values are still needed.
     delta: usize,
 }
 
@@ -62,17 +67,17 @@ struct Placement {
     stage: Stage,
     input: Slot,
     output: Slot,
-    /// Whether its gradient is written out.
+    /// Whether its gradient, if it has one, is written out.
     stored: bool,
-    /// Of a pool, which cells won; of a normalisation, values before factors and summands, and each
-    /// group's inverse deviation.
+    /// Places of what its backward pass needs. Maximum pool: which cells won. Normalisation: values
+    /// before factors and summands, and each group's inverse deviation.
     beside: [usize; 2],
 }
 
 /// Builds a dispatch of a kernel with constants.
 type Make<'a> = &'a dyn Fn(&Kernel, Constants, Workgroups) -> Dispatch;
 
-/// Code of an activation whose slope follows from its values.
+/// Code of an activation whose slope follows from its output; `None` for others.
 const fn in_place(activation: Activation) -> Option<u32> {
     match activation {
         Activation::Tanh => Some(1),
@@ -115,8 +120,8 @@ const fn parameters(stage: Stage) -> Option<(Layer, bool)> {
     }
 }
 
-/// Range `from..to` of the layers with parameters that are written out: all but up to two dense
-/// ones before and after, chosen to write as few parameters as possible.
+/// Range `from..to` of the layers with parameters whose gradients are written out: all but at most
+/// two dense layers, at the beginning or end, chosen to write as few parameters as possible.
 fn written_out(layers: &[(Layer, bool)]) -> (usize, usize) {
     let n = layers.len();
     let length =
@@ -130,12 +135,12 @@ fn written_out(layers: &[(Layer, bool)]) -> (usize, usize) {
 }
 
 impl Built {
-    /// Lays out `list`, with all gradients written out if layers are clipped separately.
+    /// Lays out `list`. `all_written_out`: without products, as clips by layer require.
     #[must_use]
     pub fn new(list: LayerList, all_written_out: bool) -> Self {
         let model = Architecture::Built(list);
         let mut next = 0;
-        // Four values are read at a time: zeros, which are never written, follow a slot's last.
+        // Kernels read four values at a time, so zeros that none overwrites fill up each slot.
         let mut take = |length: usize| {
             let start = next;
             next += length.next_multiple_of(4);
@@ -174,7 +179,7 @@ impl Built {
             stages[at].stored = (from..to).contains(&number);
             number += 1;
             if !stages[at].stored && at > first {
-                // Its input is also read after the backward pass.
+                // Products are computed after the backward pass: no delta may overwrite the input.
                 let delta = take(stages[at].input.values);
                 stages[at].input.delta = delta;
                 stages[at - 1].output.delta = delta;
@@ -182,7 +187,7 @@ impl Built {
         }
         let delta = take(model.classes());
         if let Some(placement) = stages.last_mut() {
-            // Logits are also read after the backward pass.
+            // Logits are also read after the backward pass, so their delta has a place of its own.
             placement.output.delta = delta;
         }
         let written = &with[from..to];
@@ -220,18 +225,18 @@ impl Built {
         self.stages.iter().enumerate().filter_map(product)
     }
 
-    /// True if only the first layer reads an image, as bytes.
+    /// True if the first stage is a dense layer that can read the image as bytes.
     fn reads_bytes(&self) -> bool {
         self.products().next().is_some_and(|product| product.source.is_none())
     }
 
-    /// Where an example's pixels lie.
+    /// Where an example's pixels lie in its part of `work`, in floats.
     #[must_use]
     pub const fn image(&self) -> usize {
         self.image.at
     }
 
-    /// From bytes, or from pixels already in place, to logits.
+    /// The passes from bytes, or from pixels already in place, to logits.
     #[must_use]
     pub fn forward(&self, make: Make<'_>, pixels_are_there: bool) -> Vec<Dispatch> {
         let mut passes = Vec::new();
@@ -247,14 +252,14 @@ impl Built {
         passes
     }
 
-    /// From logits to their deltas and finiteness.
+    /// The pass from logits to their deltas and to whether they are finite.
     #[must_use]
     pub fn head(&self, make: Make<'_>) -> Dispatch {
         let constants = numbers(&[("SOURCE", self.slices.logits), ("TARGET", self.slices.delta)]);
         make(&kernels::LOSS, constants, Workgroups::Rows(1))
     }
 
-    /// From the logits' deltas to the stored gradient.
+    /// The passes from the logits' deltas to the stored gradient.
     #[must_use]
     pub fn backward(&self, make: Make<'_>) -> Vec<Dispatch> {
         let mut passes = Vec::new();
@@ -303,7 +308,7 @@ impl Placement {
         }
     }
 
-    /// Computes the gradient of its parameters, if stored.
+    /// The pass that computes the gradient of its parameters; `None` if it is not written out.
     fn gradient(&self, make: Make<'_>, slices: &Slices) -> Option<Dispatch> {
         let Self { stage, input, output, stored, beside } = *self;
         let place = |layer: Layer| slices.stored + layer.offset - slices.stored_from;
@@ -344,7 +349,7 @@ impl Placement {
         })
     }
 
-    /// Computes the delta of its input.
+    /// The pass that computes the delta of its input.
     fn backward(&self, make: Make<'_>, slices: &Slices) -> Dispatch {
         let Self { stage, input, output, beside, .. } = *self;
         let to = [("TARGET", input.delta), ("VALUES", input.at), ("ACTIVATION", input.activation as usize)];
@@ -476,7 +481,7 @@ mod tests {
     /// the device's parameters, as the sums may differ slightly.
     fn traced(task: &Task, gpu: &Gpu, train: &Dataset, lot: &[u32]) -> [(StepTrace, Vec<f32>, Scores); 2] {
         let parameters = initial_parameters(task.model, 5);
-        // Three chunks, none of them whole.
+        // 19 examples take three chunks, none a multiple of the tiles' four examples.
         let performance = Performance { chunk: Some(7), ..Performance::default() };
         let mut engine = block_on(GpuEngine::new(gpu, task, train, &parameters, performance)).unwrap();
         let mut plain = ReferenceEngine::new(task, train.clone(), 5).unwrap();

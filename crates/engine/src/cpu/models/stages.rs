@@ -1,7 +1,8 @@
 //! A model as a list of stages, with kernels for all sizes.
 //!
+//! A value, delta (∂ℓ/∂value) or gradient coordinate is a vector `S::F`: one example per lane.
 //! Gradients of dense layers are products of inputs and deltas, and are never formed. Those of
-//! convolutions and of normalisation factors are kept for every example, one per lane.
+//! convolutions and group normalisations are *kept*: computed for every example.
 
 use super::{
     block::Block,
@@ -30,18 +31,21 @@ pub struct Stages<S: Simd> {
     stages: Vec<Placement>,
     /// The first stage with parameters: no stage before it needs a delta.
     first: usize,
-    /// At least one.
+    /// One for each block of [`Network::gradients`], at least one.
     copies: Vec<Copy<S>>,
     /// Logits of the first copy of each example.
     scores: Vec<S::F>,
     /// The padded input of each convolution that has padding.
     padded: Vec<Vec<S::F>>,
-    /// Deltas behind and before a stage.
+    /// Deltas of a stage's output and input, which swap roles from stage to stage.
     deltas: [Vec<S::F>; 2],
+    /// The delta of a convolution's padded input.
     padded_delta: Vec<S::F>,
-    /// Kept gradients, summed over copies; those of one copy, and as rows (empty until needed).
+    /// Kept gradients, summed over copies.
     gradient: Vec<S::F>,
+    /// Those of one copy; empty until there are several.
     addend: Vec<S::F>,
+    /// `gradient` as `[example][coordinate]`; empty until needed.
     gradient_rows: Vec<f32>,
 }
 
@@ -49,28 +53,33 @@ pub struct Stages<S: Simd> {
 #[derive(Clone, Copy)]
 struct Placement {
     stage: Stage,
-    /// Of a dense stage, computed with it.
+    /// The activation that a dense stage applies to its output.
     activation: Option<Activation>,
     inputs: usize,
     outputs: usize,
-    /// The layer, its number, and the offset of its kept gradients (dense layers keep none).
+    /// The layer, its number, and where its gradient begins in `Stages::gradient` (unused by dense
+    /// layers).
     parameters: Option<(Layer, usize, usize)>,
 }
 
-/// Results of one copy of each example.
+/// Results of one block: one copy, or one example of a unit, per lane.
 struct Copy<S: Simd> {
     /// The output of each stage.
     values: Vec<Vec<S::F>>,
-    /// Pools: which cell won. Norms: normalised values, and each group's inverse deviation.
+    /// By stage. Maximum pool: which cell won each window. Group normalisation: normalised values,
+    /// and each group's inverse deviation.
     beside: Vec<[Vec<S::F>; 2]>,
-    /// Dense stages: the delta behind it, and its input, one example per row.
+    /// Set for dense stages.
     dense: Vec<Option<Dense<S>>>,
     /// Logits, then their gradient.
     logits: Vec<S::F>,
 }
 
+/// The factors of a dense stage's gradients.
 struct Dense<S: Simd> {
+    /// ∂ℓ/∂(Wx + b), before its activation.
     delta: Vec<S::F>,
+    /// Its input, `[example][value]`; empty if that is the image.
     rows: Vec<f32>,
 }
 
@@ -143,7 +152,7 @@ impl<S: Simd> Stages<S> {
         for stage in model::reference::stages(model) {
             let layer = match stage {
                 Stage::Dense(layer) | Stage::Convolution(layer, _) | Stage::GroupNorm { layer, .. } => Some(layer),
-                // What `pooling::activate` computes.
+                // Dense kernels apply these themselves; others stay stages.
                 Stage::Activation(activation @ (Activation::Tanh | Activation::Relu)) => match stages.last_mut() {
                     Some(Placement { stage: Stage::Dense(_), activation: of_dense @ None, .. }) => {
                         *of_dense = Some(activation);
@@ -216,7 +225,8 @@ impl<S: Simd> Stages<S> {
         copy.logits.copy_from_slice(&copy.values[last]);
     }
 
-    /// Writes dense layers' deltas, and kept gradients to `gradient` (`addend` for later copies).
+    /// Computes the deltas of dense stages and the kept gradients of copy `number`: in `gradient`
+    /// for the first copy, in `addend` for others.
     fn backward(&mut self, parameters: &[f32], block: &Block<S>, number: usize) {
         let s = self.simd;
         let gradient = if number == 0 { &mut self.gradient } else { &mut self.addend };
@@ -275,7 +285,7 @@ impl<S: Simd> Stages<S> {
         }
     }
 
-    /// Layers whose gradients are kept, with number and offset.
+    /// Layers whose gradients are kept, with number and place in `gradient`.
     fn kept(&self) -> impl Iterator<Item = (Layer, usize, usize)> + '_ {
         self.stages.iter().filter(|place| !matches!(place.stage, Stage::Dense(_))).filter_map(|place| place.parameters)
     }
@@ -290,7 +300,7 @@ impl<S: Simd> Stages<S> {
     }
 }
 
-/// The input of a convolution: `input` copied into `padded`, or itself if it has no padding.
+/// The input of a convolution with its zeros: a copy in `padded`, or `input` without padding.
 fn with_zeros<'a, S: Simd>(s: S, geometry: Geometry, input: &'a [S::F], padded: &'a mut [S::F]) -> &'a [S::F] {
     if padded.is_empty() {
         return input;
@@ -317,7 +327,7 @@ fn dense_forward<S: Simd>(
     }
 }
 
-/// As [`DenseProduct`], in the tiles that are fastest for these sizes. Tiles leave each sum as it is.
+/// As [`DenseProduct`], in tiles that are fast for these sizes. The tiling changes no result.
 fn dense_product<S: Simd>(s: S, layer: &Layer, parts: &[Part<'_, S>], base: f32, sum: &mut [f32]) {
     let wide = layer.fan_in % (2 * S::LANES) == 0;
     match layer.outputs {
@@ -469,7 +479,7 @@ mod tests {
         vec![EncoderSpec::None, EncoderSpec::Clip { norm: 0.3 }, EncoderSpec::Layers(clip)]
     }
 
-    /// Compares with the reference: sums of gradients, raw and encoded, and scores.
+    /// Compares with the reference: sums of gradients, raw, encoded and noisy, and scores.
     fn agrees(list: LayerList, copies: u32, noise: bool) {
         let model = Architecture::Built(list);
         let (train, test) = images(model);
