@@ -83,7 +83,7 @@ impl<H: Host> Agent<H> {
         match message {
             Incoming::Arrival { load, arrival } => self.arrive(load, arrival).await,
             Incoming::Request(request) => self.answer(request).await,
-            Incoming::Reserved { run, upto, result } => self.take_reserved(run, upto, result).await,
+            Incoming::Reserved { run, block, result } => self.take_reserved(run, block, result).await,
             Incoming::Saved { run, step, result } => self.take_saved(run, step, result),
         }
     }

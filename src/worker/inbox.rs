@@ -1,6 +1,6 @@
 //! Messages to the training thread's loop.
 
-use super::{loader::Arrival, protocol::Request, run_store::StoreError};
+use super::{loader::Arrival, protocol::Request, run_store::StoreError, write_ahead::Block};
 
 pub enum Incoming {
     Request(Request),
@@ -9,10 +9,10 @@ pub enum Incoming {
         load: u32,
         arrival: Arrival,
     },
-    /// Whether the store recorded releases up to `upto` of this run as spent.
+    /// Whether the store recorded this block of this run's releases as spent.
     Reserved {
         run: u32,
-        upto: u64,
+        block: Block,
         result: Result<(), StoreError>,
     },
     /// Whether the store saved this run as of `step`.

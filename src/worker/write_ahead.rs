@@ -15,13 +15,23 @@ const FIRST: u64 = 4;
 /// Largest ratio of a block to the one before, as a speed measured over a short time may be wrong.
 const GROWTH: u64 = 8;
 
+/// A request to write releases up to `upto` as spent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    pub upto: u64,
+    /// Counts requests, so that no answer is taken for that to a later request.
+    number: u64,
+}
+
 /// How far a run's releases are written. All counts start at the opening of its books.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteAhead {
     /// Releases written as spent.
     written: u64,
-    /// The end of the block being written.
-    asked: Option<u64>,
+    /// The block being written.
+    asked: Option<Block>,
+    /// Requests so far.
+    requests: u64,
     /// Releases per block.
     block: u64,
     /// Time in which the run is to use up a block.
@@ -36,7 +46,7 @@ impl WriteAhead {
     /// Creates the state of books with `written` releases.
     #[must_use]
     pub const fn new(written: u64) -> Self {
-        Self { written, asked: None, block: FIRST, time: BLOCK, waits: false, looked: None }
+        Self { written, asked: None, requests: 0, block: FIRST, time: BLOCK, waits: false, looked: None }
     }
 
     /// Returns how many written releases are still unused after `released` of them.
@@ -57,10 +67,9 @@ impl WriteAhead {
         self.written
     }
 
-    /// Requests the next block early enough that no step waits, and returns its end; `None` if none
-    /// is due. `released`: releases so far; `most`: releases of the whole run, if it has an end;
+    /// Requests the next block early enough that no step waits; `None` if none is due. `released`: releases so far; `most`: releases of the whole run, if it has an end;
     /// `ran`: time of its steps, without waits and other jobs.
-    pub fn due(&mut self, released: u64, most: Option<u64>, ran: Duration) -> Option<u64> {
+    pub fn due(&mut self, released: u64, most: Option<u64>, ran: Duration) -> Option<Block> {
         self.waits |= self.asked.is_some() && self.looked.is_some() && self.left(released) == 0;
         // The store may take most of a block's time, so it is asked when a quarter is used.
         if self.asked.is_some()
@@ -83,15 +92,16 @@ impl WriteAhead {
             return None;
         }
         self.looked = Some((ran, released));
-        self.asked = Some(upto);
+        self.requests += 1;
+        self.asked = Some(Block { upto, number: self.requests });
         self.asked
     }
 
-    /// Records that the requested block up to `upto` was written. Other answers are ignored: those
-    /// to requests from before the books were closed.
-    pub fn wrote(&mut self, upto: u64) {
-        if self.asked.take_if(|asked| *asked == upto).is_some() {
-            self.written = self.written.max(upto);
+    /// Records that a requested block was written. Other answers are ignored: those to requests from
+    /// before the books were closed.
+    pub fn wrote(&mut self, block: Block) {
+        if self.asked.take_if(|asked| *asked == block).is_some() {
+            self.written = self.written.max(block.upto);
         }
     }
 
@@ -118,17 +128,17 @@ mod tests {
     /// A hundred steps a second, half a second to write: waits do not count in the run's speed.
     #[test]
     fn waiting_for_a_block_is_no_part_of_the_speed() {
-        let (mut blocks, mut released, mut asked) = (WriteAhead::new(0), 0, None::<(u64, u64)>);
+        let (mut blocks, mut released, mut asked) = (WriteAhead::new(0), 0, None::<(Block, u64)>);
         let mut ran = 0;
         for now in 0..10_000 {
-            if let Some((upto, since)) = asked
+            if let Some((block, since)) = asked
                 && now >= since + 500
             {
-                blocks.wrote(upto);
+                blocks.wrote(block);
                 asked = None;
             }
-            if let Some(upto) = blocks.due(released, None, ms(ran)) {
-                asked = Some((upto, now));
+            if let Some(block) = blocks.due(released, None, ms(ran)) {
+                asked = Some((block, now));
             }
             if blocks.left(released) > 0 {
                 ran += 1;
@@ -145,8 +155,8 @@ mod tests {
         for per_second in [1, 20, 300, 5_000] {
             let (mut blocks, mut released) = (WriteAhead::new(0), 0);
             for now in 1..=20_000_u64 {
-                if let Some(upto) = blocks.due(released, None, ms(now)) {
-                    blocks.wrote(upto);
+                if let Some(block) = blocks.due(released, None, ms(now)) {
+                    blocks.wrote(block);
                 }
                 released = (now * per_second / 1000).min(blocks.written());
                 let ahead = blocks.left(released);
@@ -161,18 +171,18 @@ mod tests {
     /// A thousand steps a second: steps hardly ever wait.
     #[test]
     fn blocks_follow_the_speed_of_the_run() {
-        let (mut blocks, mut released, mut asked) = (WriteAhead::new(0), 0, None::<(u64, u64)>);
+        let (mut blocks, mut released, mut asked) = (WriteAhead::new(0), 0, None::<(Block, u64)>);
         let (mut waited, mut writes) = (0, 0);
         for now in 0..20_000 {
             // Writing takes 20 ms.
-            if let Some((upto, since)) = asked
+            if let Some((block, since)) = asked
                 && now >= since + 20
             {
-                blocks.wrote(upto);
+                blocks.wrote(block);
                 asked = None;
             }
-            if let Some(upto) = blocks.due(released, None, ms(now)) {
-                asked = Some((upto, now));
+            if let Some(block) = blocks.due(released, None, ms(now)) {
+                asked = Some((block, now));
                 writes += 1;
             }
             if blocks.left(released) > 0 {
@@ -188,8 +198,8 @@ mod tests {
         let mut now = 20_000;
         for _ in 0..4000 {
             now += 2000;
-            if let Some(upto) = blocks.due(released, None, ms(now)) {
-                blocks.wrote(upto);
+            if let Some(block) = blocks.due(released, None, ms(now)) {
+                blocks.wrote(block);
             }
             assert!(blocks.left(released) > 0);
             released += 1;
@@ -201,16 +211,19 @@ mod tests {
     fn no_more_is_reserved_than_the_run_will_take_and_closing_is_exact() {
         let now = Duration::ZERO;
         let mut blocks = WriteAhead::new(0);
-        assert_eq!(blocks.due(0, Some(3), now), Some(3));
+        let first = blocks.due(0, Some(3), now).unwrap();
+        assert_eq!(first.upto, 3);
         assert_eq!(blocks.due(0, Some(3), now), None, "it is being written");
         assert_eq!(blocks.left(0), 0, "what is not written may not happen");
-        blocks.wrote(3);
+        blocks.wrote(first);
         assert_eq!((blocks.left(0), blocks.left(3), blocks.left(9)), (3, 0, 0));
         assert_eq!(blocks.due(3, Some(3), now), None);
-        let asked = blocks.due(3, None, now).unwrap();
-        blocks.close(2);
-        // Earlier requests are void.
-        blocks.wrote(asked);
-        assert_eq!((blocks.written(), blocks.left(2)), (2, 0));
+        blocks.close(3);
+        let earlier = blocks.due(3, None, now).unwrap();
+        blocks.close(3);
+        // Earlier requests are void, also if a later one has the same end.
+        assert_eq!(blocks.due(3, None, now).unwrap().upto, earlier.upto);
+        blocks.wrote(earlier);
+        assert_eq!((blocks.written(), blocks.left(3)), (3, 0));
     }
 }

@@ -13,6 +13,7 @@ use crate::worker::{
     inbox::Incoming,
     protocol::Event,
     run_store::{Change, Record, StoreError},
+    write_ahead::Block,
 };
 use hushgrad_message::{message, word};
 
@@ -45,13 +46,13 @@ impl<H: Host> Agent<H> {
         let (released, most) = (ahead.released(session), ahead.most(session));
         // Slow motion waits after each step: one release ahead is enough.
         let most = if self.run.slow > Duration::ZERO { Some(most.unwrap_or(u64::MAX).min(released + 1)) } else { most };
-        let Some(upto) = ahead.blocks.due(released, most, session.training()) else { return };
-        let change = ahead.reserve(upto, false);
+        let Some(block) = ahead.blocks.due(released, most, session.training()) else { return };
+        let change = ahead.reserve(block.upto, false);
         let (host, reply, run) = (self.host.clone(), self.reply.clone(), self.run.number);
         self.host.spawn(async move {
             let result = write_beside(&*host, vec![change]).await;
             // Sending fails only if the loop has ended; nothing more is released then.
-            drop(reply.unbounded_send(Incoming::Reserved { run, upto, result }));
+            drop(reply.unbounded_send(Incoming::Reserved { run, block, result }));
         });
     }
 
@@ -78,10 +79,10 @@ impl<H: Host> Agent<H> {
     }
 
     /// Handles the store's answer to a block.
-    pub(super) async fn take_reserved(&mut self, run: u32, upto: u64, result: Result<(), StoreError>) {
+    pub(super) async fn take_reserved(&mut self, run: u32, block: Block, result: Result<(), StoreError>) {
         let Some(ahead) = self.keeper.ahead.as_mut().filter(|_| run == self.run.number) else { return };
         match result {
-            Ok(()) => ahead.blocks.wrote(upto),
+            Ok(()) => ahead.blocks.wrote(block),
             Err(error) if ahead.blocks.is_asked() => self.lose_books(error).await,
             // The books were closed meanwhile, as the run stands still.
             Err(_) => {}
@@ -101,7 +102,8 @@ impl<H: Host> Agent<H> {
             ahead.lock = within(&*self.host, self.host.lock(&ahead.key)).await.ok();
         }
         let released = ahead.released(session);
-        let upto = ahead.blocks.due(released, ahead.most(session), session.training()).unwrap_or(released);
+        let block = ahead.blocks.due(released, ahead.most(session), session.training());
+        let upto = block.map_or(released, |block| block.upto);
         let record = Record { entry, file, books: Some(ahead.log.to_json()), reserved: upto };
         let begin = || vec![Change::Begin { key: ahead.key.clone(), record: record.clone() }];
         // A store that did not answer is not asked again: each run of this visit would wait for it.
@@ -111,7 +113,9 @@ impl<H: Host> Agent<H> {
         };
         match begun {
             Ok(()) => {
-                ahead.blocks.wrote(upto);
+                if let Some(block) = block {
+                    ahead.blocks.wrote(block);
+                }
                 ahead.place = Place::Browser;
                 self.keeper.saving.saved(session.step_count());
             }
