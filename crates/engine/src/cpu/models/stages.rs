@@ -329,7 +329,7 @@ fn dense_forward<S: Simd>(
 
 /// As [`DenseProduct`], in tiles that are fast for these sizes. The tiling changes no result.
 fn dense_product<S: Simd>(s: S, layer: &Layer, parts: &[Part<'_, S>], base: f32, sum: &mut [f32]) {
-    let wide = layer.fan_in % (2 * S::LANES) == 0;
+    let wide = layer.fan_in.is_multiple_of(2 * S::LANES);
     match layer.outputs {
         n if n % 8 == 0 && wide => s.run(DenseProduct::<S, 8, 2> { parts, base, sum }),
         n if n % 8 == 0 => s.run(DenseProduct::<S, 8, 1> { parts, base, sum }),
