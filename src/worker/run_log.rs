@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     accounting::{
         PrivacyError,
+        error::json_fault,
         ledger::{Ledger, Release},
         rdp,
     },
@@ -93,7 +94,7 @@ impl RunLog {
     /// # Errors
     /// If the text was not written by this page.
     pub fn from_json(text: &str) -> Result<Self, RunLogError> {
-        serde_json::from_slice(text.as_bytes()).map_err(|error| RunLogError::Unreadable(Message::text(error)))
+        serde_json::from_slice(text.as_bytes()).map_err(|error| RunLogError::Unreadable(json_fault(&error)))
     }
 
     #[must_use]

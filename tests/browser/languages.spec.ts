@@ -166,7 +166,7 @@ test("the German page fits, has German numbers, and is nowhere English, from its
 
   await step("refusals of a run file and of a density are German", async () => {
     await page.getByTestId("import").setInputFiles([file("my.json", Buffer.from("{}"))]);
-    await saysInGerman(error, /my\.json ist keine Laufdatei dieser Seite: das Feld `format` fehlt/);
+    await saysInGerman(error, /my\.json ist keine Laufdatei dieser Seite: ein Feld fehlt, ist unbekannt oder falsch: missing field `format`/);
     await hook(page, "noise-family").selectOption("custom");
     await page.locator("#density").fill("exp(-y)");
     await page.locator("#density").press("Enter");

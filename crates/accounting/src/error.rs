@@ -1,7 +1,7 @@
 //! Errors of the accountants.
 
 use super::{decimal::quoted, envelope::EnvelopeError, noise::NoiseError};
-use hushgrad_message::Message;
+use hushgrad_message::{Message, message};
 
 /// Why this crate refuses a question. Each error names the field, its value and the valid range.
 #[derive(Clone, Debug, PartialEq, hushgrad_message::Error)]
@@ -88,4 +88,13 @@ pub enum PrivacyError {
 /// Returns an error that names `field`, `value` and the valid `range` unless `ok`.
 pub(crate) fn require(ok: bool, field: &'static str, value: f64, range: &'static str) -> Result<(), PrivacyError> {
     if ok { Ok(()) } else { Err(PrivacyError::Parameter { field, value, range }) }
+}
+
+/// Describes why JSON was not read. What the parser says stays English.
+#[must_use]
+pub fn json_fault(error: &serde_json::Error) -> Message {
+    match error.is_data() {
+        true => message!("a field is missing, unknown or wrong: {error}"),
+        false => message!("not valid JSON: {error}"),
+    }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     envelope::EnvelopeProfile,
-    error::{PrivacyError, require},
+    error::{PrivacyError, json_fault, require},
     noise::NoiseSpec,
     rounding::Grid,
     sampling::{Epoch, EpochKind, NeighbouringRelation, Sampling},
@@ -439,7 +439,7 @@ impl Ledger {
         // Parsed as bytes, like run files, so that a program that reads both contains one parser.
         let ledger: Self = serde_json::from_slice(text.as_bytes()).map_err(|e| PrivacyError::Ledger {
             place: message!("line {}, column {}", e.line(), e.column()),
-            problem: Message::text(e),
+            problem: json_fault(&e),
         })?;
         ledger.validate()?;
         Ok(ledger)

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     accounting::{
         composition::{self, Total},
+        error::json_fault,
         ledger::Ledger,
         sampling::NeighbouringRelation,
     },
@@ -127,14 +128,14 @@ impl DatasetBooks {
         if bytes.len() > LARGEST {
             return Err(BooksError::TooLarge { name: name.to_owned(), bytes: bytes.len() });
         }
-        let head: Head = serde_json::from_slice(bytes).map_err(|error| unreadable(Message::text(error)))?;
+        let head: Head = serde_json::from_slice(bytes).map_err(|error| unreadable(json_fault(&error)))?;
         if head.format != FORMAT {
             return Err(unreadable(message!("its format is “{}”", super::run_file::clipped(&head.format))));
         }
         if head.version > VERSION {
             return Err(BooksError::Later { name: name.to_owned(), version: head.version });
         }
-        let books: Self = serde_json::from_slice(bytes).map_err(|error| unreadable(Message::text(error)))?;
+        let books: Self = serde_json::from_slice(bytes).map_err(|error| unreadable(json_fault(&error)))?;
         for entry in books.digits.values().flatten() {
             let checked = entry.released.iter().chain(&entry.planned).try_for_each(Ledger::validate);
             checked.map_err(|error| BooksError::Impossible {

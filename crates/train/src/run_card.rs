@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{config::RunConfig, projection::Point, report::Report};
 use crate::{
+    accounting::error::json_fault,
     data::{
         idx::MAX_EXAMPLES,
         name::{kept, quoted},
@@ -77,7 +78,7 @@ impl RunCard {
     pub fn from_json(name: &str, bytes: &[u8]) -> Result<Self, RunFileError> {
         let name = clipped(name);
         let mut card: Self = serde_json::from_slice(bytes)
-            .map_err(|error| RunFileError::Unreadable { name: name.clone(), reason: Message::text(error) })?;
+            .map_err(|error| RunFileError::Unreadable { name: name.clone(), reason: json_fault(&error) })?;
         card.check(&name)?;
         Ok(card)
     }

@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 
 pub use super::run_card::{LONGEST_NAME, RunCard, RunFileError, clipped};
 use super::{accounted, plan, report::ReleasedMetrics, run_card::VERSION};
-use crate::{accounting::ledger::Ledger, mechanism::State};
+use crate::{
+    accounting::{error::json_fault, ledger::Ledger},
+    mechanism::State,
+};
 
 const FORMAT: &str = "hushgrad-run";
 /// Largest run file that is read, in bytes. A ledger of 4,000 envelope vectors takes 15 MB.
@@ -95,14 +98,14 @@ impl RunFile {
         if bytes.len() > LARGEST {
             return Err(RunFileError::TooLarge { name, bytes: bytes.len() });
         }
-        let head: Head = serde_json::from_slice(bytes).map_err(|error| unreadable(Message::text(error)))?;
+        let head: Head = serde_json::from_slice(bytes).map_err(|error| unreadable(json_fault(&error)))?;
         if head.format != FORMAT {
             return Err(unreadable(message!("its format is “{}”", clipped(&head.format))));
         }
         if head.version > VERSION {
             return Err(RunFileError::Later { name, version: head.version });
         }
-        let mut file: Self = serde_json::from_slice(bytes).map_err(|error| unreadable(Message::text(error)))?;
+        let mut file: Self = serde_json::from_slice(bytes).map_err(|error| unreadable(json_fault(&error)))?;
         file.run.check(&name)?;
         file.check_model(&name)?;
         file.check_counted(&name)?;

@@ -5,6 +5,8 @@
 
 use std::arch::wasm32::*;
 
+use hushgrad_message::word;
+
 use super::lanes::{Kernel, Simd};
 
 /// Four lanes of simd128, which the build's target guarantees.
@@ -41,7 +43,8 @@ impl Simd for Simd128 {
     const LANES: usize = 4;
     /// Browsers reserve one of a processor's 16.
     const REGISTERS: usize = 15;
-    const NAME: &'static str = if cfg!(feature = "relaxed-simd") { "wasm relaxed simd" } else { "wasm simd128" };
+    const NAME: &'static str =
+        if cfg!(feature = "relaxed-simd") { word!("wasm relaxed simd") } else { word!("wasm simd128") };
 
     #[inline(always)]
     fn run<K: Kernel<Self>>(self, kernel: K) -> K::Output {
