@@ -325,7 +325,7 @@ proptest! {
         }
         let (read_mixed, problems) = read(&mixed.join("&"));
         prop_assert_eq!(&read_mixed, &link);
-        prop_assert!(problems.len() <= 1 && problems.iter().all(|problem| problem.contains("left aside: x-")), "{problems:?}");
+        prop_assert!(problems.len() <= 1 && problems.iter().all(|problem| problem.contains("ignored: x-")), "{problems:?}");
         prop_assert_eq!(read(&link.write()), (link, vec![]));
     }
 
