@@ -120,7 +120,7 @@ fn names_that_files_keep_are_translated() {
         ("mine.zip (your files)", "mine.zip (deine Dateien)"),
         ("your files (a.gz)", "deine Dateien (a.gz)"),
         ("AVX2, 1 thread", "AVX2, 1 Thread"),
-        ("wasm simd128, 3 threads", "wasm simd128, 3 Threads"),
+        ("wasm simd128, 3 threads", "Wasm mit SIMD128, 3 Threads"),
         ("llvmpipe (Vulkan, software)", "llvmpipe (Vulkan, Software)"),
     ] {
         assert_eq!(named(name), own);

@@ -113,7 +113,7 @@ pub fn named(name: &str) -> String {
         return t!("{name}, software)", name = name);
     }
     match name.rsplit_once(", ").and_then(|(name, threads)| Some((name, threads.split_once(" thread")?.0))) {
-        Some((name, n)) => t!("{name}, {n} thread | {name}, {n} threads", name = name, n = n),
+        Some((name, n)) => t!("{name}, {n} thread | {name}, {n} threads", name = named(name), n = n),
         None => name.to_owned(),
     }
 }
