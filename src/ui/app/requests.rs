@@ -113,7 +113,7 @@ fn list(page: Page, of: [RwSignal<Vec<NetworkRequest>>; 3], cached: RwSignal<Vec
     let policy = browser::content_policy();
     view! {
         <p data-testid="requests-count">{text_fn(count)}</p>
-        <p>{t!("They only fetch files; the program sends none of your data. The browser enforces part of this: by the rule below, which came with this page, it may connect only to its own address. Your browser's developer tools show the same under Network.")}</p>
+        <p>{t!("They only fetch files; the program sends none of your data. The browser enforces part of this: by the rule below, the page may connect only to its own address. Developer tools show the same under Network.")}</p>
         <p><code>{policy}</code></p>
         <div class="scroll" tabindex="0" role="region" aria-label=t!("Requests")>
             <table><thead><tr><th scope="col">{t!("File")}</th><th scope="col">{t!("Size")}</th><th scope="col">{t!("When")}</th><th scope="col">{t!("What for")}</th></tr></thead>

@@ -56,13 +56,13 @@ const WORDS: [[Text; 2]; presets::ALL.len()] = [
     [
         text!("Fast at ε = 3"),
         text!(
-            "The pre-trained CNN for a single epoch: so few steps need little noise each, and most of what twenty epochs teach comes in seconds. Noise is correlated over eight steps, so that less of it adds up. ε is by tight accounting, for 60,000 images; the Rényi bound is far higher here."
+            "The pre-trained CNN for one epoch: few steps need little noise each. Noise is correlated over eight steps, so less adds up. ε is by tight accounting, for 60,000 images; the Rényi bound is far higher here."
         ),
     ],
     [
         text!("Scattering at ε = 3"),
         text!(
-            "A linear model on scattering features, handcrafted and normalised without looking at private digits (Tramèr & Boneh 2021), after pre-training as above. The features of all digits are computed before the first step. ε is by tight accounting, for 60,000 images; with fewer it costs more."
+            "A linear model on scattering features, handcrafted and normalised without looking at private digits (Tramèr & Boneh 2021), after pre-training as above. ε is by tight accounting, for 60,000 images; with fewer it costs more."
         ),
     ],
     [text!("Scattering at ε = 1"), text!("The same with more than twice the noise.")],

@@ -220,7 +220,7 @@ selects! {
         key: "break",
         id: "break",
         label: text!("Injected bug"),
-        hint: text!("The run no longer does what its books say: a mistake that real programs have made. ε on the page stays the same, but is no longer true; an attack can show it. Such a run is marked, has no run file, ledger or label, and cannot be handed in."),
+        hint: text!("The run no longer does what its books say: a mistake that real programs have made. ε on the page stays the same, but is no longer true; an attack can show it. Such a run has no run file, ledger or label, and cannot be handed in."),
         applies: Some(|s| s.canaries > 0),
         change: Some(text!("bug: {option}")),
         ..PLAIN

@@ -14,7 +14,7 @@ const ALLOWED: &str = "--enable-bulk-memory --enable-nontrapping-float-to-int --
 const SMALL: &str = "--code-folding -O2 --shrink-level=2 --converge --reorder-functions --strip-producers";
 /// Does not inline large functions with one caller: saves 1.5 kB of the page and 4 kB of the
 /// accountant. Found by trial.
-const LESS_INLINED: &str = "-ocimfs 60 -aimfs 6";
+const LESS_INLINED: &str = "-ocimfs 60 -aimfs 4";
 const USUAL: &str = "-Os --code-folding --reorder-functions --strip-producers";
 
 /// Runs wasm-opt, cached, on a folder's programs; relaxed SIMD if the path contains "relaxed".
