@@ -54,7 +54,7 @@ pub fn town(page: Page) -> AnyView {
     view! {
         <section data-testid="town">
             <h3>{t!("Who was trained on?")}</h3>
-            <p>{t!("A small network trains on 2,000 digits that this program draws. A thousand candidates have a wrong label: a coin toss decided for each if it is in. The attacker has only the trained model, and sees how strongly it believes the wrong label.")}</p>
+            <p>{t!("A small network trains on 2,000 digits that this program draws. A thousand candidates have a wrong label: a coin toss decided for each if it is in. The attacker sees how strongly the trained model believes the wrong label.")}</p>
             <div class="once">{hidden(page)}{own_digit(page)}</div>
             <div class="once-buttons"><button type="button" class="primary" data-testid="town-begin" on:click=on_click(begin)>{text_fn(name)}</button></div>
             {view_fn(done)}

@@ -488,7 +488,7 @@ numbers! {
         key: "canaries",
         paths: &["canaries"],
         label: text!("Canaries"),
-        hint: text!("Public records that an attacker puts among the digits, each in or out by a coin toss. More canaries reveal more. Lots are drawn from them, too, so they change ε a little; 0 is no attack."),
+        hint: text!("Public records that an attacker puts among the digits, each in or out by a coin toss. More canaries reveal more. They are drawn into lots, so ε changes a little; 0 is no attack."),
         named: text!("canaries {value}"),
         least: At(0.0),
         most: At(20_000.0),

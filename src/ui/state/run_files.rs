@@ -28,7 +28,7 @@ impl Page {
                 TaskLock(self).unlock_for(&settings);
                 self.take_settings(settings);
                 self.messages.notify(t!(
-                    "“{name}” is plotted beside your runs. Its ε was recomputed from the releases listed in the file, for which you have only its author's word. Continue it in the list of runs, or press Play to start over with its settings.",
+                    "“{name}” is plotted beside your runs. Its ε was recomputed from the file's list of releases, which is its author's word. Continue it in the list of runs, or press Play to start over.",
                     name = name
                 ));
             }
