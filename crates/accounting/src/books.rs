@@ -135,6 +135,9 @@ impl Books {
     /// Records `count` releases of a kind of this ledger. If it has no price, neither has ε:
     /// [`Books::renyi`] says why.
     pub fn record(&mut self, release: ReleaseId, count: u64) {
+        if count == 0 {
+            return;
+        }
         self.ledger.record_many(release, count);
         match self.priced(release) {
             Ok(curve) => self.accountant.compose(curve, count),
@@ -360,6 +363,7 @@ mod tests {
             let mut ledger = Ledger::new();
             let id = ledger.register(recorded).unwrap();
             let mut books = Books::of(ledger.clone()).unwrap();
+            books.record(id, 0);
             assert_eq!(books.renyi(DELTA).unwrap().improved.epsilon, 0.0);
             books.record(id, 3);
             ledger.record_many(id, 3);

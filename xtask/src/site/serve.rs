@@ -3,7 +3,6 @@
 use std::{
     io::ErrorKind,
     net::{Ipv4Addr, TcpListener},
-    sync::Arc,
 };
 
 use tiny_http::{Header, Method, Request, Response, Server};
@@ -32,7 +31,6 @@ pub fn listen(port: Option<u16>) -> Result<TcpListener> {
 /// Serves `folder` until the program ends.
 pub fn serve(listener: TcpListener, folder: &Path) -> Result<()> {
     let server = Server::from_listener(listener, None).map_err(|error| wrong!("cannot serve: {error}"))?;
-    let server = Arc::new(server);
     std::thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {

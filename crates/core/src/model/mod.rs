@@ -232,7 +232,7 @@ impl Architecture {
         }
     }
 
-    /// True if every engine has dedicated kernels for the architecture.
+    /// True for a model with a name, false for a list of layers.
     #[must_use]
     pub const fn is_named(self) -> bool {
         !matches!(self, Self::Built(_))
