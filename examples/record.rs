@@ -65,7 +65,7 @@ fn write(config: &RunConfig, train: u32, step: u64, accuracy: f64) -> Result<(),
     let books = planned(config, train, step)?;
     let tight = if step == 0 { "0".to_owned() } else { upper(books.tight(config.delta)?.value, 5) };
     let odds = match config.steps {
-        Some(end) if end == step => format!(",{}", label::odds(&books, config.delta)?),
+        Some(end) if end == step => format!(",{}", label::odds(&books, config.delta)?.0),
         _ => String::new(),
     };
     Ok(writeln!(std::io::stdout(), "{step},{accuracy:.4},{tight}{odds}")?)

@@ -7,7 +7,11 @@ use hushgrad::{
     data::synthetic,
     engine::{Engine, Performance, cpu::CpuEngine},
     rng::SystemRng,
-    train::{plan::Plan, presets, session::Session},
+    train::{
+        plan::Plan,
+        presets,
+        session::{Session, TracedStep},
+    },
     worker::look::{StepInspection, text},
 };
 
@@ -24,10 +28,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for _ in 1..STEP {
         block_on(session.step())?;
     }
-    let before = block_on(session.engine().state())?.parameters;
+    let parameters = block_on(session.engine().state())?.parameters;
     let trace = block_on(session.traced_step())?;
     let task = session.plan().task.clone();
-    let look = StepInspection::new(STEP, &task, (&train, None), session.drawn(), before, trace, &mut SystemRng::new()?);
+    let (lot, shifts) = session.drawn();
+    let step = TracedStep { parameters, lot: lot.to_vec(), shifts: shifts.to_vec(), trace };
+    let look = StepInspection::new(STEP, &task, (&train, None), step, &mut SystemRng::new()?);
     let text = text::write(STEP, &look.lot(), look.person(None).as_ref()).ok_or("the lot is empty")?;
     print!("{text}");
     Ok(())

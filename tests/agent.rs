@@ -791,10 +791,14 @@ fn the_last_planned_step_is_taken_apart_where_lots_are_shown() {
         let mut thread = Thread::new(vec![]);
         thread.ask(Request::Open { backend: BackendChoice::Cpu, cores: None, keep: false, lots });
         thread.load(DataRequest::Synthetic { seed: 1, train: 600, test: 700 });
-        thread.ask_and_settle(Request::Start {
-            config: Box::new(RunConfig { steps: Some(12), ..short() }),
-            broken: None,
-        });
+        let start = Request::Start { config: Box::new(RunConfig { steps: Some(12), ..short() }), broken: None };
+        // A run that waits shows what its first step would be; nothing of it is released.
+        let events = thread.ask_and_settle(start.clone());
+        assert_eq!(lots_of(&events), if lots { vec![0] } else { vec![] });
+        let ledger =
+            events.iter().find_map(|e| if let Event::LedgerOpened { step, .. } = e { Some(*step) } else { None });
+        assert_eq!(ledger, Some(0));
+        thread.ask(start);
         let events = thread.ask_and_settle(Request::Play);
         assert_eq!(lots_of(&events), if lots { vec![12] } else { vec![] });
         assert!(Thread::last_report(&events).complete);

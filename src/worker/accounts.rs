@@ -93,7 +93,8 @@ pub enum Answer {
     Projection(Result<Projection, Message>),
     Scale(Result<f64, Message>),
     Tight(Result<Vec<Point>, Message>),
-    Odds(Result<u32, Message>),
+    /// That number, and ε.
+    Odds(Result<(u32, f64), Message>),
     Ledger(Result<(), Message>),
     Spent(Result<PrivacySpent, Message>),
     Curve(Result<Curve, Message>),
@@ -346,7 +347,7 @@ pub(crate) fn known(question: &Question) -> Option<Answer> {
         {
             Some(Answer::Tight(Ok(tight)))
         }
-        Question::Odds { steps, .. } if *steps == projection.steps => Some(Answer::Odds(Ok(odds))),
+        Question::Odds { steps, .. } if *steps == projection.steps => Some(Answer::Odds(Ok((odds, tight.last()?.1)))),
         _ => None,
     }
 }

@@ -73,6 +73,7 @@ impl<H: Host> Agent<H> {
     fn idle(&self) -> bool {
         (!self.run.playing || self.awaits_digits() || self.waits_for_books())
             && self.run.evaluation.next.is_none()
+            && !self.run.preview
             && self.jobs.background.idle()
             && self.jobs.pay_once.as_ref().is_none_or(|(job, _)| job.idle())
             && self.jobs.search.is_none()
@@ -90,6 +91,9 @@ impl<H: Host> Agent<H> {
 
     /// Does a piece of the background jobs, and a slice of an evaluation or a few steps.
     async fn advance(&mut self) {
+        if std::mem::take(&mut self.run.preview) && !self.run.playing && !self.awaits_digits() {
+            self.preview().await;
+        }
         self.advance_background().await;
         self.advance_release().await;
         self.advance_search().await;

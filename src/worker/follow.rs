@@ -165,6 +165,7 @@ mod tests {
         engine::{StepTrace, Task},
         model::initial_parameters,
         rng::NotPrivateReplay,
+        train::session::TracedStep,
     };
 
     fn looked_at(model: Architecture) -> StepInspection {
@@ -181,17 +182,13 @@ mod tests {
         let zeros = vec![0.0; model.parameters()];
         let trace =
             StepTrace { raw: zeros.clone(), encoded: zeros.clone(), noisy: zeros.clone(), denoised: zeros.clone() };
-        let lot: Vec<u32> = (0..9).collect();
-        let mut rng = NotPrivateReplay::new(1);
-        StepInspection::new(
-            3,
-            &task,
-            (&train, None),
-            (&lot, Shift::ALONE),
-            initial_parameters(model, 2),
+        let step = TracedStep {
+            parameters: initial_parameters(model, 2),
+            lot: (0..9).collect(),
+            shifts: Shift::ALONE.to_vec(),
             trace,
-            &mut rng,
-        )
+        };
+        StepInspection::new(3, &task, (&train, None), step, &mut NotPrivateReplay::new(1))
     }
 
     #[test]

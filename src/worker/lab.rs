@@ -25,6 +25,8 @@ const POINTS: i32 = 80;
 /// The largest order drawn.
 const ORDERS: u32 = 64;
 const SAMPLES: usize = 60;
+/// How near to a whole number the power of a formula's tail is read.
+const NEAR: f64 = 0.01;
 
 /// Why a noise cannot be compared.
 #[derive(Debug, hushgrad_message::Error)]
@@ -94,10 +96,16 @@ pub struct NoiseComparison {
 /// # Errors
 /// If the density is invalid (what is wrong, and where), or no scale keeps the budget.
 pub fn compare(query: &ComparisonQuery) -> Result<NoiseComparison, LabError> {
-    let spec = match &query.noise {
-        Candidate::Family(spec) => spec.clone(),
-        Candidate::Formula(formula) => NoiseSpec::Custom { density: read(formula)?, scale: 1.0 },
+    let (spec, power) = match &query.noise {
+        Candidate::Family(spec) => (spec.clone(), f64::INFINITY),
+        Candidate::Formula(formula) => {
+            let density = read(formula)?;
+            let power = density.tail_power();
+            (NoiseSpec::Custom { density, scale: 1.0 }, power)
+        }
     };
+    // A table has moments that its formula has not.
+    let moment = |order: f64, of_table: f64| if power > order + 1.0 + NEAR { of_table } else { f64::INFINITY };
     let profile = profile(query.psi)?;
     let sampling = Sampling::Poisson { rate: query.rate };
     let mut release = Release::new(sampling, Sensitivity::Envelope { profile }, Some(spec.with_scale(1.0)));
@@ -113,8 +121,8 @@ pub fn compare(query: &ComparisonQuery) -> Result<NoiseComparison, LabError> {
     let mut rng = NotPrivateReplay::new(7);
     Ok(NoiseComparison {
         epsilon: found.epsilon,
-        l1: noise.mean_absolute(),
-        l2: noise.standard_deviation(),
+        l1: moment(1.0, noise.mean_absolute()),
+        l2: moment(2.0, noise.standard_deviation()),
         effective_sigma,
         density: (-POINTS..=POINTS).map(|i| f64::from(i) * step).map(|x| (x, noise.density(x))).collect(),
         tail: (0..=POINTS).map(|i| 3.0 * f64::from(i) * step).map(|x| (x, 2.0 * noise.survival(x))).collect(),
@@ -229,6 +237,19 @@ mod tests {
         let gaussian = compare(&query(GAUSSIAN, Psi::Entries(26))).unwrap();
         assert!((compared.l2 / gaussian.l2 - 1.0).abs() < 0.02, "{} {}", compared.l2, gaussian.l2);
         assert!(matches!(compared.noise, NoiseSpec::Custom { .. }));
+        // Moments of the formulas, not of the tables that stand for them.
+        for (formula, l1, l2) in
+            [("1/(1+x^2)", false, false), ("(1+x^2)^-1.5", true, false), ("(1+x^2)^-2", true, true)]
+        {
+            let compared = of(formula).unwrap();
+            assert_eq!((compared.l1.is_finite(), compared.l2.is_finite()), (l1, l2), "{formula}");
+        }
+        assert_eq!(
+            of("exp(-(x-1.23456)^2)").unwrap_err().to_string().matches(|c: char| c.is_ascii_digit()).count(),
+            9,
+            "three digits: {}",
+            of("exp(-(x-1.23456)^2)").unwrap_err()
+        );
         assert!(of("exp(-(x-1)^2)").unwrap_err().to_string().contains("not symmetric"));
         assert!(of("exp(-x^2)*(1+2*x^4)").unwrap_err().to_string().contains("rises"));
         assert!(of("1/(1+abs(x))").unwrap_err().to_string().contains("not integrable"));

@@ -10,14 +10,19 @@ use serde::{Deserialize, Serialize};
 
 use super::snapshot::PictureLayout;
 use crate::{
+    accounting::noise::{Noise, NoiseSpec},
     data::{Dataset, Picture, Shift, sharing::Units},
     engine::{
         StepTrace, Task,
         reference::{inputs, mean_gradient, shared_vector},
     },
     mechanism::{EncoderSpec, encode::finite_norm, noise::add_noise},
-    model::{Architecture, PIXELS, layers::LayerList, reference},
+    model::{
+        layers::LayerList,
+        reference::{self, InputView},
+    },
     rng::RandomSource,
+    train::session::TracedStep,
 };
 
 /// Most multiplications of a network that the plain reference runs on all of them within a second.
@@ -57,7 +62,20 @@ pub struct GradientNorm {
     pub pixels: Vec<u8>,
 }
 
-/// The contribution of one image of the lot to the step.
+/// How a gradient was bounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Held {
+    /// Nothing bounds gradients.
+    Nowhere,
+    Envelope,
+    Layers,
+    /// It is within the bound.
+    Whole,
+    Cut,
+}
+
+/// The contribution of one image of the lot to the step, and the noise of two releases. All are
+/// shown as the image sees them ([`InputView`]): as pictures of its size, or of its features.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Contribution {
     /// Its place among the digits shown.
@@ -67,51 +85,72 @@ pub struct Contribution {
     pub norm: f64,
     /// L2 norm of its contribution to the sum.
     pub bounded: f64,
-    /// Its contribution, as a picture ([`Contribution::layout`]).
+    pub held: Held,
+    pub layout: PictureLayout,
+    /// Its contribution.
     pub alone: Vec<f32>,
-    /// The sum before and after the noise, with this image; the latter was released.
-    pub with: [Vec<f32>; 2],
-    /// The same without it, with fresh noise, as it would have been.
-    pub without: [Vec<f32>; 2],
-    /// Magnitude at which the colours of the sums are full.
-    pub full: f64,
-    pub model: Architecture,
+    /// The sum before the noise, with this image.
+    pub sum: Vec<f32>,
+    /// Noise of scale 1: of the release, and of one without this image that did not happen.
+    /// Gaussian if the run has none.
+    pub draws: [Vec<f32>; 2],
+    /// What each of these adds to the score of an attacker who tests for the contribution: the
+    /// draw's projection on it under the noise's score function, of mean 0 and variance 1.
+    pub scores: [f64; 2],
+    /// √J of noise of scale 1, where J is its Fisher information.
+    pub information: f64,
+    /// Scale of the noise on the sum where the setting is 1.
+    pub unit: f64,
+    /// The setting that the release had; 0: no noise.
+    pub scale: f64,
 }
 
 impl Contribution {
-    /// Returns the layout of the pictures: for a linear model, the weights of the image's class.
+    /// Returns the sum with or without the image, under noise of this setting.
     #[must_use]
-    pub fn layout(&self) -> PictureLayout {
-        layout(self.model)
+    pub fn sum(&self, without: bool, scale: f64) -> Vec<f32> {
+        let out = if without { 1.0 } else { 0.0 };
+        let noise = (scale * self.unit) as f32;
+        let draws = &self.draws[usize::from(without)];
+        self.sum.iter().zip(&self.alone).zip(draws).map(|((sum, one), z)| sum - out * one + noise * z).collect()
     }
 
-    /// Returns the sum with it minus that without, before the noise (0) or after it (1).
+    /// Returns the sum with the image minus that without, each under noise of its own.
     #[must_use]
-    pub fn difference(&self, after: usize) -> Vec<f32> {
-        self.with[after].iter().zip(&self.without[after]).map(|(with, without)| with - without).collect()
+    pub fn difference(&self, scale: f64) -> Vec<f32> {
+        let noise = (scale * self.unit) as f32;
+        let [with, without] = &self.draws;
+        self.alone.iter().zip(with).zip(without).map(|((one, a), b)| one + noise * (a - b)).collect()
     }
 
     /// Returns the cosine, in the picture, of the contribution and of the release minus the sum of
     /// all others: 1 without noise.
     #[must_use]
-    pub fn shows(&self) -> f64 {
-        let adds = self.difference(0);
-        let left: Vec<f32> = self.with[1].iter().zip(&self.without[0]).map(|(with, others)| with - others).collect();
+    pub fn shows(&self, scale: f64) -> f64 {
+        let noise = (scale * self.unit) as f32;
+        let left: Vec<f32> = self.alone.iter().zip(&self.draws[0]).map(|(one, z)| one + noise * z).collect();
         let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();
-        dot(&adds, &left) / (dot(&adds, &adds) * dot(&left, &left)).sqrt()
+        dot(&self.alone, &left) / (dot(&self.alone, &self.alone) * dot(&left, &left)).sqrt()
+    }
+
+    /// Returns how far the image moves the score of the best attacker, who knows all others, in
+    /// standard deviations: ‖contribution‖·√J/scale. Infinite without noise. Exact for Gaussian
+    /// noise; for others the limit of many small coordinates.
+    #[must_use]
+    pub fn separation(&self, scale: f64) -> f64 {
+        self.bounded * self.information / (scale * self.unit)
+    }
+
+    /// Returns the magnitude at which the colours of both sums are full under noise of this setting.
+    #[must_use]
+    pub fn full(&self, scale: f64) -> f64 {
+        full_colour(&self.sum).max(full_colour(&self.sum(false, scale)))
     }
 
     /// Returns the magnitude of full colour in differences: the largest of the contribution.
     #[must_use]
     pub fn full_alone(&self) -> f64 {
         self.alone.iter().map(|v| f64::from(v.abs())).fold(f64::MIN_POSITIVE, f64::max)
-    }
-}
-
-fn layout(model: Architecture) -> PictureLayout {
-    match model {
-        Architecture::Linear => PictureLayout { images: 1, side: 28, columns: 1 },
-        _ => PictureLayout::of(model),
     }
 }
 
@@ -132,26 +171,23 @@ pub struct StepInspection {
     /// The parameters before the step.
     pub(super) before: Vec<f32>,
     trace: StepTrace,
-    /// Key of the noise of a release that did not happen.
-    key: [u32; 8],
+    /// Keys of noise that was not released: of the step, if it has none, and of one without a unit.
+    keys: [[u32; 8]; 2],
     /// Multiplications to read one image; fixed features count as [`MOST_WORK`] more.
     work: u64,
 }
 
 impl StepInspection {
-    /// Step `step` of a run on `train`, from parameters `before`; `lot` and `shifts` as in
-    /// [`StepInput`](crate::engine::StepInput). `rng` draws the noise of sums without one unit.
+    /// Step `step` of a run on `train`. `rng` draws the noise of sums without one unit.
     #[must_use]
     pub fn new(
         step: u64,
         task: &Task,
         (train, units): (&Dataset, Option<Rc<Units>>),
-        (lot, shifts): (&[u32], &[Shift]),
-        before: Vec<f32>,
-        trace: StepTrace,
+        TracedStep { parameters: before, lot, shifts, trace }: TracedStep,
         rng: &mut dyn RandomSource,
     ) -> Self {
-        let key = std::array::from_fn(|_| rng.next_u32());
+        let keys = [0; 2].map(|_| std::array::from_fn(|_| rng.next_u32()));
         let first = |&drawn: &u32| match &units {
             Some(units) => units.members(drawn).first().map(|&example| (drawn, example)),
             None => Some((drawn, drawn)),
@@ -160,8 +196,8 @@ impl StepInspection {
         let (lot, examples) = lot.iter().filter_map(first).take(SHOWN).unzip();
         let layers = task.model.written().parse().map_or(u64::MAX, |list: LayerList| list.work());
         let work = if task.model.features().is_some() { layers.saturating_add(MOST_WORK) } else { layers };
-        let (task, train, shifts) = (task.clone(), train.clone(), shifts.to_vec());
-        Self { step, task, train, drawn, lot, examples, units, shifts, before, trace, key, work }
+        let (task, train) = (task.clone(), train.clone());
+        Self { step, task, train, drawn, lot, examples, units, shifts, before, trace, keys, work }
     }
 
     /// Returns the units of `task` in `train`, reused from the step `last` of the same run.
@@ -263,35 +299,87 @@ impl StepInspection {
         // On the grid of exact sums, if any, so that the difference is exactly the contribution.
         self.task.prepared_encoder(p).ok()?.encode_on(self.task.sum_grid(), &mut gradient);
         let bounded = finite_norm(&gradient).unwrap_or(0.0);
-        let sum: Vec<f64> =
-            self.trace.encoded.iter().zip(&gradient).map(|(&with, &one)| f64::from(with) - f64::from(one)).collect();
-        let mut released: Vec<f32> = sum.iter().map(|&v| v as f32).collect();
-        if let Some(noise) =
-            self.task.noise_of(&self.trace.noisy, &self.trace.encoded).and_then(|noise| noise.build().ok())
-        {
-            add_noise(&self.key, noise.as_ref(), &sum, &mut released);
+        let noise = self.task.noise_of(&self.trace.noisy, &self.trace.encoded);
+        let size = noise.as_ref().map_or(0.0, NoiseSpec::scale);
+        let unit_noise =
+            noise.map_or(NoiseSpec::Gaussian { sigma: 1.0 }, |noise| noise.with_scale(1.0)).build().ok()?;
+        let mut draws = [vec![0.0; p], vec![0.0; p]];
+        for (draw, key) in draws.iter_mut().zip(self.keys) {
+            add_noise(&key, unit_noise.as_ref(), &vec![0.0; p], draw);
         }
-        let cut = |values: &[f32]| -> Vec<f32> {
-            let layout = layout(self.task.model);
-            let one = layout.side * layout.side;
-            let first = if self.task.model == Architecture::Linear { usize::from(label) * one } else { 0 };
-            values[first..first + layout.images * one].to_vec()
-        };
-        let with = [cut(&self.trace.encoded), cut(&self.trace.noisy)];
-        let sum: Vec<f32> = sum.iter().map(|&v| v as f32).collect();
-        let full = full_colour(&with[1]).max(full_colour(&with[0]));
+        if size > 0.0 {
+            let released = self.trace.noisy.iter().zip(&self.trace.encoded);
+            draws[0] = released.map(|(noisy, sum)| ((f64::from(*noisy) - f64::from(*sum)) / size) as f32).collect();
+        }
+        let information = unit_noise.fisher_information().sqrt();
+        let scores = [0, 1].map(|which| {
+            score(unit_noise.as_ref(), &draws[which], &gradient) / (bounded * information).max(f64::MIN_POSITIVE)
+        });
+        // A setting of 1 is the clipping norm, and the settings' noise may be correlated over steps.
+        let bound = if let EncoderSpec::Clip { norm } = self.task.encoder { norm } else { 1.0 };
+        let setting = self.task.noise.as_ref().map_or(0.0, |noise| noise.scale() / bound);
+        let view = self.view(place)?;
         Some(Contribution {
             place: place as u32,
             label,
             norm,
             bounded,
-            alone: cut(&gradient),
-            with,
-            without: [cut(&sum), cut(&released)],
-            full,
-            model: self.task.model,
+            held: match self.task.encoder {
+                EncoderSpec::None => Held::Nowhere,
+                EncoderSpec::Envelope { .. } => Held::Envelope,
+                EncoderSpec::Layers(_) => Held::Layers,
+                // Within the bound only the coordinates are rounded, to the grid of exact sums.
+                EncoderSpec::Clip { .. } if norm <= 1.001 * bounded => Held::Whole,
+                EncoderSpec::Clip { .. } => Held::Cut,
+            },
+            layout: self.layout(),
+            alone: self.picture(&view, &gradient),
+            sum: self.picture(&view, &self.trace.encoded),
+            draws: draws.map(|draw| self.picture(&view, &draw)),
+            scores,
+            information,
+            unit: if setting > 0.0 { size / setting } else { bound },
+            scale: setting,
         })
     }
+
+    /// Returns the view of the first example at `place`, and of the first of its copies.
+    fn view(&self, place: usize) -> Option<InputView> {
+        let example = *self.examples.get(place)? as usize;
+        let image = self.shifts.first()?.of(self.train.picture, self.train.image(example));
+        let model = self.task.model;
+        Some(InputView::new(model, &self.before, &inputs(model, &image), self.train.labels[example]))
+    }
+
+    /// Returns the layout of the pictures: the image's or, under a model of fixed features, theirs.
+    fn layout(&self) -> PictureLayout {
+        match self.task.model.features() {
+            Some(map) => {
+                let (images, side) = map.shape();
+                PictureLayout { images, side, columns: PictureLayout::nearly_square(images) }
+            }
+            None => PictureLayout { images: 1, side: self.train.picture.side.into(), columns: 1 },
+        }
+    }
+
+    /// Returns what `vector` shows; of an image in colour, the sum over its colours.
+    fn picture(&self, view: &InputView, vector: &[f32]) -> Vec<f32> {
+        let layout = self.layout();
+        let mut seen = view.of(vector);
+        let rest = seen.split_off(layout.images * layout.side * layout.side);
+        for colour in rest.chunks(seen.len()) {
+            seen.iter_mut().zip(colour).for_each(|(sum, value)| *sum += value);
+        }
+        seen
+    }
+}
+
+/// Returns Σ g·ψ(z), where ψ = −(ln density)′ of the noise: the change of the log-likelihood at
+/// `draw` by a small shift along `gradient`.
+fn score(noise: &dyn Noise, draw: &[f32], gradient: &[f32]) -> f64 {
+    const SHIFT: f64 = 1e-4;
+    let slope = |z: f32| noise.log_ratio(z.into(), SHIFT) / SHIFT;
+    draw.iter().zip(gradient).filter(|(_, g)| **g != 0.0).map(|(&z, &g)| f64::from(g) * slope(z)).sum()
 }
 
 /// Returns the 98th percentile of magnitudes, at which colours are full, to ignore outliers.
@@ -304,7 +392,11 @@ fn full_colour(values: &[f32]) -> f64 {
 /// A step as text, shown before the visitor's own first step: numbers, labels, digits in sixteen
 /// greys, and pictures in steps of 1/127 of their largest magnitude.
 pub mod text {
-    use super::{Architecture, Contribution, LotView, PIXELS};
+    use super::{Contribution, Held, LotView};
+    use crate::{data::Picture, model::PIXELS, worker::snapshot::PictureLayout};
+
+    /// The layout of a digit.
+    const LAYOUT: PictureLayout = PictureLayout { images: 1, side: 28, columns: 1 };
 
     /// Formats bytes as hexadecimal digits.
     fn hex(bytes: impl Iterator<Item = u8>) -> String {
@@ -333,25 +425,22 @@ pub mod text {
         Some(bytes.as_bytes().chunks_exact(2).map_while(value).collect())
     }
 
-    /// Formats a step of the linear model; `None` without such a person.
+    /// Formats a step under clipping and Gaussian noise; `None` without a person, or if its pictures
+    /// are not of a digit's size.
     #[must_use]
     pub fn write(step: u64, lot: &LotView, person: Option<&Contribution>) -> Option<String> {
-        let person = person.filter(|person| person.model == Architecture::Linear)?;
+        let person = person.filter(|person| person.layout == LAYOUT)?;
         let bits = |value: f64| (value as f32).to_bits().to_string();
-        let head = [
-            step.to_string(),
-            lot.drawn.to_string(),
-            person.place.to_string(),
-            bits(person.norm),
-            bits(person.bounded),
-            bits(person.full),
-        ];
+        let whole = [step.to_string(), lot.drawn.to_string(), person.place.to_string()];
+        let [with, without] = person.scores;
+        let numbers = [person.norm, person.bounded, person.unit, person.scale, with, without].map(bits);
         let labels: String = lot.labels.iter().map(u8::to_string).collect();
         let digits =
             lot.pixels.chunks(PIXELS).map(|digit| digit.iter().map(|byte| format!("{:x}", byte >> 4)).collect());
-        let [with, without] = [&person.with, &person.without];
-        let pictures = [&person.alone, &with[0], &with[1], &without[0], &without[1]].map(|values| picture(values));
-        let lines: Vec<String> = [head.join(" "), labels].into_iter().chain(digits).chain(pictures).collect();
+        let [with, without] = &person.draws;
+        let pictures = [&person.alone, &person.sum, with, without].map(|values| picture(values));
+        let head = [whole.as_slice(), &numbers].concat().join(" ");
+        let lines: Vec<String> = [head, labels].into_iter().chain(digits).chain(pictures).collect();
         Some(lines.join("\n") + "\n")
     }
 
@@ -360,30 +449,33 @@ pub mod text {
     pub fn read(text: &str) -> Option<(u64, LotView, Contribution)> {
         let mut lines = text.lines();
         let head: Vec<u32> = lines.next()?.split(' ').map_while(|word| word.parse().ok()).collect();
-        let &[step, drawn, place, norm, bounded, full] = head.as_slice() else { return None };
+        let (&[step, drawn, place], numbers) = head.split_first_chunk()?;
+        let numbers: Vec<f64> = numbers.iter().map(|bits| f32::from_bits(*bits).into()).collect();
+        let &[norm, bounded, unit, scale, with, without] = numbers.as_slice() else { return None };
         let labels: Vec<u8> = lines.next()?.bytes().map(|digit| digit.wrapping_sub(b'0')).collect();
         let mut pixels = Vec::with_capacity(labels.len() * PIXELS);
         for _ in &labels {
             pixels.extend(lines.next()?.bytes().map_while(nibble).map(|grey| grey * 17));
         }
         let mut picture = || read_picture(lines.next()?).filter(|values| values.len() == PIXELS);
-        let [alone, sum, released, sum_without, released_without] =
-            [picture()?, picture()?, picture()?, picture()?, picture()?];
-        let number = |bits: u32| f64::from(f32::from_bits(bits));
         let label =
             *labels.get(place as usize).filter(|label| **label < 10 && pixels.len() == labels.len() * PIXELS)?;
         let person = Contribution {
             place,
             label,
-            norm: number(norm),
-            bounded: number(bounded),
-            alone,
-            with: [sum, released],
-            without: [sum_without, released_without],
-            full: number(full),
-            model: Architecture::Linear,
+            norm,
+            bounded,
+            held: Held::Cut,
+            layout: LAYOUT,
+            alone: picture()?,
+            sum: picture()?,
+            draws: [picture()?, picture()?],
+            scores: [with, without],
+            information: 1.0,
+            unit,
+            scale,
         };
-        Some((step.into(), LotView { drawn, labels, picture: crate::data::Picture::DIGIT, pixels }, person))
+        Some((step.into(), LotView { drawn, labels, picture: Picture::DIGIT, pixels }, person))
     }
 }
 
@@ -393,9 +485,9 @@ mod tests {
 
     use super::*;
     use crate::{
-        accounting::noise::NoiseSpec,
         data::{sharing::Sharing, synthetic},
         engine::{Engine, Performance, cpu::CpuEngine},
+        model::{Architecture, PIXELS},
         rng::NotPrivateReplay,
         train::{config::RunConfig, plan::Plan, session::Session},
     };
@@ -418,18 +510,25 @@ mod tests {
         let trace = block_on(session.traced_step()).unwrap();
         let task = session.plan().task.clone();
         let units = StepInspection::units(None, &task, &train);
-        StepInspection::new(3, &task, (&train, units), session.drawn(), before, trace, &mut NotPrivateReplay::new(7))
+        let (lot, shifts) = session.drawn();
+        let step = TracedStep { parameters: before, lot: lot.to_vec(), shifts: shifts.to_vec(), trace };
+        StepInspection::new(3, &task, (&train, units), step, &mut NotPrivateReplay::new(7))
     }
 
     fn minus(a: &[f32], b: &[f32]) -> Vec<f32> {
         a.iter().zip(b).map(|(a, b)| a - b).collect()
     }
 
+    fn cosine(a: &[f32], b: &[f32]) -> f64 {
+        let product: f64 = a.iter().zip(b).map(|(a, b)| f64::from(a * b)).sum();
+        product / norm(a) / norm(b)
+    }
+
     fn norm(values: &[f32]) -> f64 {
         values.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>().sqrt()
     }
 
-    /// A row of the linear model's gradient is the image times the error; the page shows one.
+    /// A row of the linear model's gradient is the image times the error.
     #[test]
     fn before_the_noise_the_difference_is_the_persons_digit() {
         let look = look(RunConfig::default());
@@ -441,35 +540,68 @@ mod tests {
             assert_eq!(person.label, lot.labels[place]);
             assert!(person.bounded <= 1.0 && person.bounded <= person.norm * 1.001, "{person:?}");
             let image: Vec<f32> = lot.digit(place).iter().map(|&byte| f32::from(byte) / 255.0).collect();
-            for picture in [&person.difference(0), &person.alone] {
-                let product: f64 = picture.iter().zip(&image).map(|(a, b)| f64::from(a * b)).sum();
-                let cosine = product / norm(picture) / norm(&image);
-                assert!(cosine < -0.999, "place {place}: cosine {cosine}");
-            }
-            let apart = minus(&person.difference(0), &person.alone);
-            assert!(norm(&apart) < 1e-5 * norm(&person.alone).max(1e-3), "place {place}: {}", norm(&apart));
+            assert!(cosine(&person.difference(0.0), &image) > 0.999, "place {place}");
+            let apart = minus(&minus(&person.sum(false, 0.0), &person.sum(true, 0.0)), &person.alone);
+            assert!(norm(&apart) < 1e-5 * norm(&person.sum), "place {place}: {}", norm(&apart));
         }
         assert_eq!(look.person(Some(SHOWN)), None);
     }
 
-    /// After the noise, the difference is about two draws of noise.
+    /// After the noise, the difference is about two draws of noise, at any setting of the knob.
     #[test]
     fn after_the_noise_the_difference_is_noise() {
         let sigma = 1.1;
         let look = look(RunConfig { noise: Some(NoiseSpec::Gaussian { sigma }), ..RunConfig::default() });
         let person = look.person(None).unwrap();
-        let left = norm(&person.difference(1)) / 28.0;
-        let expected = sigma * 2f64.sqrt();
-        assert!(person.shows().abs() < 0.15, "{}", person.shows());
-        // The root mean square of 784 draws is within 14 %, except once in 10^7 times.
-        assert!((left / expected - 1.0).abs() < 0.14, "{left} for {expected}");
+        assert_eq!((person.scale, person.unit, person.information), (sigma, 1.0, 1.0));
+        for scale in [sigma, 2.0 * sigma] {
+            let left = norm(&person.difference(scale)) / 28.0;
+            let expected = scale * 2f64.sqrt();
+            assert!(person.shows(scale).abs() < 0.15, "{}", person.shows(scale));
+            // The root mean square of 784 draws is within 14 %, except once in 10^7 times.
+            assert!((left / expected - 1.0).abs() < 0.14, "{left} for {expected}");
+        }
+        assert!(person.shows(0.02) > 0.3, "under little noise the digit shows: {}", person.shows(0.02));
+        assert!((person.separation(sigma) - person.bounded / sigma).abs() < 1e-12);
     }
 
+    /// The released picture is that of the release itself, in units of the sum.
     #[test]
-    fn under_little_noise_the_digit_shows() {
-        let noise = Some(NoiseSpec::Gaussian { sigma: 0.02 });
-        let person = look(RunConfig { noise, ..RunConfig::default() }).person(None).unwrap();
-        assert!(person.shows() > 0.3, "{}", person.shows());
+    fn at_the_settings_of_the_run_the_picture_is_of_the_release() {
+        let config = RunConfig {
+            encoder: EncoderSpec::Clip { norm: 0.5 },
+            noise: Some(NoiseSpec::Laplace { scale: 0.7 }),
+            ..RunConfig::default()
+        };
+        let look = look(config);
+        let person = look.person(Some(2)).unwrap();
+        assert!((person.scale - 0.7).abs() < 1e-12 && (person.unit - 0.5).abs() < 1e-12, "{}", person.unit);
+        let view = look.view(2).unwrap();
+        for (scale, vector) in [(0.0, &look.trace.encoded), (0.7, &look.trace.noisy)] {
+            let (shown, released) = (person.sum(false, scale), look.picture(&view, vector));
+            assert!(norm(&minus(&shown, &released)) < 1e-4 * norm(&released), "{scale}");
+        }
+    }
+
+    /// Scores of draws are standard normal; a shift adds the separation.
+    #[test]
+    fn scores_are_in_standard_deviations() {
+        for noise in [
+            NoiseSpec::Gaussian { sigma: 1.1 },
+            NoiseSpec::Laplace { scale: 1.0 },
+            NoiseSpec::Cauchy { scale: 1.0 },
+            NoiseSpec::StudentT { nu: 5.0, scale: 1.0 },
+        ] {
+            let look = look(RunConfig { noise: Some(noise.clone()), ..RunConfig::default() });
+            let people: Vec<Contribution> =
+                (0..look.lot.len()).map(|place| look.person(Some(place)).unwrap()).collect();
+            let scores: Vec<f64> = people.iter().flat_map(|person| person.scores).collect();
+            let square = scores.iter().map(|score| score * score).sum::<f64>() / scores.len() as f64;
+            assert!(scores.len() > 60 && (0.3..2.5).contains(&square), "{noise:?}: {square}");
+            let person = &people[0];
+            let moved: f64 = person.separation(0.01) / person.separation(1.0);
+            assert!((moved - 100.0).abs() < 1e-9);
+        }
     }
 
     #[test]
@@ -477,10 +609,10 @@ mod tests {
         for encoder in [EncoderSpec::None, EncoderSpec::Clip { norm: 1.0 }] {
             let look = look(RunConfig { encoder, noise: None, ..RunConfig::default() });
             let person = look.person(None).unwrap();
-            let apart = minus(&person.difference(1), &person.alone);
-            // Sums of floats in another order.
-            assert!(norm(&apart) < 1e-4 * norm(&person.with[0]), "{} of {}", norm(&apart), norm(&person.with[0]));
-            assert!(person.shows() > 0.999, "{}", person.shows());
+            assert_eq!((person.scale, person.difference(0.0)), (0.0, person.alone.clone()));
+            assert!(person.shows(0.0) > 0.999, "{}", person.shows(0.0));
+            // There is noise to draw, should the visitor ask for some.
+            assert!(person.shows(5.0) < 0.3 && person.separation(0.0).is_infinite());
         }
     }
 
@@ -494,11 +626,9 @@ mod tests {
             assert!(!lot.labels.is_empty() && lot.labels.len() <= lot.drawn as usize, "{sharing:?}");
             let people: Vec<Contribution> =
                 (0..lot.labels.len()).map(|place| look.person(Some(place)).unwrap()).collect();
-            let row = |label: u8| usize::from(label) * PIXELS..(usize::from(label) + 1) * PIXELS;
             for person in &people {
                 assert!(person.bounded <= 1.0 && person.norm > 0.0, "{sharing:?}");
-                let apart = minus(&person.difference(0), &person.alone);
-                assert!(norm(&apart) < 1e-4 * norm(&person.with[0]), "{sharing:?}: {}", norm(&apart));
+                assert!(norm(&person.alone) > 0.0 && person.layout.side == 28, "{sharing:?}");
             }
             let mut sum = look.trace.encoded.clone();
             for place in 0..people.len() {
@@ -507,7 +637,6 @@ mod tests {
                 sum = minus(&sum, &vector);
             }
             assert!(norm(&sum) < 1e-4 * norm(&look.trace.encoded), "{sharing:?}: {}", norm(&sum));
-            assert_eq!(people[0].with[0], look.trace.encoded[row(people[0].label)], "{sharing:?}");
             assert!(look.followed(0).is_none() && look.pull(0).is_none(), "no image has a vector of its own");
         }
     }
@@ -536,16 +665,35 @@ mod tests {
             ..RunConfig::default()
         };
         let runs = Architecture::ALL.map(|model| RunConfig { model, ..RunConfig::default() });
-        for config in runs.into_iter().chain([envelope]) {
+        let built = "avgpool 2, conv 4 3x3, relu, dense 10".parse().map(Architecture::Built).unwrap();
+        for config in runs.into_iter().chain([envelope, RunConfig { model: built, ..RunConfig::default() }]) {
             let model = config.model;
             let person = look(config).person(Some(0)).unwrap();
-            let layout = person.layout();
-            for picture in [&person.alone, &person.with[0], &person.with[1], &person.without[0], &person.without[1]] {
-                assert_eq!(picture.len(), layout.images * layout.side * layout.side, "{model:?}");
+            let PictureLayout { images, side, .. } = person.layout;
+            assert!(side == 28 || model.features().is_some(), "{model}: of an image's size");
+            for picture in [&person.alone, &person.sum, &person.draws[0], &person.draws[1]] {
+                assert_eq!(picture.len(), images * side * side, "{model}");
+                assert!(norm(picture) > 0.0, "{model}");
             }
-            assert!(person.full > 0.0 && person.full_alone() > 0.0);
-            assert!(person.bounded <= 1.0 + 1e-9, "{model:?}: {}", person.bounded);
+            assert!(person.full(1.0) > person.full(0.0) && person.full_alone() > 0.0, "{model}");
+            assert!(person.bounded <= 1.0 + 1e-9, "{model}: {}", person.bounded);
+            assert!(person.shows(0.0) > 0.999 && person.shows(1e6) < 0.5, "{model}");
         }
+    }
+
+    /// A picture in colours is shown in one.
+    #[test]
+    fn an_image_in_colours_has_one_picture() {
+        let model = "input 3x32x32, conv 4 5x5/2, tanh, dense 10".parse().map(Architecture::Built).unwrap();
+        let train = synthetic::colour::dataset(1, 0, 60);
+        let task = Task { encoder: EncoderSpec::Clip { norm: 1.0 }, ..Task::without_privacy(model) };
+        let parameters = crate::model::initial_parameters(model, 1);
+        let sums = parameters.clone();
+        let trace = StepTrace { raw: sums.clone(), encoded: sums.clone(), noisy: sums.clone(), denoised: sums };
+        let step = TracedStep { parameters, lot: vec![0, 1, 2], shifts: Shift::ALONE.to_vec(), trace };
+        let look = StepInspection::new(1, &task, (&train, None), step, &mut NotPrivateReplay::new(7));
+        let person = look.person(Some(1)).unwrap();
+        assert_eq!((person.layout.images, person.layout.side, person.alone.len()), (1, 32, 32 * 32));
     }
 
     #[test]
@@ -556,10 +704,12 @@ mod tests {
         let (step, lot_read, read) = text::read(&text).unwrap();
         assert_eq!((step, lot_read.drawn, &lot_read.labels, read.place), (3, lot.drawn, &lot.labels, person.place));
         assert!(lot_read.pixels.iter().zip(&lot.pixels).all(|(a, b)| a.abs_diff(*b) < 16));
-        for (read, was) in read.with.iter().zip(&person.with) {
+        for (read, was) in [(&read.sum, &person.sum), (&read.alone, &person.alone), (&read.draws[1], &person.draws[1])]
+        {
             let most = was.iter().fold(0f32, |most, value| most.max(value.abs()));
             assert!(read.iter().zip(was).all(|(a, b)| (a - b).abs() <= most / 200.0));
         }
+        assert!((read.scores[0] - person.scores[0]).abs() < 1e-6 && (read.scale - person.scale).abs() < 1e-6);
         for cut in [0, 1, 30, text.len() / 2, text.len() - 10] {
             assert_eq!(text::read(&text[..cut]), None, "the first {cut} bytes");
         }
@@ -573,12 +723,9 @@ mod tests {
         assert!(step > 0 && lot.labels.len() == SHOWN && (400..650).contains(&lot.drawn), "{step} {}", lot.drawn);
         assert!((person.bounded - 1.0).abs() < 0.01, "its gradient is cut: {}", person.bounded);
         let digit: Vec<f32> = lot.digit(person.place as usize).iter().map(|&byte| f32::from(byte)).collect();
-        let cosine = |picture: &[f32]| {
-            let product: f64 = picture.iter().zip(&digit).map(|(a, b)| f64::from(a * b)).sum();
-            product / norm(picture) / norm(&digit)
-        };
-        assert!(cosine(&person.difference(0)) < -0.9, "before the noise: {}", cosine(&person.difference(0)));
-        assert!(cosine(&person.difference(1)).abs() < 0.25, "after it: {}", cosine(&person.difference(1)));
+        assert!(cosine(&person.difference(0.0), &digit) > 0.9, "before the noise");
+        assert!(cosine(&person.difference(person.scale), &digit).abs() < 0.25, "after it");
+        assert!(person.scores.iter().all(|score| score.abs() < 2.0), "neither draw is a rare one");
     }
 
     #[test]

@@ -240,6 +240,7 @@ pub enum Event {
         snapshot: StepSnapshot,
     },
     /// The digits of that step's lot, and the contribution of one; sent after [`Event::Snapshot`].
+    /// Step 0 is a rehearsal: what a first step would be, of which nothing is released.
     Lot {
         step: u64,
         lot: LotView,

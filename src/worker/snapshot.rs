@@ -45,8 +45,8 @@ pub struct StepSnapshot {
     pub model: Architecture,
 }
 
-/// How the first layer's weights are cut into pictures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How values are cut into pictures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PictureLayout {
     pub images: usize,
     /// Pixels of a side.

@@ -54,12 +54,12 @@ test("the recorded run is shown only under its own settings, for either digits; 
     await tells(page);
     await expect(page.getByTestId("preset")).toHaveValue("quick-linear");
     const lot = await hook(page, "lot").inputValue();
-    for (const [size, rings] of [["300", 0], [lot, 1]] as const) {
+    for (const [size, title] of [["300", "What a first step would look like"], [lot, "A recorded step"]]) {
       await hook(page, "lot").fill(size);
       await hook(page, "lot").press("Enter");
-      const step = expect(page.getByTestId("stage-step"));
-      await (rings ? step : step.not).toContainText("recorded");
-      await expect(ringed(page)).toHaveCount(rings);
+      await expect(ringed(page)).toHaveCount(1);
+      await expect(page.getByTestId("stage-step")).toContainText(title);
+      await expect(ringed(page)).toHaveCount(1);
     }
   });
 
@@ -123,7 +123,8 @@ test("a site without MNIST opens with the run recorded on drawn digits, and show
   await hook(page, "learning-rate").press("Enter");
   await expect(note).toHaveCount(0);
   await expect(page.locator(".results path.line-recorded")).toHaveCount(0);
-  await expect(ringed(page)).toHaveCount(0);
+  await expect(page.getByTestId("stage-step")).toContainText("What a first step would look like");
+  await tells(page);
 });
 
 /** Records the stations that are lit from now on, in order. */
@@ -225,8 +226,9 @@ test("the stage fits its screen, walks in slow motion, shows any digit of the vi
 
   await test.step("without noise the release shows the digit, and no guarantee is claimed", async () => {
     await page.getByTestId("preset").selectOption("no-privacy");
-    await expect(ringed(page)).toHaveCount(0);
+    await expect(page.getByTestId("stage-step")).toContainText("What a first step would look like");
     await hook(page, "step-once").click();
+    await expect(page.getByTestId("stage-step")).toContainText("Step 1.");
     await expect(ringed(page)).toHaveCount(1);
     const digit = await ink(page, "lot", await place(page));
     expect(correlation(await ink(page, "stage-difference-after"), digit)).toBeGreaterThan(0.8);
@@ -262,7 +264,9 @@ test("the text on the ringed image follows from the guarantee, ε, the odds and 
     await expect.poll(() => value(page, "step")).toBe(0);
   };
   await open(page, site, `${query}&sigma=0.02&steps=50`);
-  await expect(caption).toHaveText("The same subtraction leaves it plus noise.");
+  // Before the first step they are of a step that is not taken.
+  await expect(page.getByTestId("stage-step")).toContainText("What a first step would look like");
+  await expect(caption).toContainText("too weak to hide it");
   await step();
   await expect(caption).toContainText("too weak to hide it");
   await expect(says).toContainText("a computer finds it in what is released");
@@ -292,6 +296,60 @@ test("the text on the ringed image follows from the guarantee, ε, the odds and 
     await expect(says).toContainText(odds);
     expect(correlation(await ink(page, "stage-difference-before"), await ink(page, "lot", await place(page)))).toBeGreaterThan(0.3);
   }
+});
+
+test("the noise knob redraws the released picture, the bells, the odds and the words while it is dragged, and nothing goes blank", async ({ page, site }) => {
+  await open(page, site, `${query}&sigma=1.1&steps=50`);
+  await expect(page.getByTestId("stage-step")).toContainText("What a first step would look like");
+  const slider = page.locator(".control:has(#number-sigma) .slider");
+  const apart = async () => Number(await page.getByTestId("bells").getAttribute("data-apart"));
+  /** Moves the slider to this share of its length, as a pointer does. */
+  const drag = (share: number, event = "input") =>
+    slider.evaluate(
+      (input: HTMLInputElement, [share, event]) => {
+        input.value = String(1000 * (share as number));
+        input.dispatchEvent(new Event(event as string, { bubbles: true }));
+      },
+      [share, event] as const,
+    );
+  const [found, says, caption] = ["odds-found", "stage-says", "stage-hidden"].map((id) => page.getByTestId(id));
+  await expect(found).toHaveText(/^\d+$/);
+  const before = [await ink(page, "stage-released"), Number(await found.textContent()), await apart()] as const;
+  const digit = await ink(page, "lot", await place(page));
+
+  await test.step("little noise: the digit shows, the bells part, nearly everyone is found", async () => {
+    await drag(0.05);
+    await expect.poll(apart).toBeGreaterThan(before[2] + 2);
+    expect(await ink(page, "stage-released")).not.toEqual(before[0]);
+    expect(correlation(await ink(page, "stage-difference-after"), digit)).toBeGreaterThan(0.8);
+    await expect(caption).toContainText("too weak to hide it");
+    await expect(page.getByTestId("odds")).toContainText("With this noise");
+    await expect.poll(async () => Number(await found.textContent())).toBeGreaterThan(before[1] + 20);
+    await expect(page.getByTestId("odds-epsilon")).toContainText("ε ≤ ");
+    await expect(hook(page, "noise-scale")).toHaveValue(/^0\.01/);
+  });
+
+  await test.step("much noise: static, and a bound of less noise holds until its own is known", async () => {
+    await drag(0.8);
+    expect(await apart()).toBeLessThan(0.5);
+    await expect(found).toHaveText(/^\d+$/);
+    expect(Math.abs(correlation(await ink(page, "stage-difference-after"), digit))).toBeLessThan(0.3);
+    await expect.poll(async () => Number(await found.textContent())).toBeLessThanOrEqual(before[1]);
+    await expect(caption).toContainText("nothing that gives this image away");
+    expect(await value(page, "step")).toBe(0);
+  });
+
+  await test.step("where it is let go, a run begins, and the pictures stay until its own come", async () => {
+    await drag(0.8, "change");
+    await expect(hook(page, "noise-scale")).not.toHaveValue("1.1");
+    await expect(ringed(page)).toHaveCount(1);
+    await expect(says).toContainText(/finds at most \d; guessing finds 5/);
+    for (const model of ["cnn-tanh", "scattering", "linear"]) {
+      await hook(page, "model").selectOption(model);
+      await expect(ringed(page)).toHaveCount(1);
+      await expect(page.getByTestId("stage-step")).toContainText(model === "scattering" ? "A step of an earlier run" : "What a first step would look like");
+    }
+  });
 });
 
 test("a finished run shows its last step, its odds and the same model without privacy", async ({ page, site }) => {

@@ -118,6 +118,18 @@ pub struct Progress {
 /// Most steps of a replayed run that can be continued: its random stream is replayed draw by draw.
 const MOST_REPLAYED: u64 = 1_000_000;
 
+/// A step that was traced, whether it was taken or not.
+#[derive(Clone, Debug)]
+pub struct TracedStep {
+    /// The parameters before it.
+    pub parameters: Vec<f32>,
+    /// As in [`StepInput`].
+    pub lot: Vec<u32>,
+    /// As in [`StepInput`].
+    pub shifts: Vec<Shift>,
+    pub trace: StepTrace,
+}
+
 impl<E: Engine> Session<E> {
     /// Starts a run at step 0. `engine` was made for `plan.task` with `plan.initial_parameters()`.
     ///
@@ -376,6 +388,32 @@ impl<E: Engine> Session<E> {
         self.take_step(async |engine, input| engine.traced_step(input).await).await
     }
 
+    /// Traces what a first step of the run would be, on a lot of its own drawn from `rng`, and leaves
+    /// the run as it was: nothing of it is released, counted or learned. Returns the parameters, the
+    /// lot, its shifts, and the trace. `None` if the run has begun, breaks its promise, or has noise
+    /// that depends on earlier steps, or a model of fixed features, which are slow.
+    ///
+    /// # Errors
+    /// The device is lost.
+    pub async fn rehearse(&mut self, rng: &mut dyn RandomSource) -> Result<Option<TracedStep>, SessionError> {
+        let Plan { config, sampling, .. } = &self.plan;
+        if self.step > 0 || self.broken.is_some() || config.bands > 1 || config.model.features().is_some() {
+            return Ok(None);
+        }
+        let (mut lot, mut shifts) = (Vec::new(), self.shifts.clone());
+        sampling.sampler(self.plan.units().into())?.draw(rng, &mut lot);
+        let examples = self.plan.units() - config.canaries;
+        lot.retain(|&unit| unit < examples && self.is_in.get(unit as usize).is_none_or(|is_in| *is_in));
+        if let Some(augmentation) = config.augmentation {
+            augmentation.draw(rng, &mut shifts);
+        }
+        let noise_key = std::array::from_fn(|_| rng.next_u32());
+        let before = self.engine.state().await?;
+        let trace = self.engine.traced_step(input(&self.plan, (0, 0), &lot, &shifts, noise_key)).await;
+        self.engine.set_state(&before).await?;
+        Ok(Some(TracedStep { parameters: before.parameters, lot, shifts, trace: trace? }))
+    }
+
     async fn take_step<T>(
         &mut self,
         step: impl AsyncFnOnce(&mut E, StepInput<'_>) -> Result<T, EngineError>,
@@ -620,9 +658,10 @@ mod tests {
     use super::*;
     use crate::{
         accounting::{rdp::epsilon_of, sampling::Sampling},
-        config::{RunConfig, SamplingPolicy, Start},
-        data::{Shift, synthetic},
+        config::{Augmentation, Averaging, RunConfig, SamplingPolicy, Start},
+        data::{Shift, sharing::Sharing, synthetic},
         engine::{Performance, Reading, cpu::CpuEngine, reference::ReferenceEngine},
+        mechanism::AdaptiveClip,
         model::Architecture,
     };
 
@@ -684,6 +723,54 @@ mod tests {
     }
 
     /// On digits shifted by two pixels, of which a model is often unsure.
+    /// A step that is only shown changes neither the run's parameters nor its lots, noise or books.
+    #[test]
+    fn a_rehearsal_leaves_the_run_as_it_was() {
+        let plain = RunConfig { lot: 10, ..RunConfig::default() };
+        let averaged = RunConfig { momentum: 0.9, averaging: Averaging::Exponential, ..plain.clone() };
+        let users = Sharing::Users { users: 20, skew: 0.5, seed: 1 };
+        let shared = RunConfig { sharing: users, lot: 5, ..plain.clone() };
+        let moved = RunConfig {
+            augmentation: Some(Augmentation { copies: 2, reach: 1 }),
+            adaptive_clip: Some(AdaptiveClip { quantile: 0.5, noise: 10.0 }),
+            ..plain.clone()
+        };
+        for config in [plain, averaged, shared, moved] {
+            let run = |rehearsed: bool| {
+                let plan = Plan::new(config.clone(), 43).unwrap();
+                let rng = Box::new(NotPrivateReplay::new(3));
+                let mut session = Session::drawing_from(rng, plan.clone(), on_cpu(&plan)).unwrap();
+                if rehearsed {
+                    let seen = block_on(session.rehearse(&mut SystemRng::new().unwrap())).unwrap().unwrap();
+                    assert_eq!(seen.parameters, plan.initial_parameters());
+                    assert!(!seen.lot.is_empty() && seen.trace.noisy != seen.trace.encoded);
+                    assert_eq!((session.step_count(), session.ledger().map(Ledger::steps)), (0, Some(0)));
+                }
+                for _ in 0..3 {
+                    block_on(session.step()).unwrap();
+                }
+                let state = block_on(session.engine().state()).unwrap();
+                (state, session.drawn().0.to_vec(), session.ledger().map(Ledger::to_json), session.clips().to_vec())
+            };
+            assert_eq!(run(true), run(false), "{config:?}");
+        }
+    }
+
+    #[test]
+    fn runs_that_cannot_be_rehearsed_are_not() {
+        let bands = RunConfig { bands: 4, steps: Some(20), ..RunConfig::default() };
+        let features = RunConfig { model: Architecture::Scattering, ..RunConfig::default() };
+        for config in [bands, features] {
+            let plan = Plan::new(RunConfig { lot: 4, ..config }, 43).unwrap();
+            let mut session = Session::new(plan.clone(), on_cpu(&plan)).unwrap();
+            assert!(block_on(session.rehearse(&mut SystemRng::new().unwrap())).unwrap().is_none());
+        }
+        let plan = sampled(SamplingPolicy::Poisson);
+        let mut session = Session::new(plan.clone(), on_cpu(&plan)).unwrap();
+        block_on(session.step()).unwrap();
+        assert!(block_on(session.rehearse(&mut SystemRng::new().unwrap())).unwrap().is_none(), "it has begun");
+    }
+
     #[test]
     fn test_images_are_read_as_the_configuration_says() {
         let test = synthetic::digits(3, 1, 300).test;

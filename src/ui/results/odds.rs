@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use super::sentence::sentence;
 use crate::{
+    plot::format,
     train::label::ACCUSED,
     ui::{
         settings::Settings,
@@ -23,11 +24,23 @@ pub fn odds(page: Page) -> AnyView {
     let found = move || now.get().of_a_hundred();
     let number = move || found().map_or_else(|| "–".to_owned(), |found| found.to_string());
     let lead = move || match now.get() {
+        Odds::Planned(_) if page.knob.is_dragged() => t!("With this noise, once all planned steps are released:"),
         Odds::Unbounded => t!("Nothing bounds what an attacker finds here."),
         Odds::Unknown => t!("What can an attacker find? Computing…"),
         Odds::Recorded(_) => t!("With everything the recorded run released:"),
         Odds::Planned(_) => t!("Once all planned steps are done and released:"),
         Odds::Released(_) => t!("With everything released so far:"),
+    };
+    // Of what the dots show.
+    let epsilon = move || {
+        let epsilon = match now.get() {
+            Odds::Planned(_) if page.knob.is_dragged() => page.price().map(|price| price.epsilon),
+            Odds::Planned(_) => page.cost.end(),
+            Odds::Released(_) => page.guarantee.epsilon(),
+            _ => None,
+        };
+        epsilon
+            .map_or_else(String::new, |epsilon| t!("In one number: ε ≤ {epsilon}.", epsilon = format::epsilon(epsilon)))
     };
     let whole = move || page.settings.with(Settings::whole);
     let heading = move || match whole() {
@@ -48,6 +61,7 @@ pub fn odds(page: Page) -> AnyView {
                 <div>{grid(Box::new(|| ACCUSED), "wrong")}<p>{sentence(&t!("Of 100 images that were *not in*, the attacker accuses *{accused}*.", accused = ACCUSED), vec![])}</p></div>
                 <div>{grid(Box::new(move || found().unwrap_or(ACCUSED)), "right")}<p>{sentence(t!("Of 100 that *were in*, at most {found}. Guessing finds 5."), vec![("found", strong.into_any())])}</p></div>
             </div>
+            <p class="odds-lead" data-testid="odds-epsilon">{text_fn(epsilon)}</p>
         </section>
     }
     .into_any()

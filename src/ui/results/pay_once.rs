@@ -196,7 +196,7 @@ fn shared_noise(page: Page) -> AnyView {
         t!("their difference, twice as strong: no noise is left"),
     ];
     let nodes: [NodeRef<html::Canvas>; 3] = std::array::from_fn(|_| NodeRef::new());
-    let people = move || page.snapshots.people.get().or_else(|| page.snapshots.recorded.get());
+    let people = move || page.inspected();
     let noise: Vec<f64> = (0..PIXELS)
         .map(|_| {
             let size = -WIDE * js_sys::Math::log(1.0 - js_sys::Math::random());

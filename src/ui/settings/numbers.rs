@@ -204,7 +204,7 @@ numbers! {
         named: text!("noise scale {value}"),
         least: At(1e-6),
         most: At(1e4),
-        slider: slider(0.2, 20.0, Factors, [text!("more accurate"), text!("more private")]),
+        slider: slider(0.01, 20.0, Factors, [text!("more accurate"), text!("more private")]),
         applies: |s| s.family != Family::None,
         hook: Some("noise-scale"),
         ..PLAIN

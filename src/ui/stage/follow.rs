@@ -14,7 +14,7 @@ use crate::{
     ui::{
         browser,
         size::closures::{bool_fn, bool_memo, effect, on_click, on_event, text_fn, view_fn},
-        state::{Page, Place},
+        state::{Page, Place, StepOf},
         text::t,
         widgets::teaching::teaching,
     },
@@ -31,7 +31,10 @@ pub fn follow(page: Page) -> AnyView {
         following.show(event_target::<web_sys::HtmlDetailsElement>(&event).open());
     };
     let ringed = Memo::new(move |_| {
-        page.snapshots.people.with(|people| people.as_ref().and_then(|it| Some((it.step, it.person.as_ref()?.place))))
+        page.snapshots.people.with(|people| {
+            let own = people.as_ref().filter(|it| it.of == StepOf::Run)?;
+            Some((own.step, own.person.as_ref()?.place))
+        })
     });
     effect(move || ringed.get().into_iter().for_each(|(_, place)| following.ring(place)));
     let there = bool_memo(move || following.followed.with(Option::is_some));

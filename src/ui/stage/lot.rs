@@ -14,7 +14,7 @@ use crate::{
     ui::{
         browser,
         size::closures::{bool_fn, bool_memo, effect, on_click, text_fn},
-        state::{InspectedStep, Page},
+        state::{InspectedStep, Page, StepOf},
         text::t,
     },
     worker::look::{LotView, SHOWN},
@@ -33,8 +33,8 @@ pub fn lot(page: Page, people: impl Fn() -> Option<InspectedStep> + Copy + Send 
         lot.with(|lot| draw(&canvas, lot.as_deref(), browser::is_dark(theme)));
     });
     let ringed = Memo::new(move |_| Some(people()?.person?.place));
-    // A recorded step is a mere picture: its digits cannot be selected.
-    let fixed = bool_memo(move || page.snapshots.people.with(Option::is_none));
+    // A recorded or earlier step is a mere picture: its digits cannot be selected.
+    let fixed = bool_memo(move || people().is_none_or(|people| people.of != StepOf::Run));
     // Built once: a lot arrives every second, and buttons are costly.
     let one = |place: usize| {
         let here = move || ringed.get() == Some(place as u32);
@@ -84,7 +84,7 @@ pub fn lot(page: Page, people: impl Fn() -> Option<InspectedStep> + Copy + Send 
         }
     };
     let caption = move || {
-        let unit = Unit::of(page);
+        let unit = people().map_or_else(|| Unit::of(page), |people| people.sharing.into());
         lot.with(|lot| {
             lot.as_ref().map_or_else(
                 || {

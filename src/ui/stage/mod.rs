@@ -19,6 +19,8 @@
 #[cfg(target_arch = "wasm32")]
 mod badge;
 #[cfg(target_arch = "wasm32")]
+mod bells;
+#[cfg(target_arch = "wasm32")]
 pub(super) mod colours;
 #[cfg(target_arch = "wasm32")]
 mod follow;

@@ -1,13 +1,10 @@
 //! The stations: a lot with one digit ringed; the sum with and without it, before and after noise.
 
-use std::sync::Arc;
-
 use leptos::{html, prelude::*};
 
-use super::{colours::paint, follow::follow, lot::lot, preset_cards, unit::Unit};
+use super::{bells::bells, colours::paint, follow::follow, lot::lot, preset_cards, unit::Unit};
 use crate::{
     data::Picture,
-    mechanism::EncoderSpec,
     plot::format,
     train::label::ACCUSED,
     ui::{
@@ -18,92 +15,117 @@ use crate::{
             layout::{BOUND, LOT, NOISE},
         },
         size::closures::{bool_fn, effect, on_click, on_event, text_fn, view_fn},
-        state::{Figures, Page},
+        state::{Figures, InspectedStep, Page, StepOf},
         text::{t, text},
         widgets::teaching::teaching,
     },
-    worker::look::Contribution,
+    worker::look::{Contribution, Held},
 };
 
 /// Significant digits of a length.
 const DIGITS: i32 = 3;
 
-/// Returns a picture and its magnitude of full colour. Arguments: step, without, share of noise.
+/// Returns a picture and its magnitude of full colour. Arguments: step, without, noise setting.
 type Read = fn(&Contribution, bool, f64) -> (Vec<f32>, f64);
+
+/// The step on the stage, and the noise that it is drawn with.
+#[derive(Clone, Copy)]
+pub(super) struct Shown {
+    page: Page,
+    pub people: Memo<Option<InspectedStep>>,
+    pub scale: Memo<f64>,
+}
+
+impl Shown {
+    fn new(page: Page) -> Self {
+        let people = Memo::new(move |_| page.inspected());
+        let scale = Memo::new(move |_| {
+            let knob = page.knob.scale();
+            // Under the run's own setting, a step of a run with phases had the noise of its phase.
+            let of_run = page.run.info.with(|run| Some(run.as_ref()?.config.noise.as_ref()?.scale()));
+            let own = people.with(|people| {
+                let people = people.as_ref().filter(|people| people.of == StepOf::Run && of_run == Some(knob))?;
+                Some(people.person.as_ref()?.scale)
+            });
+            own.unwrap_or(knob) * page.snapshots.fallen.get()
+        });
+        Self { page, people, scale }
+    }
+
+    /// Reads the contribution of the ringed one, if there is one.
+    pub fn person<T>(self, read: impl FnOnce(&Contribution) -> T) -> Option<T> {
+        self.people.with(|people| people.as_ref()?.person.as_deref().map(read))
+    }
+
+    /// True if the step was taken, and is shown with its own noise.
+    fn was_released(self) -> bool {
+        let taken = self.people.with(|people| people.as_ref().is_some_and(|people| people.step > 0));
+        // The recorded step is in single precision.
+        taken && self.person(|person| (person.scale - self.scale.get()).abs() <= 1e-6 * person.scale) == Some(true)
+    }
+
+    fn unit(self) -> Unit {
+        self.people
+            .with(|people| people.as_ref().map(|people| people.sharing.into()))
+            .unwrap_or_else(|| Unit::of(self.page))
+    }
+
+    fn title(self) -> String {
+        let unit = self.unit();
+        let digits = self.page.digits.images().0 == Picture::DIGIT;
+        let this = match unit {
+            Unit::Image if digits => t!("this person's digit"),
+            Unit::Image => t!("this person's image"),
+            unit => unit.this(),
+        };
+        let which = self.people.with(|people| match people.as_ref().map(|people| (people.of, people.step)) {
+            Some((StepOf::Recorded, _)) => t!("A recorded step on digits that the program drew.").to_owned(),
+            Some((StepOf::EarlierRun, _)) => t!("A step of an earlier run, with the noise that is set now.").to_owned(),
+            Some((StepOf::Run, 0)) => t!("What a first step would look like.").to_owned(),
+            Some((StepOf::Run, step)) => t!("Step {step}.", step = format::integer(step)),
+            None => t!("Press Play or Step.").to_owned(),
+        });
+        which + " " + &t!("Is {this} in it?", this = this)
+    }
+}
 
 /// The whole stage.
 pub fn stage(page: Page) -> impl IntoView {
-    // The visitor's own step; before there is one, the recorded step, under its own settings only.
-    let people = move || {
-        let own = page.snapshots.people.get();
-        own.or_else(|| page.snapshots.recorded.get().filter(|_| page.shows_recorded()))
-    };
-    let person = Memo::new(move |_| people()?.person);
-    let hidden = move || person.with(|person| Hidden::of(page, person.as_deref()));
-    let there = move || person.with(Option::is_some);
-    let own = move || page.snapshots.people.with(Option::is_some);
-    let digits = move || page.digits.images().0 == Picture::DIGIT;
-    let shared = move || !Unit::of(page).is_image();
-    let title = move || match people().map(|people| people.step) {
-        Some(step) if own() && shared() => {
-            t!("Step {step}. Is {this} in it?", step = format::integer(step), this = Unit::of(page).this())
-        }
-        None if shared() => t!("Is {this} in the lot?", this = Unit::of(page).this()),
-        Some(step) if own() && digits() => {
-            t!("Step {step}. Is this person's digit in it?", step = format::integer(step))
-        }
-        Some(step) if own() => t!("Step {step}. Is this person's image in it?", step = format::integer(step)),
-        Some(_) => t!("A recorded step on digits that the program drew. Is this person's digit in it?").to_owned(),
-        None if digits() => t!("Is this person's digit in the lot?").to_owned(),
-        None => t!("Is this person's image in the lot?").to_owned(),
-    };
+    let shown = Shown::new(page);
+    let unit = move || shown.unit();
+    let hidden = move || Hidden::of(page, shown);
+    let there = move || shown.person(|_| ()).is_some();
     view! {
         <div class="stage-head">
             <h2>{t!("One person, in or out")}</h2>
-            <p class="stage-title" data-testid="stage-step">{text_fn(title)}</p>
+            <p class="stage-title" data-testid="stage-step">{text_fn(move || shown.title())}</p>
             {switch(page)}
         </div>
         <ol class="stations">
-            <li class=lit(page, 0)><h3>{t!("A lot of people")}</h3><p class="marks">{teaching()}</p>{lot(page, people)}<div class="knobs">{controls(page, LOT)}</div></li>
+            <li class=lit(page, 0)><h3>{t!("A lot of people")}</h3><p class="marks">{teaching()}</p>{lot(page, move || shown.people.get())}<div class="knobs">{controls(page, LOT)}</div></li>
             <li class=lit(page, 1)><h3>{t!("What this one adds")}</h3><p class="marks">{teaching()}</p>
-                {picture(page, person, "alone", t!("What the ringed one adds to the sum"), |person, _, _| (person.alone.clone(), person.full_alone()))}
-                <p class="caption" data-testid="stage-length" data-room=text_fn(move || longest(page))><span>{text_fn(move || if too_slow(page, there()) { String::new() } else { person.with(|person| alone(page, person.as_deref())) })}</span></p>
+                {picture(shown, "alone", t!("What the ringed one adds to the sum"), |person, _, _| (person.alone.clone(), person.full_alone()))}
+                <p class="caption" data-testid="stage-length" data-room=text_fn(move || longest(page, unit()))><span>{text_fn(move || if too_slow(page, there()) { String::new() } else { alone(shown) })}</span></p>
                 <div class="knobs">{controls(page, BOUND)}</div></li>
             <li class=lit(page, 2)><h3>{t!("The sum of all")}</h3><p class="marks">{teaching()}</p>
-                {picture(page, person, "sum", t!("The sum before the noise"), |person, without, _| (sum(person, without, 0), person.full))}
-                {difference(page, person, "difference-before", t!("The sum with the ringed one minus the sum without it, before noise"), |person, _, _| (person.difference(0), person.full_alone()))}
-                <p class="caption">{text_fn(move || before(page))}</p></li>
-            <li class=lit(page, 3)><h3>{text_fn(move || if noisy(page) { t!("The sum + noise") } else { t!("The sum, without noise") })}</h3><p class="marks"><span class="released">{t!("released")}</span></p>
-                {picture(page, person, "released", t!("The sum after the noise"), |person, without, fallen| (falling(person, without, fallen), person.full))}
-                {difference(page, person, "difference-after", t!("The sum with the ringed one minus the sum without it, after noise"), |person, _, _| (person.difference(1), person.full_alone()))}
-                <p class="caption" data-testid="stage-hidden" data-room=text_fn(move || Hidden::longest_caption(Unit::of(page)))><span>{text_fn(move || if too_slow(page, there()) { String::new() } else { hidden().after(Unit::of(page)) })}</span></p>
+                {picture(shown, "sum", t!("The sum before the noise"), |person, without, scale| (person.sum(without, 0.0), person.full(scale)))}
+                {difference(shown, "difference-before", t!("The sum with the ringed one minus the sum without it, before noise"), |person, _, _| (person.difference(0.0), person.full_alone()))}
+                <p class="caption">{text_fn(move || before(page, unit()))}</p></li>
+            <li class=lit(page, 3)><h3>{text_fn(move || if noisy(page) { t!("The sum + noise") } else { t!("The sum, without noise") })}</h3><p class="marks"><span class="released">{text_fn(move || if shown.was_released() { t!("released") } else { t!("would be released") })}</span></p>
+                {picture(shown, "released", t!("The sum after the noise"), |person, without, scale| (person.sum(without, scale), person.full(scale)))}
+                {difference(shown, "difference-after", t!("The sum with the ringed one minus the sum without it, after noise"), |person, _, scale| (person.difference(scale), person.full_alone()))}
+                {bells(shown, page.snapshots.without)}
+                <p class="caption" data-testid="stage-hidden" data-room=text_fn(move || Hidden::longest_caption(unit()))><span>{text_fn(move || if too_slow(page, there()) { String::new() } else { hidden().after(unit()) })}</span></p>
                 <div class="knobs">{controls(page, NOISE)}</div></li>
         </ol>
-        <p class="stage-says" data-testid="stage-says" data-room=text_fn(move || Hidden::longest(page))><span>{text_fn(move || says(page, there(), hidden()))}
-            {view_fn(move || person.with(Option::is_none).then(|| view! {
+        <p class="stage-says" data-testid="stage-says" data-room=text_fn(move || Hidden::longest(page, unit()))><span>{text_fn(move || says(page, shown, hidden()))}
+            {view_fn(move || (!there()).then(|| view! {
                 " "<button type="button" data-testid="stage-step-once" on:click=on_click(move |_| page.run.step_once())>{t!("Take a step apart")}</button>
             }.into_any()))}</span></p>
         {follow(page)}
         {preset_cards::next(page)}
     }
     .into_any()
-}
-
-fn sum(person: &Contribution, without: bool, after: usize) -> Vec<f32> {
-    if without { person.without[after].clone() } else { person.with[after].clone() }
-}
-
-/// Returns the sum with noise on a share `fallen` of its coordinates, in pseudo-random order.
-fn falling(person: &Contribution, without: bool, fallen: f64) -> Vec<f32> {
-    let (before, after) = (sum(person, without, 0), sum(person, without, 1));
-    // A multiplicative hash of the place, between 0 and 1.
-    let when = |place: usize| f64::from((place as u32).wrapping_mul(0x9e37_79b9) >> 8) / f64::from(1 << 24);
-    before
-        .iter()
-        .zip(&after)
-        .enumerate()
-        .map(|(place, (before, after))| if when(place) < fallen { *after } else { *before })
-        .collect()
 }
 
 /// Returns the class of a station, which is lit while the step is walked through.
@@ -130,99 +152,55 @@ fn switch(page: Page) -> AnyView {
     .into_any()
 }
 
-/// A picture of the step, repainted when step, switch or theme changes.
-fn picture(
-    page: Page,
-    person: Memo<Option<Arc<Contribution>>>,
-    hook: &'static str,
-    label: &'static str,
-    read: Read,
-) -> AnyView {
+/// A picture of the step, repainted when step, noise, switch or theme changes.
+fn picture(shown: Shown, hook: &'static str, label: &'static str, read: Read) -> AnyView {
+    let Shown { page, scale, .. } = shown;
     let canvas = NodeRef::<html::Canvas>::new();
     effect(move || {
         let (theme, without) = (page.appearance.theme.get(), page.snapshots.without.get());
-        // Only the released sum is repainted while the noise falls.
-        let fallen = if hook == "released" { page.snapshots.fallen.get() } else { 1.0 };
         let Some(canvas) = canvas.get() else { return };
-        person.with(|person| match person {
-            Some(person) => {
-                let (values, full) = read(person, without, fallen);
-                paint(&canvas, person.layout(), &values, full, browser::is_dark(theme));
-            }
-            None => canvas.set_width(28),
+        let painted = shown.person(|person| {
+            let (values, full) = read(person, without, scale.get());
+            paint(&canvas, person.layout, &values, full, browser::is_dark(theme));
         });
+        if painted.is_none() {
+            canvas.set_width(28);
+        }
     });
     view! { <canvas class="one-picture" data-testid=format!("stage-{hook}") node_ref=canvas width="28" height="28" role="img" aria-label=label></canvas> }.into_any()
 }
 
 /// A picture of the sum with the ringed one minus the sum without it.
-fn difference(
-    page: Page,
-    person: Memo<Option<Arc<Contribution>>>,
-    hook: &'static str,
-    label: &'static str,
-    read: Read,
-) -> AnyView {
-    view! { <div class="difference"><span>{t!("With minus without:")}" "</span>{picture(page, person, hook, label, read)}</div> }.into_any()
+fn difference(shown: Shown, hook: &'static str, label: &'static str, read: Read) -> AnyView {
+    view! { <div class="difference"><span>{t!("With minus without:")}" "</span>{picture(shown, hook, label, read)}</div> }.into_any()
 }
 
 fn noisy(page: Page) -> bool {
     page.settings.with(|settings| settings.family != Family::None)
 }
 
-/// How a gradient was bounded.
-#[derive(Clone, Copy)]
-enum Held {
-    Nowhere,
-    Envelope,
-    Layers,
-    Whole,
-    Cut,
+/// Describes the length before and after the bound.
+fn bounded(held: Held, unit: Unit, norm: &str, bounded: &str) -> String {
+    let its = if unit.is_image() { t!("Its gradient") } else { t!("Its vector") };
+    let text = match held {
+        Held::Nowhere => text!("{its}, of length {norm}. Nothing bounds it."),
+        Held::Envelope => text!("{its}, of length {norm}, clamped under the envelope to {bounded}."),
+        Held::Layers => text!("{its}, of length {norm}, bounded layer by layer; length in noise units: {bounded}."),
+        Held::Whole => text!("{its}, of length {norm}: short enough to stay whole."),
+        Held::Cut => text!("{its}, of length {norm}, cut to {bounded}."),
+    };
+    text.with(&[("its", its.to_owned()), ("norm", norm.to_owned()), ("bounded", bounded.to_owned())])
 }
 
-impl Held {
-    /// By the run's encoder; without a run, as for a recorded step, `Cut`.
-    fn of(page: Page, person: &Contribution) -> Self {
-        // An adaptive clip changes at each step: a gradient that kept its length was within it.
-        let own = |most: f64, adaptive: bool| {
-            if adaptive { person.norm <= 1.001 * person.bounded } else { person.norm <= most }
-        };
-        page.run.info.with(|run| {
-            match run.as_ref().map(|run| (&run.config.encoder, run.config.adaptive_clip.is_some())) {
-                Some((EncoderSpec::None, _)) => Self::Nowhere,
-                Some((EncoderSpec::Envelope { .. }, _)) => Self::Envelope,
-                Some((EncoderSpec::Layers(_), _)) => Self::Layers,
-                // Within the bound only the coordinates are rounded, to the grid of exact sums.
-                Some((EncoderSpec::Clip { norm: most }, adaptive)) if own(*most, adaptive) => Self::Whole,
-                Some((EncoderSpec::Clip { .. }, _)) | None => Self::Cut,
-            }
-        })
-    }
-
-    /// Describes the length before and after the bound.
-    fn says(self, unit: Unit, norm: &str, bounded: &str) -> String {
-        let its = if unit.is_image() { t!("Its gradient") } else { t!("Its vector") };
-        let text = match self {
-            Self::Nowhere => text!("{its}, of length {norm}. Nothing bounds it."),
-            Self::Envelope => text!("{its}, of length {norm}, clamped under the envelope to {bounded}."),
-            Self::Layers => {
-                text!("{its}, of length {norm}, bounded layer by layer; length in noise units: {bounded}.")
-            }
-            Self::Whole => text!("{its}, of length {norm}: short enough to stay whole."),
-            Self::Cut => text!("{its}, of length {norm}, cut to {bounded}."),
-        };
-        text.with(&[("its", its.to_owned()), ("norm", norm.to_owned()), ("bounded", bounded.to_owned())])
-    }
-}
-
-fn alone(page: Page, person: Option<&Contribution>) -> String {
-    let Some(person) = person else { return t!("Its gradient: how it would change the model.").to_owned() };
+fn alone(shown: Shown) -> String {
     let short = |value: f64| format::number(format::significant(value, DIGITS));
-    Held::of(page, person).says(Unit::of(page), &short(person.norm), &short(person.bounded))
+    shown
+        .person(|person| bounded(person.held, shown.unit(), &short(person.norm), &short(person.bounded)))
+        .unwrap_or_else(|| t!("Its gradient: how it would change the model.").to_owned())
 }
 
 /// Returns the longest caption under these settings; its space is reserved to avoid movement.
-fn longest(page: Page) -> String {
+fn longest(page: Page, unit: Unit) -> String {
     let of: &[Held] = page.settings.with(|settings| match settings.encoder {
         Encoder::None => [Held::Nowhere].as_slice(),
         Encoder::Envelope => &[Held::Envelope],
@@ -230,20 +208,20 @@ fn longest(page: Page) -> String {
         Encoder::Clip => &[Held::Whole, Held::Cut],
     });
     let wide = format::number(0.0888);
-    longest_of(of.iter().map(|held| held.says(Unit::of(page), &wide, &wide)).chain([alone(page, None)]))
+    longest_of(of.iter().map(|held| bounded(*held, unit, &wide, &wide)))
 }
 
 fn longest_of(texts: impl IntoIterator<Item = String>) -> String {
     texts.into_iter().max_by_key(|text| text.chars().count()).unwrap_or_default()
 }
 
-fn before(page: Page) -> String {
+fn before(page: Page, unit: Unit) -> String {
     let text = if noisy(page) {
         text!("Anyone who knows all the others could subtract them and be left with what {this} adds.")
     } else {
         text!("Anyone who knows all the others can subtract them and is left with what {this} adds.")
     };
-    text.with(&[("this", Unit::of(page).this().to_owned())])
+    text.with(&[("this", unit.this().to_owned())])
 }
 
 /// How well the noise hides the ringed image, by the guarantee, the odds and the picture. If one of
@@ -276,7 +254,7 @@ const LITTLE: f64 = 1.0;
 const SEEN: f64 = 0.17;
 
 impl Hidden {
-    fn of(page: Page, person: Option<&Contribution>) -> Self {
+    fn of(page: Page, shown: Shown) -> Self {
         if !noisy(page) {
             return Self::Bare;
         }
@@ -286,13 +264,16 @@ impl Hidden {
         if page.run.is_broken() {
             return Self::Broken;
         }
-        let Some(person) = person else { return Self::Unseen };
+        let Some(shows) = shown.person(|person| person.shows(shown.scale.get())) else { return Self::Unseen };
         let odds = Figures(page).odds().of_a_hundred();
-        if person.shows() >= SEEN {
+        if shows >= SEEN {
             return Self::Visible(odds);
         }
-        // Before the visitor's own first step, ε of the plan.
-        let spent = page.guarantee.epsilon().filter(|spent| *spent > 0.0).or_else(|| page.cost.end());
+        // While the knob is dragged, and before the visitor's own first step, ε of the plan.
+        let spent = match page.knob.is_dragged() {
+            true => page.price().map(|price| price.epsilon),
+            false => page.guarantee.epsilon().filter(|spent| *spent > 0.0).or_else(|| page.cost.end()),
+        };
         match (odds, spent) {
             (Some(found), Some(spent)) if found <= HIDDEN && spent <= LITTLE => Self::Well(found),
             _ => Self::FromTheEye(odds),
@@ -318,7 +299,7 @@ impl Hidden {
     }
 
     /// Returns the sentence on a step that is not being walked through.
-    fn says(self, page: Page) -> String {
+    fn says(self, page: Page, unit: Unit) -> String {
         let (text, found) = match self {
             Self::Bare | Self::NoGuarantee => {
                 return page.settings.with(|settings| settings.no_guarantee().unwrap_or_default().to_owned());
@@ -345,7 +326,7 @@ impl Hidden {
                 Some(found),
             ),
         };
-        let said = text.with(&[("this", Unit::of(page).this().to_owned())]);
+        let said = text.with(&[("this", unit.this().to_owned())]);
         let Some(found) = found else { return said };
         let odds = if matches!(self, Self::Well(_)) || found > HIDDEN || !drawn_rarely(page) {
             t!(
@@ -376,8 +357,8 @@ impl Hidden {
     }
 
     /// Returns the longest sentence of [`Hidden::says`].
-    fn longest(page: Page) -> String {
-        longest_of(Self::ALL.map(|hidden| hidden.says(page)))
+    fn longest(page: Page, unit: Unit) -> String {
+        longest_of(Self::ALL.map(|hidden| hidden.says(page, unit)))
     }
 }
 
@@ -389,11 +370,12 @@ fn drawn_rarely(page: Page) -> bool {
 
 /// True if a lot was drawn whose units have no picture, since theirs would take too long.
 fn too_slow(page: Page, there: bool) -> bool {
-    let drawn = page.snapshots.people.with(|people| people.as_ref().is_some_and(|it| !it.lot.labels.is_empty()));
+    let drawn = page.inspected().is_some_and(|it| !it.lot.labels.is_empty());
     !there && drawn && !Unit::of(page).is_image()
 }
 
-fn says(page: Page, there: bool, hidden: Hidden) -> String {
+fn says(page: Page, shown: Shown, hidden: Hidden) -> String {
+    let there = shown.person(|_| ()).is_some();
     if too_slow(page, there) {
         return t!("Each one here has so many images that its picture would take too long. Choose more users, or smaller micro-batches.").to_owned();
     }
@@ -420,5 +402,8 @@ fn says(page: Page, there: bool, hidden: Hidden) -> String {
         Some(_) => return t!("4. No noise is added: the sum itself is released.").to_owned(),
         None => {}
     }
-    hidden.says(page)
+    if page.knob.invites.get() {
+        return t!("Turn the noise back, and the digit returns.").to_owned();
+    }
+    hidden.says(page, shown.unit())
 }

@@ -77,7 +77,9 @@ fn readouts(page: Page) -> impl IntoView {
     let step_text = move || format::integer(step());
     let planned_text = move || planned().map_or_else(String::new, |steps| format!(" / {}", format::integer(steps)));
     let accuracy_value = move || page.run.accuracy.get().map_or_else(String::new, format::exact);
-    let accuracy_text = move || page.run.accuracy.get().map_or_else(|| "–".to_owned(), format::percent);
+    // The accuracy of random parameters says nothing.
+    let accuracy_text =
+        move || page.run.accuracy.get().filter(|_| step() > 0).map_or_else(|| "–".to_owned(), format::percent);
     let tests_private =
         bool_memo(move || page.run.report.with(|report| report.as_ref().is_some_and(Report::tests_private_images)));
     let epsilon = move || {

@@ -18,11 +18,7 @@ pub enum Unit {
 impl Unit {
     /// Returns the unit under the page's settings.
     pub fn of(page: Page) -> Self {
-        match page.settings.with(Settings::sharing) {
-            Sharing::Alone => Self::Image,
-            Sharing::MicroBatches { .. } => Self::MicroBatch,
-            Sharing::Users { .. } => Self::User,
-        }
+        page.settings.with(Settings::sharing).into()
     }
 
     /// Returns the unit that ε protects: of micro-batches, either these or their images.
@@ -49,6 +45,16 @@ impl Unit {
             Self::Image => t!("images"),
             Self::MicroBatch => t!("micro-batches"),
             Self::User => t!("users"),
+        }
+    }
+}
+
+impl From<Sharing> for Unit {
+    fn from(sharing: Sharing) -> Self {
+        match sharing {
+            Sharing::Alone => Self::Image,
+            Sharing::MicroBatches { .. } => Self::MicroBatch,
+            Sharing::Users { .. } => Self::User,
         }
     }
 }

@@ -21,6 +21,7 @@
 //! | `projection` | the projected cost of the settings |
 //! | `planned` | the questions behind it |
 //! | `spending` | the run's privacy loss, by tight accounting |
+//! | `knob` | the noise knob |
 //! | `guarantee` | the run's guarantee, as every panel shows it |
 //! | `pad` | the drawn digit |
 //! | `pay_once` | the pay-once release |
@@ -81,6 +82,8 @@ mod following;
 mod guarantee;
 #[cfg(target_arch = "wasm32")]
 mod handed_in;
+#[cfg(target_arch = "wasm32")]
+mod knob;
 #[cfg(target_arch = "wasm32")]
 mod lesson_runs;
 pub mod lesson_set;
@@ -153,7 +156,7 @@ pub(super) use self::{
     page::Page,
     planned::{OPEN_EPOCHS, planned_steps},
     run_list::{Past, pin_class},
-    snapshots::InspectedStep,
+    snapshots::{InspectedStep, StepOf},
     sweep_runs::SweepRuns,
     task::TaskLock,
 };

@@ -125,10 +125,18 @@ impl Figures {
         accuracy(if name.starts_with("turned") { counts.turned.as_ref()? } else { &counts.usual }, None)
     }
 
-    /// Returns the odds on the page: of the recorded run until the planned one is priced.
+    /// Returns the odds on the page: of the plan under the noise that is dragged; of the recorded run
+    /// until the planned one is priced.
     pub fn odds(self) -> Odds {
-        let recorded = || Some(Odds::Recorded(self.0.recorded()?.curve(Column::Odds).last()?.1 as u32));
-        Some(self.0.guarantee.odds()).filter(|odds| *odds != Odds::Unknown).or_else(recorded).unwrap_or(Odds::Unknown)
+        let page = self.0;
+        let dragged = || page.price().map(|price| Odds::Planned(price.found));
+        let recorded = || Some(Odds::Recorded(page.recorded()?.curve(Column::Odds).last()?.1 as u32));
+        match page.guarantee.odds() {
+            Odds::Unbounded => Odds::Unbounded,
+            _ if page.knob.is_dragged() => dragged().unwrap_or(Odds::Unknown),
+            Odds::Unknown => dragged().or_else(recorded).unwrap_or(Odds::Unknown),
+            known => known,
+        }
     }
 
     /// Returns the odds as a share, by the whole privacy curve.

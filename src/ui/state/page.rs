@@ -13,13 +13,14 @@ use super::{
     digits::DigitSets,
     following::Following,
     guarantee::Guarantee,
+    knob::Knob,
     lessons::Lessons,
     messages::Messages,
     noise_lab::NoiseLab,
     pad::Pad,
     pay_once::PayOnce,
     projection::ProjectedCost,
-    recorded::Recorded,
+    recorded::{Price, Recorded},
     run::Run,
     run_list::{Past, RunList},
     snapshots::Snapshots,
@@ -52,6 +53,7 @@ pub struct Page {
     pub charts: Charts,
     pub runs: RunList,
     pub cost: ProjectedCost,
+    pub knob: Knob,
     pub spending: LiveEpsilon,
     pub guarantee: Guarantee,
     pub attack: Attack,
@@ -99,6 +101,7 @@ impl Page {
             charts,
             runs: RunList::new(trainer, charts),
             cost,
+            knob: Knob::new(settings, digits, accountant),
             spending,
             guarantee: Guarantee::new(settings, run, spending, cost),
             attack: Attack::new(run, spending, accountant),
@@ -178,6 +181,12 @@ impl Page {
             _ => return None,
         };
         self.shows_recorded().then_some(run)
+    }
+
+    /// Returns a bound on the plan's cost under the noise that is dragged or set, if one is known.
+    #[must_use]
+    pub fn price(self) -> Option<Price> {
+        self.knob.price().or_else(|| Price::under(&self.recorded()?.prices(), self.knob.scale()))
     }
 
     /// True if the visitor has a run to draw.

@@ -73,7 +73,9 @@ mod tests {
         let Answer::Tight(Ok(tight)) = accounts.compute(tight_question(&settings, train)) else {
             panic!("it has a tight price")
         };
-        let Answer::Odds(Ok(odds)) = accounts.compute(odds_question(&settings, train)) else { panic!("it has odds") };
+        let Answer::Odds(Ok((odds, _))) = accounts.compute(odds_question(&settings, train)) else {
+            panic!("it has odds")
+        };
         let computed = Prices { config: settings.config(), train, projection, tight, odds };
         if std::env::var_os("HUSHGRAD_WRITE").is_some() {
             let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/worker/opening_prices.postcard");

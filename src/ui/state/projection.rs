@@ -178,7 +178,7 @@ impl ProjectedCost {
         });
         self.accountant.ask_latest(Topic::Odds, odds, move |answer| {
             if let (Answer::Odds(odds), true) = (answer, still()) {
-                self.odds.set(Some(odds.unwrap_or(100)));
+                self.odds.set(Some(odds.map_or(100, |(found, _)| found)));
                 self.odds_pending.set(false);
             }
         });

@@ -7,6 +7,7 @@ use leptos::prelude::*;
 
 use super::run::Run;
 use crate::{
+    data::sharing::Sharing,
     ui::{browser, settings::Speed, threads::training::TrainingClient},
     worker::{
         look::{Contribution, LotView},
@@ -36,10 +37,24 @@ struct Inner {
     looking: bool,
 }
 
+/// The run of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepOf {
+    /// The current run.
+    Run,
+    /// An earlier run of the visitor's.
+    EarlierRun,
+    /// The recorded run.
+    Recorded,
+}
+
 /// The lot of a step, and the image of it that is ringed.
 #[derive(Clone, PartialEq)]
 pub struct InspectedStep {
+    pub of: StepOf,
+    /// 0 for a step that the run has not taken: it shows what a first step looks like.
     pub step: u64,
+    pub sharing: Sharing,
     pub lot: Arc<LotView>,
     pub person: Option<Arc<Contribution>>,
 }
@@ -51,15 +66,15 @@ pub struct Snapshots {
     /// Whether images of a step's lot are shown anywhere.
     pub lots: bool,
     pub shown: RwSignal<Option<(u64, Arc<StepSnapshot>)>>,
-    /// The lot of a step of the current run.
+    /// The lot of the visitor's last step. A step of an earlier run stays until there is another.
     pub people: RwSignal<Option<InspectedStep>>,
-    /// The lot of the recorded step, with the first settings.
+    /// The lot of the recorded step.
     pub recorded: RwSignal<Option<InspectedStep>>,
     /// Whether sums are shown without the ringed image.
     pub without: RwSignal<bool>,
     /// The station that is lit during a walk.
     pub lit: RwSignal<Option<usize>>,
-    /// Share of the noise that has fallen onto the sum.
+    /// Share of the noise's scale that has fallen onto the sum.
     pub fallen: RwSignal<f64>,
     inner: StoredValue<Inner, LocalStorage>,
 }
@@ -99,7 +114,9 @@ impl Snapshots {
 
     /// Takes the lot of the step taken last.
     pub fn take_people(self, step: u64, lot: LotView, person: Option<Contribution>) {
-        let people = InspectedStep { step, lot: Arc::new(lot), person: person.map(Arc::new) };
+        let of = StepOf::Run;
+        let sharing = self.run.info.with_untracked(|run| run.as_ref().map_or(Sharing::Alone, |run| run.config.sharing));
+        let people = InspectedStep { of, step, sharing, lot: Arc::new(lot), person: person.map(Arc::new) };
         if self.inner.with_value(|inner| inner.due.is_none()) {
             return self.show_people(people);
         }
@@ -109,7 +126,7 @@ impl Snapshots {
     /// Takes the contribution of another image, if its step is still shown.
     pub fn take_person(self, step: u64, person: Contribution) {
         self.people.update(|people| {
-            if let Some(people) = people.as_mut().filter(|people| people.step == step) {
+            if let Some(people) = people.as_mut().filter(|people| people.of == StepOf::Run && people.step == step) {
                 people.person = Some(Arc::new(person));
             }
         });
@@ -139,7 +156,7 @@ impl Snapshots {
     fn show_people(self, people: InspectedStep) {
         // A run reports its completion after its last step is shown.
         let planned = self.run.info.with_untracked(|run| run.as_ref().and_then(|run| run.config.steps));
-        let stands = !self.run.playing.get_untracked() && planned != Some(people.step);
+        let stands = !self.run.playing.get_untracked() && people.step > 0 && planned != Some(people.step);
         self.people.set(Some(people));
         if stands || self.run.speed.get_untracked() == Speed::Slow {
             self.walk();
@@ -196,10 +213,14 @@ impl Snapshots {
         self.follow_speed();
     }
 
-    /// Clears the step that is shown.
+    /// Clears the step that is shown, but for the ringed image: it stays until there is another.
     pub fn forget(self) {
         self.shown.set(None);
-        self.people.set(None);
+        self.people.update(|people| {
+            if let Some(people) = people {
+                people.of = StepOf::EarlierRun;
+            }
+        });
         self.stand();
         self.inner.update_value(|inner| {
             inner.next = None;

@@ -25,6 +25,7 @@ pub enum Topic {
     Scale,
     Tight,
     Odds,
+    Knob,
     Spent,
     Curve,
     Audit,

@@ -40,7 +40,10 @@ pub fn number(page: Page, number: Number) -> AnyView {
     let (button, sentence) = hint(spec.key, label, spec.hint.get());
     let id = format!("number-{}", spec.key);
     let error_id = format!("error-{}", spec.key);
-    let set = Memo::new(move |_| page.settings.with(|settings| settings.number(number)));
+    let set = Memo::new(move |_| match number {
+        Number::Scale if page.knob.is_dragged() => Some(page.knob.scale()),
+        _ => page.settings.with(|settings| settings.number(number)),
+    });
     // A number that does not apply may still be shown, disabled, for tools that look for it.
     let off = bool_memo(move || {
         TaskLock(page).is_fixed(spec.key) || page.settings.with(|settings| !settings.applies(number))
@@ -73,8 +76,14 @@ pub fn number(page: Page, number: Number) -> AnyView {
         view! {
             <input type="range" hidden=bool_fn(idle) disabled=bool_fn(move || off.get()) min="0" max="1000" step="any" class="slider" aria-label=t!("{label}, slider", label = label)
                 aria-valuetext=text_fn(move || text.get()) prop:value=text_fn(share)
-                on:input=on_event(move |event| text.set(value_of(&event)))
-                on:change=on_event(move |event| { text.set(value_of(&event)); commit(); }) />
+                on:input=on_event(move |event| {
+                    let value = value_of(&event);
+                    if let (Number::Scale, Ok(Some(scale))) = (number, number.parse(&format::neutral(&value))) {
+                        page.knob.drag(scale);
+                    }
+                    text.set(value);
+                })
+                on:change=on_event(move |event| { text.set(value_of(&event)); commit(); page.knob.release(); }) />
             <span class="ends" aria-hidden="true" hidden=bool_fn(idle)><span>{slider.low_end.get()}</span><span>{slider.high_end.get()}</span></span>
         }
     });

@@ -37,7 +37,7 @@ impl<H: Host> Agent<H> {
             Err(error) => return self.fail(error.into()).await,
         };
         let Some(first) = self.run.slices.first() else { return };
-        let (run, look) = ((session.step_count(), parameters), self.run.looked_at.clone());
+        let (run, look) = ((session.step_count(), parameters), self.run.looked_at.clone().filter(|look| look.step > 0));
         if let Err(error) = self.jobs.background.count(session.plan(), run, first, look).await {
             self.aside(&error);
         }

@@ -6,9 +6,13 @@ use web_time::Instant;
 
 use super::{pace::YIELD_EVERY, state::Agent};
 use crate::{
-    engine::Engine,
-    rng::SystemRng,
-    train::{error::SessionError, report::Report, session::Session},
+    engine::{Engine, Task},
+    rng::{EntropyError, SystemRng},
+    train::{
+        error::SessionError,
+        report::Report,
+        session::{Session, TracedStep},
+    },
     worker::{
         host::Host,
         look::StepInspection,
@@ -131,10 +135,28 @@ impl<H: Host> Agent<H> {
         if let Some(snapshot) = StepSnapshot::new(&trace, task, noise.as_deref()) {
             self.host.send(Event::Snapshot { step, snapshot });
         }
+        let (lot, shifts) = session.drawn();
+        let seen = TracedStep { parameters: before, lot: lot.to_vec(), shifts: shifts.to_vec(), trace };
+        let task = task.clone();
+        Ok(self.show_lot(step, &task, seen)?)
+    }
+
+    /// Shows what a first step of the run would be, if that is known; nothing of it is released.
+    pub(super) async fn preview(&mut self) {
+        let Some(session) = &mut self.run.session else { return };
+        // If the device is lost, so is the first step, which tells the visitor.
+        let Ok(mut rng) = SystemRng::new() else { return };
+        if let Ok(Some(seen)) = session.rehearse(&mut rng).await {
+            let task = session.plan().task.clone();
+            let _ = self.show_lot(0, &task, seen);
+        }
+    }
+
+    /// Sends a step's lot, with one of its digits ringed, if the page shows lots.
+    fn show_lot(&mut self, step: u64, task: &Task, seen: TracedStep) -> Result<(), EntropyError> {
         let Some(train) = self.run.data.as_ref().filter(|_| self.run.lots) else { return Ok(()) };
         let units = StepInspection::units(self.run.looked_at.as_deref(), task, train);
-        let look =
-            StepInspection::new(step, task, (train, units), session.drawn(), before, trace, &mut SystemRng::new()?);
+        let look = StepInspection::new(step, task, (train, units), seen, &mut SystemRng::new()?);
         self.host.send(Event::Lot { step, lot: look.lot(), person: look.person(None).map(Box::new) });
         self.run.looked_at = Some(Rc::new(look));
         Ok(())

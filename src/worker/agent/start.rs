@@ -141,6 +141,7 @@ impl<H: Host> Agent<H> {
             // Its status and cost are known; its accuracy is measured next.
             self.report(None).await;
         }
+        self.run.preview = self.run.lots;
         self.evaluate_now();
         self.add_up();
     }

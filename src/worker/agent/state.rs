@@ -103,6 +103,8 @@ pub(super) struct Current {
     /// When the page was last told of an audit.
     pub last_audit: Option<Instant>,
     pub evaluation: Evaluation,
+    /// True if the page is yet to be shown what a first step would be.
+    pub preview: bool,
     /// True if the page asked to trace the next step.
     pub look: bool,
     /// The last step that was traced with its lot.

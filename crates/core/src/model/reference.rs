@@ -89,6 +89,53 @@ pub fn follow(architecture: Architecture, parameters: &[f32], image: &[f32], lab
     ForwardTrace { outputs, deltas, probabilities }
 }
 
+/// What a vector of parameters shows of one example's image: the gradient of the loss with respect
+/// to the image, with the vector in place of the first trained layer's parameters. Linear in the
+/// vector. Of the example's own gradient under a linear model, it is a multiple of the image.
+#[derive(Clone, Debug)]
+pub struct InputView {
+    /// The stages up to the first trained one, with their inputs.
+    stages: Vec<(Stage, Vec<f64>)>,
+    /// Gradient of the loss with respect to their output, of norm 1; zero for a loss of 0.
+    delta: Vec<f64>,
+}
+
+impl InputView {
+    /// The view of the example `image` with this label, in a model with these parameters.
+    ///
+    /// # Panics
+    /// As [`gradient`].
+    #[must_use]
+    pub fn new(architecture: Architecture, parameters: &[f32], image: &[f32], label: u8) -> Self {
+        let mut forward = Forward::new(architecture, parameters, image);
+        let first = forward.stages.iter().position(Stage::is_trained).unwrap_or_default();
+        let mut unused = vec![0.0; parameters.len()];
+        let mut delta = loss_gradient(softmax(&forward.logits), label);
+        for (stage, input) in forward.stages.iter().zip(&forward.inputs).skip(first + 1).rev() {
+            delta = stage.backward(parameters, input, &delta, &mut unused);
+        }
+        let norm = delta.iter().map(|d| d * d).sum::<f64>().sqrt();
+        if norm > 0.0 {
+            delta.iter_mut().for_each(|d| *d /= norm);
+        }
+        forward.stages.truncate(first + 1);
+        Self { stages: forward.stages.into_iter().zip(forward.inputs).collect(), delta }
+    }
+
+    /// Returns the image that `vector` shows, one value per input of the model.
+    ///
+    /// # Panics
+    /// When `vector` does not have one entry per parameter.
+    #[must_use]
+    pub fn of(&self, vector: &[f32]) -> Vec<f32> {
+        let mut unused = vec![0.0; vector.len()];
+        let stages = self.stages.iter().rev();
+        let image =
+            stages.fold(self.delta.clone(), |delta, (stage, input)| stage.backward(vector, input, &delta, &mut unused));
+        image.into_iter().map(|value| value as f32).collect()
+    }
+}
+
 /// Returns the smallest gap between the maximum of a max-pooling window and its next value. If it
 /// is below another engine's rounding error, that engine may route the gradient elsewhere.
 #[cfg(any(test, feature = "testing"))]
@@ -176,6 +223,11 @@ impl Stage {
             (LayerSpec::Activation(activation), ..) => Self::Activation(activation),
             _ => return None,
         })
+    }
+
+    /// True if it has parameters.
+    const fn is_trained(&self) -> bool {
+        matches!(self, Self::Dense(_) | Self::Convolution(..) | Self::GroupNorm { .. })
     }
 
     /// Returns the number of outputs of `inputs` values.
@@ -542,6 +594,34 @@ mod tests {
             }
             assert!(checked > 10, "{architecture:?}: only {checked} slopes were not zero");
             assert!(loss > 0.0 && loss.is_finite());
+        }
+    }
+
+    /// A view is linear, and that of a linear model's own gradient is a multiple of the image.
+    #[test]
+    fn a_view_is_linear_and_shows_the_image_in_its_gradient() {
+        let built = "avgpool 2, groupnorm 1, conv 4 3x3, relu, dense 10".parse().map(Architecture::Built).unwrap();
+        for architecture in Architecture::ALL.into_iter().chain([built]) {
+            let parameters = initial_parameters(architecture, 11);
+            let image = input(architecture, 1);
+            let mut gradient = vec![0.0; parameters.len()];
+            super::gradient(architecture, &parameters, &image, 3, &mut gradient);
+            let view = InputView::new(architecture, &parameters, &image, 3);
+            let (a, b) = (view.of(&gradient), view.of(&parameters));
+            assert_eq!(a.len(), architecture.inputs());
+            let both: Vec<f32> = gradient.iter().zip(&parameters).map(|(a, b)| a + 2.0 * b).collect();
+            let size = a.iter().chain(&b).fold(0f32, |most, value| most.max(value.abs()));
+            assert!(size > 0.0, "{architecture}");
+            for ((both, a), b) in view.of(&both).iter().zip(&a).zip(&b) {
+                assert!((both - (a + 2.0 * b)).abs() < 1e-4 * size, "{architecture}: {both} for {a} + 2 × {b}");
+            }
+            let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(a * b)).sum::<f64>();
+            let likeness = dot(&a, &image) / (dot(&a, &a) * dot(&image, &image)).sqrt();
+            if matches!(architecture, Architecture::Linear | Architecture::Mlp) {
+                assert!(likeness > 0.9999, "{architecture}: {likeness}");
+            } else {
+                assert!(likeness > 0.2, "{architecture}: {likeness}");
+            }
         }
     }
 

@@ -192,14 +192,17 @@ pub fn found_at_most(bound: &impl AttackBound) -> f64 {
     bound.best_true_positive_rate(f64::from(ACCUSED) / 100.0)
 }
 
-/// Returns [`found_at_most`] of a hundred for these books, as their label states it.
+/// Returns [`found_at_most`] of a hundred for these books, as their label states it, and their ε;
+/// 100 and +∞ if nothing bounds them.
 ///
 /// # Errors
 /// What the accountant refuses.
-pub fn odds(books: &Books, delta: f64) -> Result<u32, PrivacyError> {
+pub fn odds(books: &Books, delta: f64) -> Result<(u32, f64), PrivacyError> {
     match books.account(delta) {
-        Ok(account) => found(books, &account, delta),
-        Err(error) if is_no_bound(&error) => Ok(100),
+        Ok(account) => {
+            Ok((found(books, &account, delta)?, account.tight.map_or(account.improved.epsilon, |tight| tight.value)))
+        }
+        Err(error) if is_no_bound(&error) => Ok((100, f64::INFINITY)),
         Err(error) => Err(error),
     }
 }

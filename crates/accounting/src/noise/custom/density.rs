@@ -60,6 +60,10 @@ impl CustomDensity {
     /// # Errors
     /// Wrong number or position of points; not positive, symmetric, unimodal or integrable.
     pub fn from_points(source: &str, points: &[(f64, f64)]) -> Result<Self, DensityError> {
+        Self::through(source, points).map_err(DensityError::short)
+    }
+
+    fn through(source: &str, points: &[(f64, f64)]) -> Result<Self, DensityError> {
         for &(x, value) in points {
             if !x.is_finite() || x.abs() > 1e100 {
                 return Err(DensityError::Position(x));
@@ -124,6 +128,10 @@ impl CustomDensity {
     /// # Errors
     /// The function's error, or where the density fails a check.
     pub fn from_function(source: &str, f: impl Fn(f64) -> Result<f64, DensityError>) -> Result<Self, DensityError> {
+        Self::sampled(source, f).map_err(DensityError::short)
+    }
+
+    fn sampled(source: &str, f: impl Fn(f64) -> Result<f64, DensityError>) -> Result<Self, DensityError> {
         let check = |x: f64, value: f64| {
             if value >= 0.0 && value.is_finite() { Ok(value) } else { Err(DensityError::NotPositive { x, value }) }
         };
@@ -177,6 +185,15 @@ impl CustomDensity {
         }
         let (knots, logs) = thinned(&knots, &logs);
         Self::from_logs(source.to_owned(), knots, logs)
+    }
+
+    /// Returns k where the density falls like |x|^−k between its last two knots. A formula that goes
+    /// on so has no moment of order k − 1 or more, though its table, which ends, has all.
+    #[must_use]
+    pub fn tail_power(&self) -> f64 {
+        let Table { knots, given, .. } = self.0.as_ref();
+        let fall = |at: usize| -(given[at] - given[at - 1]) / (knots[at] / knots[at - 1]).ln();
+        fall(knots.len() - 1)
     }
 
     /// The formula or name it was made from.

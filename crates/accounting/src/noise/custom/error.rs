@@ -1,7 +1,8 @@
 //! Why a user-supplied density is refused.
 
-/// Most knots of a table.
 use hushgrad_message::Message;
+
+/// Most knots of a table.
 pub(super) const MOST_KNOTS: usize = 4096;
 
 /// Where and why a density is refused.
@@ -52,4 +53,39 @@ pub enum DensityError {
     /// A formula that is not an expression in x; the text says where.
     #[error("the formula cannot be read: {0}")]
     Formula(Message),
+}
+
+impl DensityError {
+    /// Returns the error with its numbers to three significant digits, or to as many as tell the two
+    /// densities apart.
+    pub(super) fn short(self) -> Self {
+        let round = |x: f64| rounded(x, DIGITS);
+        match self {
+            Self::NotPositive { x, value } => Self::NotPositive { x: round(x), value: round(value) },
+            Self::Position(x) => Self::Position(round(x)),
+            Self::NotSymmetric { x, left, right } => {
+                let [left, right] = told_apart(left, right);
+                Self::NotSymmetric { x: round(x), left, right }
+            }
+            Self::NotUnimodal { x, before, after } => {
+                let [before, after] = told_apart(before, after);
+                Self::NotUnimodal { x: round(x), before, after }
+            }
+            Self::NotIntegrable { x } => Self::NotIntegrable { x: round(x) },
+            Self::Points(_) | Self::Formula(_) => self,
+        }
+    }
+}
+
+/// Significant digits of a number in a message.
+const DIGITS: usize = 3;
+
+fn rounded(x: f64, digits: usize) -> f64 {
+    format!("{x:.*e}", digits - 1).parse().unwrap_or(x)
+}
+
+/// Returns two numbers to at least [`DIGITS`] significant digits, and to as many as differ.
+fn told_apart(a: f64, b: f64) -> [f64; 2] {
+    let mut rounds = (DIGITS..17).map(|digits| [a, b].map(|x| rounded(x, digits)));
+    rounds.find(|[a, b]| a != b).unwrap_or([a, b])
 }
