@@ -149,7 +149,10 @@ test("the stage fits its screen, walks in slow motion, shows any digit of the vi
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
       const lot = (await page.locator(".lot-digits").boundingBox())!;
       expect(lot.width / 8).toBeGreaterThanOrEqual(24);
-      expect(lot.y).toBeLessThan(520);
+      // On a phone what is released and its knob come first, in view with the odds.
+      const [first, bottom] = await Promise.all([width < 720 ? page.getByTestId("stage-released") : page.locator(".lot-digits"), page.getByTestId("stage-says")].map(async (one) => (await one.boundingBox())!));
+      expect(first.y).toBeLessThan(320);
+      if (width >= 390) expect(bottom.y + bottom.height).toBeLessThan(836);
       if (width < 720) {
         const bar = (await page.locator(".transport").boundingBox())!;
         expect(bar.height).toBeLessThanOrEqual(66);
@@ -318,15 +321,15 @@ test("the noise knob redraws the released picture, the bells, the odds and the w
   const digit = await ink(page, "lot", await place(page));
 
   await test.step("little noise: the digit shows, the bells part, nearly everyone is found", async () => {
-    await drag(0.05);
+    await drag(0);
     await expect.poll(apart).toBeGreaterThan(before[2] + 2);
     expect(await ink(page, "stage-released")).not.toEqual(before[0]);
-    expect(correlation(await ink(page, "stage-difference-after"), digit)).toBeGreaterThan(0.8);
+    expect(correlation(await ink(page, "stage-difference-after"), digit)).toBeGreaterThan(0.75);
     await expect(caption).toContainText("too weak to hide it");
     await expect(page.getByTestId("odds")).toContainText("With this noise");
     await expect.poll(async () => Number(await found.textContent())).toBeGreaterThan(before[1] + 20);
     await expect(page.getByTestId("odds-epsilon")).toContainText("ε ≤ ");
-    await expect(hook(page, "noise-scale")).toHaveValue(/^0\.01/);
+    await expect(hook(page, "noise-scale")).toHaveValue("0.01");
   });
 
   await test.step("much noise: static, and a bound of less noise holds until its own is known", async () => {

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::ui::{
     browser,
     runs::share,
-    setup::layout::{BOUND, LOT, NOISE},
+    setup::layout::NOISE,
     size::closures::{on_click, text_fn, view_fn},
     state::{HandedInRun, Page, Panel, TaskLock},
     text::t,
@@ -16,7 +16,7 @@ const SHOWN_MS: u64 = 60;
 
 /// Shows and focuses the field with this id, in whichever panel it is.
 fn go_to(page: Page, id: String) {
-    let on_stage = [LOT, BOUND, NOISE].iter().any(|knobs| knobs.iter().any(|control| control.id() == id));
+    let on_stage = NOISE.iter().any(|control| control.id() == id);
     if on_stage {
         page.appearance.show_panel(Panel::Step)
     } else {

@@ -11,8 +11,6 @@ use super::elements::width;
 const FIXED: &str = ".top, .transport, .messages, header.bar";
 const STRIP: &str = ".lesson";
 const POINTED: &str = "pointed";
-/// Class of the knobs that presentation mode shows because the lesson points at one of them.
-const WANTED: &str = "wanted";
 /// Margin around the framed element.
 const FRAME: f64 = 12.0;
 
@@ -23,11 +21,9 @@ const FRAME: f64 = 12.0;
 /// Returns the strip, the page's panels and the element, whose resizing requires a new frame.
 pub fn point_at(hook: Option<&str>, before: Option<Framed>) -> (Vec<Element>, Option<Framed>) {
     let old = one(&format!(".{POINTED}"));
-    let left = before.zip(old).is_some_and(|(before, old)| before.is_left(Framed::of(&old)));
-    for class in [POINTED, WANTED] {
-        if let Some(old) = one(&format!(".{class}")) {
-            drop(old.class_list().remove_1(class));
-        }
+    let left = before.zip(old.as_ref()).is_some_and(|(before, old)| before.is_left(Framed::of(old)));
+    if let Some(old) = &old {
+        drop(old.class_list().remove_1(POINTED));
     }
     let clear = make_room();
     let element = hook.and_then(|hook| one(&format!("[data-testid=\"{hook}\"]")));
@@ -39,9 +35,6 @@ pub fn point_at(hook: Option<&str>, before: Option<Framed>) -> (Vec<Element>, Op
         if details != element {
             drop(details.set_attribute("open", ""));
         }
-    }
-    if let Some(knobs) = around(".knobs") {
-        drop(knobs.class_list().add_1(WANTED));
     }
     let whole = around(".control, .tile, .readouts div");
     let heading = element.query_selector("summary, h2, h3, legend").ok().flatten();

@@ -14,7 +14,7 @@ use crate::ui::{
     },
     setup::{
         control::controls,
-        layout::{BOUND, Control, LOT, NOISE},
+        layout::{Control, NOISE},
     },
     size::closures::text_fn,
     stage::{stations, transport},
@@ -29,12 +29,11 @@ pub fn view(page: Page, options: Options) -> impl IntoView {
     let whole = move || format!("./?{}", page.link().write());
     page.lab.open.set(options.view == View::Lab);
     // The stage has some controls itself; show none twice.
-    let on_stage = |control: &Control| [LOT, BOUND, NOISE].iter().any(|knobs| knobs.contains(control));
-    let with: Vec<Control> =
-        options.controls.iter().copied().filter(|control| options.view != View::Stage || !on_stage(control)).collect();
+    let on_stage = |control: &Control| options.view == View::Stage && NOISE.contains(control);
+    let with: Vec<Control> = options.controls.iter().copied().filter(|control| !on_stage(control)).collect();
     let shown = match options.view {
         View::Stage => {
-            view! { <section class="embed-view" aria-label=t!("One person, in or out")>{stations::stage(page)}</section> }
+            view! { <section class="embed-view stage" aria-label=t!("One person, in or out")>{stations::stage(page)}</section> }
                 .into_any()
         }
         View::Results => {

@@ -24,14 +24,14 @@ pub const MODEL: Control = Control::Select(Select::Model);
 pub const DENOISER: &[Control] =
     &[Control::Select(Select::Denoiser), Control::Number(Number::Smoothing), Control::Number(Number::Memory)];
 
-/// Controls on the stage, below the station that they affect: lot, bound and noise.
-pub const LOT: &[Control] = &[Control::Number(Number::Lot)];
-pub const BOUND: &[Control] = &[Control::Number(Number::ClipNorm), Control::Number(Number::PreScale)];
+/// Controls on the stage: the knob.
 pub const NOISE: &[Control] = &[Control::Select(Select::Noise), Control::Number(Number::Scale)];
 
 /// Controls of the fieldset *Privacy*, in order.
 pub const PRIVACY: &[Control] = &[
     Control::Select(Select::Encoder),
+    Control::Number(Number::ClipNorm),
+    Control::Number(Number::PreScale),
     Control::Select(Select::Shape),
     Control::Number(Number::Vectors),
     Control::Density,
@@ -41,7 +41,8 @@ pub const PRIVACY: &[Control] = &[
     Control::Number(Number::Delta),
 ];
 /// Controls of the fieldset *Training*, in order.
-pub const TRAINING: &[Control] = &[Control::Number(Number::LearningRate), Control::Number(Number::Steps)];
+pub const TRAINING: &[Control] =
+    &[Control::Number(Number::Lot), Control::Number(Number::LearningRate), Control::Number(Number::Steps)];
 /// Controls of the attack, in its panel.
 pub const ATTACK: &[Control] = &[Control::Select(Select::Break), Control::Number(Number::Canaries)];
 /// Controls of the advanced settings, in order.
@@ -116,8 +117,7 @@ mod tests {
 
     #[test]
     fn every_setting_has_one_place() {
-        let placed: Vec<Control> =
-            [&[DIGITS, MODEL], DENOISER, LOT, BOUND, NOISE, PRIVACY, TRAINING, ADVANCED, ATTACK].concat();
+        let placed: Vec<Control> = [&[DIGITS, MODEL], DENOISER, NOISE, PRIVACY, TRAINING, ADVANCED, ATTACK].concat();
         let settings = Select::ALL.map(Control::Select).into_iter().chain(Number::ALL.map(Control::Number));
         for control in settings {
             assert_eq!(placed.iter().filter(|each| **each == control).count(), 1, "{control:?}");

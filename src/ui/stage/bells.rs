@@ -25,12 +25,12 @@ pub fn bells(shown: Shown, without: RwSignal<bool>) -> AnyView {
         move || shown.person(|person| person.separation(shown.scale.get()).min(FAR)).filter(|it| it.is_finite());
     let width = 10.0 * (2.0 * REACH + FAR);
     let bell = move |moved: bool| {
-        text_fn(move || apart().map(|apart| path(if moved { apart } else { 0.0 })).unwrap_or_default())
+        text_fn(move || apart().map(|apart| path(if moved { apart } else { 0.0 }, apart)).unwrap_or_default())
     };
     let dot = move || {
-        let out = without.get();
+        let (out, apart) = (without.get(), apart().unwrap_or_default());
         let score = shown.person(|person| person.scores[usize::from(out)]).unwrap_or_default();
-        format::fixed(across(score + if out { 0.0 } else { apart().unwrap_or_default() }), 1)
+        format::fixed(across(score + if out { 0.0 } else { apart }, apart), 1)
     };
     let label = move || match apart() {
         Some(apart) => t!(
@@ -51,17 +51,17 @@ pub fn bells(shown: Shown, without: RwSignal<bool>) -> AnyView {
     .into_any()
 }
 
-/// Returns the place of a score, within the picture.
-fn across(score: f64) -> f64 {
-    10.0 * (score.clamp(-REACH, REACH + FAR) + REACH)
+/// Returns the place of a score within the picture, whose middle is between the bells.
+fn across(score: f64, apart: f64) -> f64 {
+    10.0 * (score.clamp(-REACH, REACH + FAR) + REACH + 0.5 * (FAR - apart))
 }
 
 /// Returns the outline of a bell about `mean`.
-fn path(mean: f64) -> String {
+fn path(mean: f64, apart: f64) -> String {
     let point = |i: u32| {
         let z = REACH * (2.0 * f64::from(i) / f64::from(POINTS) - 1.0);
         let y = HEIGHT * (1.0 - (-0.5 * z * z).exp());
-        format!("{} {}", format::fixed(across(mean + z), 1), format::fixed(y, 1))
+        format!("{} {}", format::fixed(across(mean + z, apart), 1), format::fixed(y, 1))
     };
     format!("M{}Z", (0..=POINTS).map(point).collect::<Vec<_>>().join("L"))
 }

@@ -10,10 +10,7 @@ use crate::{
     ui::{
         browser,
         settings::{Encoder, Family},
-        setup::{
-            control::controls,
-            layout::{BOUND, LOT, NOISE},
-        },
+        setup::{control::controls, layout::NOISE},
         size::closures::{bool_fn, effect, on_click, on_event, text_fn, view_fn},
         state::{Figures, InspectedStep, Page, StepOf},
         text::{t, text},
@@ -102,11 +99,10 @@ pub fn stage(page: Page) -> impl IntoView {
             {switch(page)}
         </div>
         <ol class="stations">
-            <li class=lit(page, 0)><h3>{t!("A lot of people")}</h3><p class="marks">{teaching()}</p>{lot(page, move || shown.people.get())}<div class="knobs">{controls(page, LOT)}</div></li>
+            <li class=lit(page, 0)><h3>{t!("A lot of people")}</h3><p class="marks">{teaching()}</p>{lot(page, move || shown.people.get())}</li>
             <li class=lit(page, 1)><h3>{t!("What this one adds")}</h3><p class="marks">{teaching()}</p>
                 {picture(shown, "alone", t!("What the ringed one adds to the sum"), |person, _, _| (person.alone.clone(), person.full_alone()))}
-                <p class="caption" data-testid="stage-length" data-room=text_fn(move || longest(page, unit()))><span>{text_fn(move || if too_slow(page, there()) { String::new() } else { alone(shown) })}</span></p>
-                <div class="knobs">{controls(page, BOUND)}</div></li>
+                <p class="caption" data-testid="stage-length" data-room=text_fn(move || longest(page, unit()))><span>{text_fn(move || if too_slow(page, there()) { String::new() } else { alone(shown) })}</span></p></li>
             <li class=lit(page, 2)><h3>{t!("The sum of all")}</h3><p class="marks">{teaching()}</p>
                 {picture(shown, "sum", t!("The sum before the noise"), |person, without, scale| (person.sum(without, 0.0), person.full(scale)))}
                 {difference(shown, "difference-before", t!("The sum with the ringed one minus the sum without it, before noise"), |person, _, _| (person.difference(0.0), person.full_alone()))}
@@ -114,10 +110,9 @@ pub fn stage(page: Page) -> impl IntoView {
             <li class=lit(page, 3)><h3>{text_fn(move || if noisy(page) { t!("The sum + noise") } else { t!("The sum, without noise") })}</h3><p class="marks"><span class="released">{text_fn(move || if shown.was_released() { t!("released") } else { t!("would be released") })}</span></p>
                 {picture(shown, "released", t!("The sum after the noise"), |person, without, scale| (person.sum(without, scale), person.full(scale)))}
                 {difference(shown, "difference-after", t!("The sum with the ringed one minus the sum without it, after noise"), |person, _, scale| (person.difference(scale), person.full_alone()))}
-                {bells(shown, page.snapshots.without)}
-                <p class="caption" data-testid="stage-hidden" data-room=text_fn(move || Hidden::longest_caption(unit()))><span>{text_fn(move || if too_slow(page, there()) { String::new() } else { hidden().after(unit()) })}</span></p>
-                <div class="knobs">{controls(page, NOISE)}</div></li>
+                <p class="caption" data-testid="stage-hidden" data-room=text_fn(move || Hidden::longest_caption(unit()))><span>{text_fn(move || if too_slow(page, there()) { String::new() } else { hidden().after(unit()) })}</span></p></li>
         </ol>
+        <div class="knob">{controls(page, NOISE)}{bells(shown, page.snapshots.without)}</div>
         <p class="stage-says" data-testid="stage-says" data-room=text_fn(move || Hidden::longest(page, unit()))><span>{text_fn(move || says(page, shown, hidden()))}
             {view_fn(move || (!there()).then(|| view! {
                 " "<button type="button" data-testid="stage-step-once" on:click=on_click(move |_| page.run.step_once())>{t!("Take a step apart")}</button>

@@ -4,7 +4,12 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use super::{guarantee::Odds, lesson_steps::LessonPlayer, page::Page, recorded::Column};
+use super::{
+    guarantee::Odds,
+    lesson_steps::LessonPlayer,
+    page::Page,
+    recorded::{Column, Price},
+};
 use crate::{
     plot::format,
     train::{
@@ -129,12 +134,12 @@ impl Figures {
     /// until the planned one is priced.
     pub fn odds(self) -> Odds {
         let page = self.0;
-        let dragged = || page.price().map(|price| Odds::Planned(price.found));
+        let planned = |price: Option<Price>| price.map(|price| Odds::Planned(price.found));
         let recorded = || Some(Odds::Recorded(page.recorded()?.curve(Column::Odds).last()?.1 as u32));
         match page.guarantee.odds() {
             Odds::Unbounded => Odds::Unbounded,
-            _ if page.knob.is_dragged() => dragged().unwrap_or(Odds::Unknown),
-            Odds::Unknown => dragged().or_else(recorded).unwrap_or(Odds::Unknown),
+            _ if page.knob.is_dragged() => planned(page.price()).unwrap_or(Odds::Unknown),
+            Odds::Unknown => planned(page.knob.price()).or_else(recorded).unwrap_or(Odds::Unknown),
             known => known,
         }
     }
