@@ -355,6 +355,33 @@ test("the noise knob redraws the released picture, the bells, the odds and the w
   });
 });
 
+test("the opening raises the noise from none to its setting, whatever the engine does, and invites to turn it back", async ({ page, site }) => {
+  // Each distance between the bells, and all odds.
+  await page.addInitScript(() => {
+    const seen = ((window as unknown as { opening: number[][] }).opening = [[], []] as number[][]);
+    new MutationObserver(() => {
+      const [bells, found] = ["bells", "odds-found"].map((id) => document.querySelector<HTMLElement>(`[data-testid="${id}"]`));
+      [bells?.dataset.apart, found?.textContent].forEach((text, at) => {
+        if (text && seen[at].at(-1) !== Number(text)) seen[at].push(Number(text));
+      });
+    }).observe(document, { attributes: true, characterData: true, childList: true, subtree: true });
+  });
+  await page.goto(site.url);
+  await expect(page.getByTestId("stage-says")).toContainText("Turn the noise back");
+  await expect(page.getByTestId("backend")).not.toHaveAttribute("data-value", "");
+  const [apart, odds] = await page.evaluate(() => (window as unknown as { opening: number[][] }).opening);
+  const glide = apart.slice(apart.indexOf(8));
+  expect(glide.length).toBeGreaterThan(2);
+  expect(glide, "it never goes back").toEqual([...glide].sort((a, b) => b - a));
+  expect(glide.at(-1)).toBeLessThan(1);
+  expect(odds).toContain(100);
+  await expect(page.getByTestId("odds-found")).toHaveText(recorded(process.env.HUSHGRAD_DATA === "mnist" ? "recorded.csv" : "recorded-drawn.csv").found);
+  await expect(hook(page, "noise-scale")).toHaveValue("1.4");
+  await page.locator(".control:has(#number-sigma) .slider").focus();
+  await page.keyboard.press("ArrowLeft");
+  await expect(page.getByTestId("stage-says")).not.toContainText("Turn the noise back");
+});
+
 test("a finished run shows its last step, its odds and the same model without privacy", async ({ page, site }) => {
   const chart = page.locator(".results .chart").first();
   const found = page.getByTestId("odds-found");

@@ -11,7 +11,7 @@ use crate::{
         browser,
         settings::{Encoder, Family},
         setup::{control::controls, layout::NOISE},
-        size::closures::{bool_fn, effect, on_click, on_event, text_fn, view_fn},
+        size::closures::{bool_fn, effect, on_event, text_fn},
         state::{Figures, InspectedStep, Page, StepOf},
         text::{t, text},
         widgets::teaching::teaching,
@@ -113,10 +113,7 @@ pub fn stage(page: Page) -> impl IntoView {
                 <p class="caption" data-testid="stage-hidden" data-room=text_fn(move || Hidden::longest_caption(unit()))><span>{text_fn(move || if too_slow(page, there()) { String::new() } else { hidden().after(unit()) })}</span></p></li>
         </ol>
         <div class="knob">{controls(page, NOISE)}{bells(shown, page.snapshots.without)}</div>
-        <p class="stage-says" data-testid="stage-says" data-room=text_fn(move || Hidden::longest(page, unit()))><span>{text_fn(move || says(page, shown, hidden()))}
-            {view_fn(move || (!there()).then(|| view! {
-                " "<button type="button" data-testid="stage-step-once" on:click=on_click(move |_| page.run.step_once())>{t!("Take a step apart")}</button>
-            }.into_any()))}</span></p>
+        <p class="stage-says" data-testid="stage-says" data-room=text_fn(move || Hidden::longest(page, unit()))><span>{text_fn(move || says(page, shown, hidden()))}</span></p>
         {follow(page)}
         {preset_cards::next(page)}
     }
