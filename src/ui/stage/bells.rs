@@ -53,7 +53,9 @@ pub fn bells(shown: Shown, without: RwSignal<bool>) -> AnyView {
 
 /// Returns the place of a score within the picture, whose middle is between the bells.
 fn across(score: f64, apart: f64) -> f64 {
-    10.0 * (score.max(-REACH).min(REACH + FAR) + REACH + 0.5 * (FAR - apart))
+    // `clamp` would bring in the code that formats its panic message.
+    let score = score.max(-REACH);
+    10.0 * (score.min(REACH + FAR) + REACH + 0.5 * (FAR - apart))
 }
 
 /// Returns the outline of a bell about `mean`.
