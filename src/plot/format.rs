@@ -138,7 +138,7 @@ fn short(x: f64) -> String {
         "0".to_owned()
     } else if !(1e-3..1e9).contains(&size) {
         if !x.is_finite() {
-            return shortest(x);
+            return exact(x);
         }
         let mut exponent = size.log10().floor() as i32;
         let mut digits = x / 10f64.powi(exponent);
@@ -156,11 +156,7 @@ fn short(x: f64) -> String {
 }
 
 /// Formats a number for a text field, with as few digits as identify it.
-#[must_use]
-pub fn exact(x: f64) -> String {
-    let size = x.abs();
-    if x != 0.0 && !(1e-4..1e15).contains(&size) { exponential(x) } else { shortest(x) }
-}
+pub use crate::train::number::quoted as exact;
 
 /// Formats as [`exact`] with the language's separators.
 #[must_use]
@@ -180,40 +176,6 @@ pub fn neutral(typed: &str) -> String {
     let first = parts.next().unwrap_or_default();
     let thousands = (1..=3).contains(&first.len()) && !first.starts_with('0') && parts.all(|part| part.len() == 3);
     if typed.contains(decimal) || thousands { typed.replace(group, "").replace(decimal, ".") } else { typed.to_owned() }
-}
-
-/// Formats `x` with the fewest digits that identify it.
-#[cfg(not(target_arch = "wasm32"))]
-fn shortest(x: f64) -> String {
-    x.to_string()
-}
-
-/// The same, in scientific notation.
-#[cfg(not(target_arch = "wasm32"))]
-fn exponential(x: f64) -> String {
-    format!("{x:e}")
-}
-
-// The browser finds the same digits; Rust's own formatter adds 15 kB of code and tables.
-
-#[cfg(target_arch = "wasm32")]
-fn shortest(x: f64) -> String {
-    let text = js_sys::Number::from(x).to_string_with_radix(10);
-    // Only an invalid radix is refused.
-    text.map(String::from).unwrap_or_default()
-}
-
-#[cfg(target_arch = "wasm32")]
-fn exponential(x: f64) -> String {
-    use wasm_bindgen::prelude::*;
-
-    #[wasm_bindgen]
-    extern "C" {
-        type Number;
-        #[wasm_bindgen(method, js_name = toExponential)]
-        fn to_exponential(this: &Number) -> String;
-    }
-    JsValue::from_f64(x).unchecked_into::<Number>().to_exponential().replace('+', "")
 }
 
 /// Rounds `x` to `digits` significant digits; 0 if it is 0 or not finite.

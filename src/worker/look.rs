@@ -382,11 +382,11 @@ fn score(noise: &dyn Noise, draw: &[f32], gradient: &[f32]) -> f64 {
     draw.iter().zip(gradient).filter(|(_, g)| **g != 0.0).map(|(&z, &g)| f64::from(g) * slope(z)).sum()
 }
 
-/// Returns the 98th percentile of magnitudes, at which colours are full, to ignore outliers.
+/// Returns the magnitude at which colours are full: of normal values, their 98th percentile. Outliers
+/// count little.
 fn full_colour(values: &[f32]) -> f64 {
-    let mut sizes: Vec<f32> = values.iter().map(|v| v.abs()).collect();
-    sizes.sort_unstable_by(|a, b| b.total_cmp(a));
-    sizes.get(sizes.len() / 50).map_or(f64::MIN_POSITIVE, |&size| f64::from(size).max(f64::MIN_POSITIVE))
+    let roots: f64 = values.iter().map(|v| f64::from(v.abs()).sqrt()).sum();
+    (3.44 * (roots / values.len() as f64).powi(2)).max(f64::MIN_POSITIVE)
 }
 
 /// A step as text, shown before the visitor's own first step: numbers, labels, digits in sixteen

@@ -45,7 +45,7 @@ for (const [width, height] of [[390, 844], [320, 640]] as const) {
       expect(bar.height).toBeLessThanOrEqual(66);
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
       await expect(page.getByTestId("stage")).toBeVisible();
-      await expect.poll(() => seen(page, ".lot-digits")).toBe(1);
+      await expect.poll(() => seen(page, '[data-testid="stage-released"]')).toBe(1);
       // Content under the sheet can be scrolled above it.
       await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
       await page.getByTestId("stage-says").scrollIntoViewIfNeeded();

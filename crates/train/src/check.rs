@@ -5,11 +5,13 @@ use super::{
     config::{Augmentation, Averaging, RunConfig, Schedule, Start},
     counted,
     error::ConfigError,
-    limits, phased, sharing,
+    limits,
+    number::quoted,
+    phased, sharing,
     units::{MOST_STEPS, expected_lot},
 };
 use crate::{
-    accounting::{PrivacyError, decimal::quoted, noise::NoiseSpec},
+    accounting::{PrivacyError, noise::NoiseSpec},
     mechanism::{Denoiser, EncoderSpec, MechanismError},
     model,
 };

@@ -1,10 +1,9 @@
 //! Counts released with a run's steps: an adaptive clipping norm and paid metrics. A run's noise is
 //! that of the whole release, so its price stays; the gradient gets the noise that counts leave.
 
-use super::{config::RunConfig, error::ConfigError};
+use super::{config::RunConfig, error::ConfigError, number::quoted};
 use crate::{
     accounting::{
-        decimal::quoted,
         ledger::{Held, Part},
         noise::NoiseSpec,
     },

@@ -18,6 +18,7 @@ pub mod error;
 pub mod functional;
 pub mod label;
 mod limits;
+pub mod number;
 mod phased;
 pub mod phases;
 pub mod plan;

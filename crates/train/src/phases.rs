@@ -9,8 +9,11 @@ use std::{fmt, str::FromStr};
 use hushgrad_message::{Message, message, word};
 use serde::{Deserialize, Serialize};
 
-use super::error::ConfigError;
-use crate::accounting::{decimal::quoted, noise::NoiseSpec, pld::MOST_KINDS};
+use super::{
+    error::ConfigError,
+    number::{parse, quoted},
+};
+use crate::accounting::{noise::NoiseSpec, pld::MOST_KINDS};
 
 /// Most phases of a run: as many kinds of release as tight accounting takes.
 pub const MOST_PHASES: usize = MOST_KINDS;
@@ -230,8 +233,7 @@ impl FromStr for Phases {
             return Ok(Self::None);
         }
         if let Some(rule) = Rule::ALL.into_iter().find(|rule| rule.name() == first) {
-            let (phases, to) =
-                (words.next().and_then(|word| word.parse().ok()), words.next().and_then(|word| word.parse().ok()));
+            let (phases, to) = (words.next().and_then(|word| word.parse().ok()), words.next().and_then(parse));
             return match (phases, to, words.next()) {
                 (Some(phases), Some(to), None) => Ok(Self::Schedule(NoiseSchedule { rule, phases, to })),
                 _ => Err(ConfigError::OutOfRange {
@@ -279,7 +281,7 @@ fn phase(place: usize, text: &str) -> Result<Phase, ConfigError> {
     let steps = words.next().and_then(|word| word.parse().ok()).filter(|steps| *steps > 0).ok_or_else(wrong)?;
     let mut phase = Phase::plain(steps);
     while let Some(word) = words.next() {
-        let mut number = || words.next().and_then(|word| word.parse::<f64>().ok()).and_then(factor).ok_or_else(wrong);
+        let mut number = || words.next().and_then(parse).and_then(factor).ok_or_else(wrong);
         match word {
             "noise" => phase.noise = number()?,
             "clip" => phase.clip = number()?,

@@ -3,9 +3,10 @@
 use super::{
     config::{Protects, RunConfig, SamplingPolicy},
     error::ConfigError,
+    number::quoted,
 };
 use crate::{
-    accounting::{decimal::quoted, ledger::PrivacyUnit, sampling::Sampling},
+    accounting::{ledger::PrivacyUnit, sampling::Sampling},
     data::sharing::Sharing,
     engine::LocalSteps,
 };

@@ -6,7 +6,8 @@ use super::encoding::{encode, pairs};
 use crate::{
     data::name::kept,
     plot::format,
-    ui::{settings::clipped, size::decimal::decimal, text::t},
+    train::number::parse,
+    ui::{settings::clipped, text::t},
 };
 
 pub const KEY: &str = "handed-in";
@@ -53,13 +54,13 @@ pub fn read(query: &str) -> (Option<HandedIn>, Vec<String>) {
 }
 
 fn numbers(said: &str) -> Option<HandedIn> {
-    let whole = |said: &str| decimal(said).filter(|n| (1.0..=MOST_STEPS).contains(n) && n.fract() == 0.0);
+    let whole = |said: &str| parse(said).filter(|n| (1.0..=MOST_STEPS).contains(n) && n.fract() == 0.0);
     let mut parts = said.split(',');
     let steps = whole(parts.next()?)? as u64;
-    let accuracy = decimal(parts.next()?).filter(|share| (0.0..=1.0).contains(share))?;
+    let accuracy = parse(parts.next()?).filter(|share| (0.0..=1.0).contains(share))?;
     let epsilon = match parts.next()? {
         NONE => None,
-        epsilon => Some(decimal(epsilon).filter(|epsilon| *epsilon >= 0.0 && epsilon.is_finite())?),
+        epsilon => Some(parse(epsilon).filter(|epsilon| *epsilon >= 0.0 && epsilon.is_finite())?),
     };
     let planned = match parts.next() {
         Some(planned) => Some(whole(planned).map(|planned| planned as u64).filter(|planned| *planned >= steps)?),

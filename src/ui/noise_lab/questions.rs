@@ -5,13 +5,11 @@ use leptos::prelude::*;
 use super::comparison::{Lab, NAMES};
 use crate::{
     plot::format,
+    train::number::parse,
     ui::{
         link::noise_query::{EXPONENT, FORMULA, PSIS},
         settings::{FORMULA as FIRST_FORMULA, Number},
-        size::{
-            closures::{bool_fn, on_event, text_fn, text_memo},
-            decimal::decimal,
-        },
+        size::closures::{bool_fn, on_event, text_fn, text_memo},
         state::{COLOURS, Origin, as_sentence},
         text::{Text, t},
         widgets::{
@@ -120,7 +118,7 @@ fn epsilon(lab: Lab) -> AnyView {
 /// A generalised Gaussian of any exponent.
 fn exponent(lab: Lab) -> AnyView {
     let slide = move |event: leptos::ev::Event| {
-        if let Some(exponent) = decimal(&event_target_value(&event)) {
+        if let Some(exponent) = parse(&event_target_value(&event)) {
             lab.exponent.set(exponent);
         }
     };

@@ -10,7 +10,10 @@ use crate::{
     plot::format,
     train::report::Privacy,
     ui::{
-        size::closures::{bool_fn, bool_memo, effect, on_click, text_fn, view_fn},
+        size::{
+            closures::{bool_fn, bool_memo, effect, on_click, text_fn, view_fn},
+            sort::sort,
+        },
         state::{OtherModel, Page},
         text::t,
         widgets::teaching::teaching,
@@ -34,10 +37,10 @@ pub fn answer(page: Page) -> impl IntoView {
         if count > SHOWN {
             page.pad.prediction.with(|classes| {
                 let of = |class: usize| classes.as_ref().and_then(|it| it.get(class).copied()).unwrap_or_default();
-                shown.sort_unstable_by(|a, b| of(*b).total_cmp(&of(*a)).then(a.cmp(b)));
+                sort(&mut shown, |a, b| of(*b).total_cmp(&of(*a)).then(a.cmp(b)).is_lt());
             });
             shown.truncate(SHOWN);
-            shown.sort_unstable();
+            sort(&mut shown, |a, b| a < b);
         }
         shown
     });

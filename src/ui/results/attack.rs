@@ -22,7 +22,10 @@ use crate::{
         browser,
         settings::Encoder,
         setup::{control::controls, layout::ATTACK},
-        size::closures::{bool_fn, bool_memo, effect, on_click, on_event, text_fn, view_fn},
+        size::{
+            closures::{bool_fn, bool_memo, effect, on_click, on_event, text_fn, view_fn},
+            sort::sort,
+        },
         state::Page,
         text::{heard, t},
         widgets::{
@@ -249,7 +252,7 @@ fn scores(found: Option<&Audited>) -> Drawing {
 /// Returns the ROC: shares of the canaries out and of those in whose scores exceed a threshold.
 fn roc(found: &Audited) -> Vec<Point> {
     let mut scores = found.evidence.scores.clone();
-    scores.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    sort(&mut scores, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)).is_lt());
     let is_in = scores.iter().filter(|(_, is_in)| *is_in).count();
     let all = [scores.len() - is_in, is_in].map(|count| count.max(1) as f64);
     let mut counts = [0.0_f64; 2];

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::{
     engine::Confusion,
     plot::format,
-    ui::{state::Page, text::t},
+    ui::{size::sort::sort, state::Page, text::t},
     worker::counting::ClassReport,
 };
 
@@ -43,7 +43,7 @@ fn mistakes(counts: &Confusion) -> Vec<(usize, usize, u32)> {
     };
     let mut all: Vec<_> = counts.iter().enumerate().flat_map(row).collect();
     all.retain(|(drawn, read, count)| drawn != read && *count > 0);
-    all.sort_unstable_by_key(|&(drawn, read, count)| (std::cmp::Reverse(count), drawn, read));
+    sort(&mut all, |a, b| (b.2, a.0, a.1) < (a.2, b.0, b.1));
     all
 }
 

@@ -4,7 +4,8 @@
 use super::presets::Preset;
 use crate::{
     plot::format,
-    ui::{size::decimal::decimal, text::t},
+    train::number::parse,
+    ui::text::t,
     worker::{look::text::read_picture, snapshot::PictureLayout},
 };
 
@@ -56,14 +57,14 @@ pub fn read(table: &str) -> Vec<Card> {
         let mut words = line.splitn(6, ' ');
         let preset = Preset::by_key(words.next()?)?;
         let steps = words.next()?.parse().ok()?;
-        let accuracy = decimal(words.next()?)?;
+        let accuracy = parse(words.next()?)?;
         let epsilon = match words.next()? {
             "none" => None,
-            epsilon => Some(decimal(epsilon)?),
+            epsilon => Some(parse(epsilon)?),
         };
         let seconds = match words.next()? {
             "-" => None,
-            seconds => Some(decimal(seconds)?),
+            seconds => Some(parse(seconds)?),
         };
         Some(Card { preset, steps, accuracy, epsilon, seconds, picture: read_picture(words.next()?)? })
     };

@@ -17,9 +17,10 @@ use crate::{
     plot::format,
     train::{
         config::{Augmentation, Protects, RunConfig, Schedule, Start},
+        number::parse,
         phases::{NoiseSchedule, PhaseList, Phases, Rule},
     },
-    ui::{size::decimal::decimal, text::t},
+    ui::text::t,
 };
 
 /// Passes over the data that a budget is planned for in a run without an end.
@@ -159,7 +160,7 @@ impl Settings {
     fn norms(&self) -> Vec<f64> {
         match self.layer_norms.is_empty() {
             true => vec![self.clip_norm],
-            false => self.layer_norms.split_whitespace().map(|word| decimal(word).unwrap_or(0.0)).collect(),
+            false => self.layer_norms.split_whitespace().map(|word| parse(word).unwrap_or(0.0)).collect(),
         }
     }
 

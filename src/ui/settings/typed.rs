@@ -1,6 +1,6 @@
 //! Numbers as people type them.
 
-use crate::ui::size::decimal::decimal;
+use crate::train::number::parse;
 
 /// Parses a number as people type it: `0.5`, `.5`, `1e-5`, `1,000`, `0,5`, `60 000`.
 pub fn read(typed: &str) -> Option<f64> {
@@ -14,7 +14,7 @@ pub fn read(typed: &str) -> Option<f64> {
             text = format!("{whole}.{rest}");
         }
     }
-    decimal(&text).filter(|value| value.is_finite())
+    parse(&text).filter(|value| value.is_finite())
 }
 
 #[cfg(test)]

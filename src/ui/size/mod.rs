@@ -3,8 +3,8 @@
 //! | module | contents |
 //! | --- | --- |
 //! | `closures` | boxed closures of one type each |
-//! | [`decimal`] | parsing of decimal numbers, by the browser |
+//! | [`sort`] | sorting, compiled once |
 
 #[cfg(target_arch = "wasm32")]
 pub(super) mod closures;
-pub mod decimal;
+pub mod sort;

@@ -5,7 +5,10 @@ use leptos::prelude::*;
 use super::stations::Shown;
 use crate::{
     plot::format,
-    ui::{size::closures::text_fn, text::t},
+    ui::{
+        size::closures::{bool_fn, text_fn},
+        text::t,
+    },
 };
 
 /// Standard deviations drawn on each side of a bell, and the largest distance drawn between two.
@@ -40,10 +43,10 @@ pub fn bells(shown: Shown, without: RwSignal<bool>) -> AnyView {
         None => String::new(),
     };
     view! {
-        <figure class="bells" data-testid="bells" data-apart=text_fn(move || apart().map_or_else(String::new, format::exact))>
+        <figure class="bells" data-testid="bells" hidden=bool_fn(move || apart().is_none()) data-apart=text_fn(move || apart().map_or_else(String::new, format::exact))>
             <svg viewBox=format!("0 0 {} {}", format::exact(width), format::exact(HEIGHT + 6.0)) role="img" aria-label=text_fn(label)>
                 <path class="out" d=bell(false)></path><path class="in" d=bell(true)></path>
-                <circle class:in=move || !without.get() cx=text_fn(dot) cy=format::exact(HEIGHT + 2.0) r="3.5"></circle>
+                <circle class:in=bool_fn(move || !without.get()) cx=text_fn(dot) cy=format::exact(HEIGHT + 2.0) r="3.5"></circle>
             </svg>
             <figcaption><span class="out">{t!("without it")}</span><span class="in">{t!("with it")}</span></figcaption>
         </figure>

@@ -8,6 +8,7 @@ use crate::{
     ui::{
         browser,
         settings::{Family, Number, Settings},
+        size::closures::effect,
         threads::accountant::{AccountantClient, Topic},
     },
     worker::accounts::Answer,
@@ -31,13 +32,26 @@ pub struct Knob {
     opening: StoredValue<Option<Timeout>, LocalStorage>,
     /// Prices of plans that differ from the settings in their scale alone.
     prices: RwSignal<Vec<Price>>,
-    /// The settings of these prices, but for their scale, and the number of images.
-    of: StoredValue<Option<(Settings, u32)>>,
+    /// How often these were forgotten.
+    forgotten: StoredValue<u32>,
 }
 
 impl Knob {
     #[must_use]
     pub fn new(settings: RwSignal<Settings>, digits: DigitSets, accountant: AccountantClient) -> Self {
+        let (prices, forgotten) = (RwSignal::new(vec![]), StoredValue::new(0));
+        let of = StoredValue::new(None::<(Settings, u32)>);
+        // Prices under other settings, or on other digits, are no bounds.
+        effect(move || {
+            let now = settings.with(|settings| Settings { scale: 0.0, budget: None, ..settings.clone() });
+            digits.loaded.track();
+            let now = Some((now, digits.train().unwrap_or_default()));
+            if of.with_value(|of| *of != now) {
+                of.set_value(now);
+                forgotten.update_value(|forgotten| *forgotten += 1);
+                prices.set(vec![]);
+            }
+        });
         Self {
             settings,
             digits,
@@ -45,8 +59,8 @@ impl Knob {
             dragged: RwSignal::new(None),
             invites: RwSignal::new(false),
             opening: StoredValue::new_local(None),
-            prices: RwSignal::new(vec![]),
-            of: StoredValue::new(None),
+            prices,
+            forgotten,
         }
     }
 
@@ -70,17 +84,12 @@ impl Knob {
         self.invites.set(false);
         self.dragged.set(Some(scale));
         let Some(train) = self.digits.whole() else { return };
-        let of = Settings { scale: 0.0, ..settings.clone() };
-        if self.of.with_value(|known| *known != Some((of.clone(), train))) {
-            self.prices.set(vec![]);
-            self.of.set_value(Some((of.clone(), train)));
-        }
-        if settings.replay.is_some() || self.price_of(scale).is_some_and(|known| known.scale == scale) {
+        if settings.replay.is_some() || self.price().is_some_and(|known| known.scale == scale) {
             return;
         }
+        let forgotten = self.forgotten.get_value();
         self.accountant.ask_latest(Topic::Knob, odds_question(&settings, train), move |answer| {
-            let still = self.of.with_value(|known| *known == Some((of, train)));
-            if let (Answer::Odds(Ok((found, epsilon))), true) = (answer, still) {
+            if let (Answer::Odds(Ok((found, epsilon))), true) = (answer, self.forgotten.get_value() == forgotten) {
                 self.prices.update(|prices| prices.push(Price { scale, found, epsilon }));
             }
         });
@@ -120,16 +129,10 @@ impl Knob {
         }
     }
 
-    fn price_of(self, scale: f64) -> Option<Price> {
-        self.prices.with(|prices| Price::under(prices, scale))
-    }
-
     /// Returns a bound on the plan's cost at the scale that is dragged or set, if one is known.
     #[must_use]
     pub fn price(self) -> Option<Price> {
-        self.prices.track();
-        let train = self.digits.whole()?;
-        let of = self.settings.with(|settings| Settings { scale: 0.0, budget: None, ..settings.clone() });
-        self.of.with_value(|known| *known == Some((of, train))).then(|| self.price_of(self.scale())).flatten()
+        let scale = self.scale();
+        self.prices.with(|prices| Price::under(prices, scale))
     }
 }

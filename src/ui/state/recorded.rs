@@ -3,10 +3,8 @@
 
 use crate::{
     plot::series::Point,
-    ui::{
-        size::decimal::decimal,
-        text::{Text, text},
-    },
+    train::number::parse,
+    ui::text::{Text, text},
 };
 
 /// The page's name for either.
@@ -54,7 +52,7 @@ impl Recorded {
     pub fn prices(self) -> Vec<Price> {
         let first = if self == Self::Mnist { 1 } else { 3 };
         let row = |line: &str| {
-            let fields: Vec<f64> = line.split(',').map_while(decimal).collect();
+            let fields: Vec<f64> = line.split(',').map_while(parse).collect();
             Some(Price { scale: *fields.first()?, found: *fields.get(first)? as u32, epsilon: *fields.get(first + 1)? })
         };
         include_str!("../../../www/knob.csv").lines().skip(1).filter_map(row).collect()
@@ -74,8 +72,8 @@ impl Recorded {
     pub fn curve(self, column: Column) -> Vec<Point> {
         let row = |line: &str| {
             let mut fields = line.split(',');
-            let step = decimal(fields.next()?)?;
-            Some((step, decimal(fields.nth(column as usize - 1)?)?))
+            let step = parse(fields.next()?)?;
+            Some((step, parse(fields.nth(column as usize - 1)?)?))
         };
         self.table().lines().skip(1).filter_map(row).collect()
     }

@@ -21,7 +21,7 @@ use std::cell::Cell;
 
 use hushgrad_message::{Message, Parts, Value};
 
-use crate::plot::format;
+use crate::{plot::format, ui::size::sort::sort};
 
 /// A text of the page, identified by the digest of its English.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,7 +180,7 @@ impl Table {
                 table.texts.push((Text::of(line).0, line));
             }
         }
-        table.texts.sort_unstable_by_key(|(digest, _)| *digest);
+        sort(&mut table.texts, |a, b| a.0 < b.0);
         table
     }
 
