@@ -34,8 +34,7 @@ pub fn odds(page: Page) -> AnyView {
     // Of what the dots show.
     let epsilon = move || {
         let epsilon = match now.get() {
-            Odds::Planned(_) if page.knob.is_dragged() => page.price().map(|price| price.epsilon),
-            Odds::Planned(_) => page.cost.end(),
+            Odds::Planned(_) => page.planned_epsilon(),
             Odds::Released(_) => page.guarantee.epsilon(),
             _ => None,
         };

@@ -262,10 +262,8 @@ impl Hidden {
             return Self::Visible(odds);
         }
         // While the knob is dragged, and before the visitor's own first step, ε of the plan.
-        let spent = match page.knob.is_dragged() {
-            true => page.price().map(|price| price.epsilon),
-            false => page.guarantee.epsilon().filter(|spent| *spent > 0.0).or_else(|| page.cost.end()),
-        };
+        let released = || page.guarantee.epsilon().filter(|spent| *spent > 0.0);
+        let spent = if page.knob.is_dragged() { None } else { released() }.or_else(|| page.planned_epsilon());
         match (odds, spent) {
             (Some(found), Some(spent)) if found <= HIDDEN && spent <= LITTLE => Self::Well(found),
             _ => Self::FromTheEye(odds),

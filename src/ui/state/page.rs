@@ -189,6 +189,14 @@ impl Page {
         self.knob.price().or_else(|| Price::under(&self.recorded()?.prices(), self.knob.scale()))
     }
 
+    /// Returns ε of all planned steps under the noise that is dragged or set, if it is known for these
+    /// settings.
+    #[must_use]
+    pub fn planned_epsilon(self) -> Option<f64> {
+        let known = !self.knob.is_dragged() && self.cost.of_now().is_some();
+        if known { self.cost.end() } else { self.price().map(|price| price.epsilon) }
+    }
+
     /// True if the visitor has a run to draw.
     #[must_use]
     pub fn has_own_run(self) -> bool {
