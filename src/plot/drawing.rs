@@ -164,9 +164,13 @@ impl Drawing {
         self.named().all(|line| line.points.is_empty())
     }
 
-    /// Returns the curves in the legend; a scatter chart omits those without a colour of their own.
+    /// Returns the curves in the legend: those drawn as lines; in a scatter chart, those with a
+    /// colour of their own.
     pub fn legend(&self) -> impl Iterator<Item = &Line> {
-        self.named().filter(move |line| !(self.shape == Shape::Scatter && line.class == GHOST))
+        self.named().filter(move |line| match self.shape {
+            Shape::Scatter => line.class != GHOST,
+            _ => line.points.len() > 1,
+        })
     }
 
     /// Returns the x of the nearest point of any named curve; they may have points at different x.

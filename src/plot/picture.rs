@@ -19,7 +19,9 @@ const MARGIN: f64 = 14.0;
 const RIGHT: f64 = 10.0;
 /// Line height of the legend, and width allowed for a letter; few letters are wider.
 const LINE: f64 = 18.0;
-const LETTER: f64 = 6.5;
+const LETTER: f64 = 7.5;
+/// Width and height of the axes for each tick.
+const TICK_ROOM: (f64, f64) = (120.0, 60.0);
 
 /// Returns the x and y axes of a chart of this width and height.
 #[must_use]
@@ -31,18 +33,16 @@ pub fn axes(drawing: &Drawing, (width, height): (f64, f64), full: bool) -> (Axis
 /// Returns ticks, axes and curves as SVG. None of its text is user input.
 #[must_use]
 pub fn plot(drawing: &Drawing, (x, y): &(Axis, Axis), full: bool) -> String {
-    let labels = if full { (6, 4) } else { (3, 3) };
     let [first, last, bottom] = [x.start, x.end, y.start].map(exact);
     let mut out = String::new();
     // Writing into a string cannot fail, here and below.
-    for tick in y.ticks(labels.1) {
+    for tick in y.ticks((((y.start - y.end) / TICK_ROOM.1) as usize).clamp(2, 5)) {
         let (at, label) = (fixed(y.pixel(tick), 1), drawing.y.tick(tick));
         _ = write!(out, r#"<line class="grid" x1="{first}" x2="{last}" y1="{at}" y2="{at}"/>"#);
         let left = exact(x.start - 5.0);
         _ = write!(out, r#"<text class="tick" x="{left}" y="{at}" dy="0.32em" text-anchor="end">{label}</text>"#);
     }
-    // Each label needs about 70 pixels.
-    let room = (((x.end - x.start) / 70.0) as usize).clamp(2, labels.0);
+    let room = (((x.end - x.start) / TICK_ROOM.0) as usize).clamp(2, 6);
     let below = exact(y.start + 14.0);
     for tick in x.ticks(room) {
         let (at, label) = (x.pixel(tick), drawing.x.tick(tick));

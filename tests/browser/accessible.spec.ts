@@ -1,5 +1,5 @@
 import { accessible, FRAME } from "./axe";
-import { expect, hook, open, share, test, value } from "./fixtures";
+import { allControls, expect, hook, open, share, test, value } from "./fixtures";
 
 const query = "?backend=cpu&dataset=synthetic";
 
@@ -40,6 +40,7 @@ test("menus, the list of requests and the help are accessible", async ({ page, s
   await page.getByTestId("export").locator("summary").click();
   await expect(page.getByTestId("export").getByRole("button").first()).toBeVisible();
   await accessible(page, "the menu of exports");
+  await allControls(page);
   await page.getByRole("button", { name: "Help and keys" }).click();
   await expect(page.getByRole("dialog")).toBeVisible();
   await accessible(page, "help");
@@ -50,7 +51,7 @@ test("each tab on a phone is accessible", async ({ page, site }) => {
   await open(page, site, query);
   await hook(page, "step-once").click();
   await expect.poll(() => value(page, "step")).toBe(1);
-  for (const tab of ["Set-up", "Stage", "Results"]) {
+  for (const tab of ["Settings", "Stage", "Results"]) {
     await page.getByRole("navigation", { name: "Panels" }).getByRole("button", { name: tab }).click();
     await accessible(page, tab);
   }

@@ -4,7 +4,7 @@ import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { around, call, CPU, element, heard, hosted, inside, within } from "./around";
 import { accessible } from "./axe";
-import { expect, hook, open, test } from "./fixtures";
+import { allControls, expect, hook, open, test } from "./fixtures";
 import type { Site } from "./server";
 
 const EXAMPLES = resolve("../../examples/embed");
@@ -160,6 +160,7 @@ test("the Embed button opens a dialog with a preview, choices and both snippets 
   await open(page, site, "?backend=cpu&dataset=synthetic&theme=dark");
   await hook(page, "noise-scale").fill("2.5");
   await hook(page, "noise-scale").press("Enter");
+  await allControls(page);
   await page.getByTestId("embed").click();
   const dialog = page.getByRole("dialog", { name: "Embed in your page" });
   await expect(dialog).toBeVisible();

@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 import { readFileSync } from "node:fs";
-import { expect, exported, hook, idle, measured, open, test, value } from "./fixtures";
+import { expect, exported, hook, idle, measured, open, prefer, test, value } from "./fixtures";
 
 const STEPS = 6;
 const query = `?backend=cpu&dataset=synthetic&steps=${STEPS}`;
@@ -46,7 +46,7 @@ test("the SVG export has one named and titled file per chart, with a legend and 
   await complete(page);
   await expect(page.locator(".results path.line-open")).toHaveCount(1);
   // Exported charts have the light theme's colours.
-  await page.getByTestId("theme").selectOption("dark");
+  await prefer(page, "theme", "dark");
   const files = new Map<string, string>();
   await idle(page);
   for (const file of await exported(page, "Charts (SVG)", 4)) files.set(file.suggestedFilename(), readFileSync(await file.path(), "utf8"));
@@ -91,7 +91,7 @@ test("the SVG export has one named and titled file per chart, with a legend and 
 const results = ["accuracy", "epsilon"];
 for (const [where, more, width, tab, charts] of [
   ["beside the open noise lab, and those of the lab", "&lab=gaussian", 1440, "", [...results, "noise-density", "noise-orders", "noise-tail"]],
-  ["on a phone that shows the set-up", "", 360, "Set-up", results],
+  ["on a phone that shows the settings", "", 360, "Settings", results],
 ] as const) {
   test(`exported PNG charts have the same size and are not empty ${where}`, async ({ page, site }) => {
     await page.setViewportSize({ width, height: 800 });

@@ -43,6 +43,8 @@ interface TestFixtures {
   watched: Watched;
   /** Errors that all tests of a file provoke. */
   allowed: RegExp[];
+  /** Whether the settings are open from the start, as they stay for a visitor who opened them; a phone closes them. */
+  settings: boolean;
 }
 interface WorkerFixtures {
   site: Site;
@@ -59,8 +61,11 @@ export const test = base.extend<TestFixtures, WorkerFixtures>({
     { scope: "worker" },
   ],
   allowed: [[], { option: true }],
+  settings: [true, { option: true }],
   watched: [
-    async ({ page, context, site, allowed }, use) => {
+    async ({ page, context, site, allowed, settings }, use) => {
+      // A sandboxed frame has no storage.
+      if (settings) await context.addInitScript(() => { try { sessionStorage.setItem("hushgrad-settings", ""); } catch {} });
       const watched: Watched = { errors: [], allowed: [...allowed], requests: [] };
       context.on("request", (request) => {
         if (!/^(data|blob):/.test(request.url())) watched.requests.push(request.url());
@@ -129,10 +134,22 @@ export async function distracted(page: Page, failure?: string) {
   }), failure);
 }
 
-/** On a phone, shows the less used controls of header and transport. */
+/** Chooses a preset. */
+export async function choose(page: Page, preset: string) {
+  await page.getByTestId("preset").click();
+  await page.getByTestId(`card-${preset}`).click();
+}
+
+/** Shows the less used controls of the header and, on a phone, of the transport. */
 export async function allControls(page: Page) {
   const more = page.getByTestId("more");
   if ((await more.isVisible()) && (await more.getAttribute("aria-expanded")) === "false") await more.click();
+}
+
+/** Chooses a theme or a language. */
+export async function prefer(page: Page, what: "theme" | "language", value: string) {
+  await allControls(page);
+  await page.getByTestId(what).selectOption(value);
 }
 
 /** Clicks an item of the *Share* menu, by its hook. */

@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 import { accessible } from "./axe";
-import { expect, hook, measured, open, paused, share, test, value } from "./fixtures";
+import { expect, hook, measured, open, paused, prefer, share, test, value } from "./fixtures";
 import { decoded } from "./qr";
 
 // Handing in a run as a link: its claims are the author's word, and ε is recomputed.
@@ -59,9 +59,9 @@ test("a run handed in by a link is opened, confirmed and trained again", async (
   await expect(page.getByTestId("handed-in-accuracy")).toContainText(/retrained, \d+\.\d% after as many steps, about what the link says/, { timeout: 60_000 });
   await expect(hook(page, "epsilon")).toHaveText(epsilon!);
 
-  await page.getByTestId("language").selectOption("de");
+  await prefer(page, "language", "de");
   await expect(bar).toContainText("Abgegeben von Ada <b>&Zoë:");
-  await page.getByTestId("language").selectOption("en");
+  await prefer(page, "language", "en");
 
   // The address keeps the claim until the settings change.
   await page.reload();

@@ -2,7 +2,7 @@ import type { Locator, Page } from "@playwright/test";
 import { readFileSync } from "node:fs";
 import { around, CPU, element, inside } from "./around";
 import { accessible } from "./axe";
-import { allControls, beforeThread, expect, exported, hook, loseDevice, measured, open, openOnGpu, test, thread, value } from "./fixtures";
+import { allControls, beforeThread, expect, exported, hook, loseDevice, measured, open, openOnGpu, prefer, test, thread, value } from "./fixtures";
 import { file, images, labels, small } from "./idx";
 
 const query = "?backend=cpu&dataset=synthetic&preset=quick-linear&steps=20";
@@ -116,7 +116,7 @@ test("the German page fits, has German numbers, and is nowhere English, from its
     await expect(page.getByRole("dialog")).toBeVisible();
     expect(await leftovers(page)).toEqual([]);
     await page.keyboard.press("Escape");
-    await page.getByTestId("cards").click();
+    await page.getByTestId("preset").click();
     await expect(page.getByRole("dialog").locator(".card, [data-preset]").first()).toBeVisible();
     expect(await leftovers(page)).toEqual([]);
     await page.keyboard.press("Escape");
@@ -256,6 +256,7 @@ test("choosing another language keeps the run and is remembered, and a link's la
   const accuracy = await value(page, "accuracy");
   const chosen = page.getByTestId("language");
   await expect(chosen.locator("option")).toHaveText(["English", "Deutsch"]);
+  await allControls(page);
   await chosen.focus();
   await chosen.selectOption("de");
   await expect(hook(page, "play")).toContainText(german.get("Play")!);
@@ -278,15 +279,15 @@ test.describe("while texts are on their way", () => {
   test.use({ allowed: [/404|integrity|Failed to fetch/] });
 
   test("the language chosen last is used and remembered, however late its texts arrive, unless it fails to load", async ({ page, site }) => {
-    const [html, chosen] = [page.locator("html"), page.getByTestId("language")];
+    const html = page.locator("html");
     await open(page, site, query);
     let come = () => {};
     const table = "text/de.txt";
     const hold = () => site.held.set(table, new Promise<void>((done) => (come = done)));
     hold();
     const late = page.waitForResponse((response) => response.url().includes(table));
-    await chosen.selectOption("de");
-    await chosen.selectOption("en");
+    await prefer(page, "language", "de");
+    await prefer(page, "language", "en");
     come();
     await (await late).finished();
     await page.waitForTimeout(200);
@@ -294,15 +295,15 @@ test.describe("while texts are on their way", () => {
     await expect(hook(page, "play")).toContainText("Play");
     // The page is left before the texts arrive.
     hold();
-    await chosen.selectOption("de");
+    await prefer(page, "language", "de");
     site.held.clear();
     await open(page, site, query);
     await expect(html).toHaveAttribute("lang", "de");
     await expect(hook(page, "play")).toContainText(german.get("Play")!);
-    await chosen.selectOption("en");
+    await prefer(page, "language", "en");
     await expect(html).toHaveAttribute("lang", "en");
     site.missing.add(table);
-    await chosen.selectOption("de");
+    await prefer(page, "language", "de");
     await expect(page.getByText(german.get("Its text") ?? /Its text/).first()).toBeVisible();
     await expect.poll(() => page.evaluate(() => localStorage.getItem("hushgrad-language"))).toBe("en");
     await open(page, site, query);
@@ -325,7 +326,7 @@ test("an open lesson continues in another language, with its numbers", async ({ 
   await open(page, site, "?backend=cpu&dataset=synthetic&lesson=why-noise.1");
   const lesson = page.getByTestId("lesson");
   await expect(lesson).toContainText("Train in the open");
-  await page.getByTestId("language").selectOption("de");
+  await prefer(page, "language", "de");
   const title = /^## (.*)$/m.exec(readFileSync("../../www/lessons.de.txt", "utf8"))![1];
   await expect(lesson).toContainText(title);
   await expect(lesson).not.toContainText(/[{}]/);
@@ -352,7 +353,7 @@ test("texts that fail to load are reported, and those of another language leave 
   site.missing.clear();
   await open(page, site, query);
   site.missing.add("text/de.txt");
-  await page.getByTestId("language").selectOption("de");
+  await prefer(page, "language", "de");
   await expect(page.locator("#failed")).toContainText("de.txt");
   await expect(hook(page, "play")).toContainText("Play");
   await hook(page, "step-once").click();

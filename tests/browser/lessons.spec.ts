@@ -1,7 +1,7 @@
 import type { Page } from "@playwright/test";
 import { readFileSync } from "node:fs";
 import { accessible, violations } from "./axe";
-import { answered, edited, expect, hook, long, open, projected, rows, test, value } from "./fixtures";
+import { allControls, answered, edited, expect, hook, long, open, projected, rows, test, value } from "./fixtures";
 
 const query = "?backend=cpu&dataset=synthetic";
 
@@ -126,6 +126,7 @@ async function inView(page: Page, step: Step) {
   };
   const within = async (frame: (typeof FRAMES)[number], looks: () => Promise<void>) => {
     await page.setViewportSize({ width: frame[0], height: frame[1] });
+    if (frame[2]) await allControls(page);
     if (frame[2]) await page.getByTestId("present").click();
     await looks();
     if (frame[2]) await page.getByTestId("present").click();

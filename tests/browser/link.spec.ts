@@ -1,5 +1,5 @@
 import type { Page } from "@playwright/test";
-import { expect, hook, long, open, share, test } from "./fixtures";
+import { expect, hook, long, open, prefer, share, test } from "./fixtures";
 
 /** A seeded stream of numbers in [0, 1): the same links on every machine. */
 function stream(seed: number) {
@@ -80,9 +80,9 @@ function randomState(random: () => number, model: string, noise: string): Record
 
 /** The address as the page writes it after a change; two changes are made here. */
 async function written(page: Page) {
-  await page.getByTestId("theme").selectOption("light");
+  await prefer(page, "theme", "light");
   await expect(page).toHaveURL(/theme=light/);
-  await page.getByTestId("theme").selectOption("dark");
+  await prefer(page, "theme", "dark");
   await expect(page).toHaveURL(/theme=dark/);
   return new URL(page.url()).search;
 }
@@ -210,7 +210,7 @@ test("a link restores the noise lab; its invalid values get an error, and its th
   for (const wrong of ["“magic” is not", "lab-epsilon", "“-3” is not"]) await expect(hook(page, "error")).toContainText(wrong);
   await hook(page, "model").selectOption("mlp");
   await expect(page).toHaveURL(/[?&]model=mlp&.*theme=dark/);
-  await page.getByTestId("theme").selectOption("light");
+  await prefer(page, "theme", "light");
   await expect(page).toHaveURL(/[?&]theme=light/);
 });
 
@@ -227,7 +227,7 @@ test("the theme is remembered, set by a link and added to none; the share button
   await open(page, site, query);
 
   await test.step("the visitor's own theme is not put in the address, which is copied", async () => {
-    await page.getByTestId("theme").selectOption("dark");
+    await prefer(page, "theme", "dark");
     await hook(page, "model").selectOption("mlp");
     await expect(page).toHaveURL(/[?&]model=mlp/);
     expect(page.url()).not.toContain("theme");

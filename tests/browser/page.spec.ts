@@ -1,5 +1,5 @@
 import type { FileChooser } from "@playwright/test";
-import { allControls, expect, hook, open, test, value } from "./fixtures";
+import { choose, expect, hook, open, prefer, test, value } from "./fixtures";
 import { small } from "./idx";
 
 const query = "?backend=cpu&dataset=synthetic";
@@ -70,7 +70,7 @@ test("lines, menus and the list of runs are readable and fit, from phone to zoom
       await expect(menu).not.toHaveAttribute("open");
       await expect(summary).toBeFocused();
       await shown();
-      await page.getByRole("heading", { name: "Set-up" }).click();
+      await page.getByRole("heading", { name: "Settings", exact: true }).click();
       await expect(menu).not.toHaveAttribute("open");
       await shown();
       await hook(page, "lot").focus();
@@ -155,12 +155,12 @@ test("the budget, the limit beside ε and the address follow the settings, and a
   });
 
   await test.step("a run without noise has no ε; it is kept, and its model still answers", async () => {
-    await page.getByTestId("preset").selectOption("no-privacy");
+    await choose(page, "no-privacy");
     await hook(page, "step-once").click();
     await expect.poll(() => value(page, "step")).toBe(1);
     await expect(hook(page, "epsilon")).toHaveText("no guarantee");
     await expect(hook(page, "epsilon")).toHaveAttribute("data-value", "");
-    await page.getByTestId("preset").selectOption("dp-sgd");
+    await choose(page, "dp-sgd");
     await hook(page, "step-once").click();
     await expect.poll(() => value(page, "epsilon")).toBeGreaterThan(0);
     await expect(page.getByTestId("runs").getByRole("row")).toHaveCount(2);
@@ -209,7 +209,7 @@ test("the budget, the limit beside ε and the address follow the settings, and a
     await target.fill("1");
     await target.press("Enter");
     await expect(end).toHaveText("/ 1.00");
-    await page.getByTestId("preset").selectOption("no-privacy");
+    await choose(page, "no-privacy");
     await hook(page, "step-once").click();
     await expect(hook(page, "epsilon")).toHaveText("no guarantee");
     await expect(end).toBeEmpty();
@@ -232,7 +232,7 @@ test("on a phone everything fits and no numbers overlap; choosing own files chan
   await open(page, site, `${query}&lot=32&lang=en&steps=10000`);
 
   await test.step("on a phone there are tabs, and nothing is wider than the screen", async () => {
-    for (const tab of ["Set-up", "Stage", "Results"]) {
+    for (const tab of ["Settings", "Stage", "Results"]) {
       await page.getByRole("navigation", { name: "Panels" }).getByRole("button", { name: tab }).click();
       expect(await page.evaluate(() => document.documentElement.scrollWidth), tab).toBeLessThanOrEqual(360);
     }
@@ -268,8 +268,7 @@ test("on a phone everything fits and no numbers overlap; choosing own files chan
     for (const [language, width] of [["en", 320], ["en", 360], ["de", 360], ["de", 390]] as const) {
       await page.setViewportSize({ width, height: 740 });
       if (language === "de" && width === 360) {
-        await allControls(page);
-        await page.getByTestId("language").selectOption("de");
+        await prefer(page, "language", "de");
         await expect(hook(page, "play")).toContainText("Start");
         await page.getByTestId("more").click();
       }

@@ -1,6 +1,8 @@
 import type { Page } from "@playwright/test";
 import { accessible } from "./axe";
-import { expect, hook, long, open, test, value } from "./fixtures";
+import { allControls, expect, hook, long, open, test, value } from "./fixtures";
+
+test.use({ settings: false });
 
 const query = "?backend=cpu&preset=quick-linear&dataset=synthetic";
 const presented = `${query}&present=1`;
@@ -36,14 +38,12 @@ const sizes = (page: Page) =>
   }), ["body", ".stage-title", ".odds-lead", ".readouts dd", ".results .plot .tick"]);
 
 for (const [width, height] of [[1920, 1080], [1280, 720]] as const) {
-  test(`presenting at ${width} by ${height} enlarges type by half, hides the set-up and fits the window`, long(width > 1280), async ({ page, site }) => {
+  test(`presenting at ${width} by ${height} enlarges type by half, and fits the window`, long(width > 1280), async ({ page, site }) => {
     await page.setViewportSize({ width, height });
     await open(page, site, query);
     await expect.poll(async () => (await sizes(page)).includes(null)).toBe(false);
     const usual = await sizes(page);
-    await expect(page.getByTestId("set-up")).toBeVisible();
     await open(page, site, presented);
-    await expect(page.getByTestId("set-up")).toBeHidden();
     await expect(page.locator(".knob .slider")).toBeVisible();
     await expect.poll(async () => (await sizes(page)).map((large, at) => (large! / usual[at]!).toFixed(2))).toEqual(usual.map(() => "1.50"));
     await expect(page.getByTestId("odds-found")).toHaveText(/^\d+$/);
@@ -94,14 +94,13 @@ for (const [width, height] of [[1920, 1080], [1280, 720]] as const) {
 test("presenting survives a reload and is in the link; Escape ends it, and its button begins and ends it", async ({ page, site }) => {
   await open(page, site, query);
   const control = page.getByTestId("present");
+  await allControls(page);
   await expect(control).toHaveAttribute("aria-pressed", "false");
   await control.click();
   await expect(control).toHaveAttribute("aria-pressed", "true");
   await expect(page).toHaveURL(/present=1/);
-  await expect(page.getByTestId("set-up")).toBeHidden();
   await page.reload();
   await expect(control).toHaveAttribute("aria-pressed", "true");
-  await expect(page.getByTestId("set-up")).toBeHidden();
   // The page's keys work.
   await expect(page.getByTestId("digits-in-use")).toContainText("to train on");
   await page.keyboard.press("s");
@@ -123,10 +122,8 @@ test("presenting survives a reload and is in the link; Escape ends it, and its b
   await page.keyboard.press("Escape");
   await expect(control).toHaveAttribute("aria-pressed", "false");
   await expect(page).not.toHaveURL(/present/);
-  await expect(page.getByTestId("set-up")).toBeVisible();
   await control.click();
   await control.click();
-  await expect(page.getByTestId("set-up")).toBeVisible();
 });
 
 test("arrow keys turn no page outside a presentation, and a wrong value gets an error", async ({ page, site }) => {

@@ -6,7 +6,9 @@ const query = "?backend=cpu&preset=quick-linear&dataset=synthetic";
 
 const { step } = test;
 
-const opener = (page: Page) => page.getByRole("navigation", { name: "Panels" }).getByRole("button", { name: "Set-up" });
+test.use({ settings: false });
+
+const opener = (page: Page) => page.getByRole("navigation", { name: "Panels" }).getByRole("button", { name: "Settings" });
 const sheet = (page: Page) => page.getByTestId("set-up");
 
 /** The fraction of an element that is visible: within the window and not covered. */
@@ -24,7 +26,7 @@ const seen = (page: Page, selector: string) =>
   });
 
 for (const [width, height] of [[390, 844], [320, 640]] as const) {
-  test(`on a phone of ${width} pixels the set-up is a sheet over the stage's lower half, and on a desktop it is always visible`, async ({ page, site }) => {
+  test(`on a phone of ${width} pixels the settings are a sheet over the stage's lower half, and on a desktop a drawer`, async ({ page, site }) => {
     await page.setViewportSize({ width, height });
     await open(page, site, query);
 
@@ -88,12 +90,24 @@ for (const [width, height] of [[390, 844], [320, 640]] as const) {
       await expect(sheet(page)).toBeHidden();
     });
 
-    await step("on a desktop nothing opens or closes it", async () => {
+    await step("on a desktop it is a drawer that stays over a reload, until it is closed", async () => {
       await page.setViewportSize({ width: 1440, height: 900 });
+      const settings = page.getByTestId("settings");
+      await expect(sheet(page)).toBeHidden();
+      await settings.press("Enter");
+      await expect(page.getByTestId("set-up-close")).toBeFocused();
+      const [left, drawer, right] = [page.getByTestId("stage"), sheet(page), page.locator(".results")].map((part) => part.boundingBox());
+      expect((await left)!.x + (await left)!.width).toBeLessThanOrEqual((await drawer)!.x);
+      expect((await drawer)!.x + (await drawer)!.width).toBeLessThanOrEqual((await right)!.x);
+      await page.reload();
       await expect(sheet(page)).toBeVisible();
-      await expect(page.getByTestId("set-up-close")).toBeHidden();
+      await expect(settings).toHaveAttribute("aria-expanded", "true");
       await page.keyboard.press("Escape");
-      await expect(sheet(page)).toBeVisible();
+      await expect(sheet(page)).toBeHidden();
+      await expect(settings).toBeFocused();
+      await page.reload();
+      await expect(settings).toBeVisible();
+      await expect(sheet(page)).toBeHidden();
     });
   });
 }

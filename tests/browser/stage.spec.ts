@@ -1,7 +1,7 @@
 import type { Page } from "@playwright/test";
 import { readFileSync } from "node:fs";
 import { accessible } from "./axe";
-import { distracted, expect, hook, open, test, tight, value } from "./fixtures";
+import { choose, distracted, expect, hook, open, test, tight, value } from "./fixtures";
 
 const query = "?backend=cpu&preset=quick-linear&dataset=synthetic";
 
@@ -52,7 +52,7 @@ test("the recorded run is shown only under its own settings, for either digits; 
     await expect(page.getByTestId("stage-step")).toContainText("A recorded step");
     await expect(ringed(page)).toHaveCount(1);
     await tells(page);
-    await expect(page.getByTestId("preset")).toHaveValue("quick-linear");
+    await expect(page.getByTestId("preset")).toHaveAttribute("data-value", "quick-linear");
     const lot = await hook(page, "lot").inputValue();
     for (const [size, title] of [["300", "What a first step would look like"], [lot, "A recorded step"]]) {
       await hook(page, "lot").fill(size);
@@ -82,7 +82,7 @@ test("the recorded run is shown only under its own settings, for either digits; 
     await expect(next).toHaveCount(2);
     await expect(next.first()).toContainText("ε ≤ 0.55");
     await next.first().click();
-    await expect(page.getByTestId("preset")).toHaveValue("quick-cnn");
+    await expect(page.getByTestId("preset")).toHaveAttribute("data-value", "quick-cnn");
     // The first run's steps do not count.
     await expect.poll(() => value(page, "step")).toBeLessThan(400);
     await expect.poll(() => value(page, "step"), { timeout: 120_000 }).toBeGreaterThan(0);
@@ -210,7 +210,7 @@ test("the stage fits its screen, walks in slow motion, shows any digit of the vi
   });
 
   await test.step("preset cards show accuracy, ε, steps and time, and a click chooses one", async () => {
-    await page.getByTestId("cards").click();
+    await page.getByTestId("preset").click();
     const cards = page.locator(".cards .card");
     await expect(cards.first()).toBeVisible();
     expect(await cards.count()).toBeGreaterThanOrEqual(5);
@@ -221,14 +221,14 @@ test("the stage fits its screen, walks in slow motion, shows any digit of the vi
     await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
     await page.getByTestId("card-quick-cnn").click();
     await expect(page.locator(".cards-dialog")).toBeHidden();
-    await expect(page.getByTestId("preset")).toHaveValue("quick-cnn");
-    await page.getByTestId("cards").click();
+    await expect(page.getByTestId("preset")).toHaveAttribute("data-value", "quick-cnn");
+    await page.getByTestId("preset").click();
     await page.keyboard.press("Escape");
     await expect(page.locator(".cards-dialog")).toBeHidden();
   });
 
   await test.step("without noise the release shows the digit, and no guarantee is claimed", async () => {
-    await page.getByTestId("preset").selectOption("no-privacy");
+    await choose(page, "no-privacy");
     await expect(page.getByTestId("stage-step")).toContainText("What a first step would look like");
     await hook(page, "step-once").click();
     await expect(page.getByTestId("stage-step")).toContainText("Step 1.");
@@ -436,7 +436,7 @@ test("a finished run shows its last step, its odds and the same model without pr
     // It has no measurement before its first step.
     expect(rows.filter((row) => row[column] === "–").map((row) => row[0])).toEqual(["0"]);
     // A run without privacy is its own baseline.
-    await page.getByTestId("preset").selectOption("no-privacy");
+    await choose(page, "no-privacy");
     await expect.poll(() => value(page, "step")).toBe(0);
     await hook(page, "play").click();
     await expect.poll(() => value(page, "step")).toBeGreaterThan(20);

@@ -1,7 +1,7 @@
 import type { Locator, Page } from "@playwright/test";
 import { readFileSync } from "node:fs";
 import { accessible } from "./axe";
-import { distracted, expect, exported, hook, open, test, value } from "./fixtures";
+import { choose, distracted, expect, exported, hook, open, test, value } from "./fixtures";
 import { small } from "./idx";
 
 const query = "?backend=cpu&dataset=synthetic";
@@ -64,7 +64,7 @@ test("the page as it opens has a recorded run, keyboard access, the parts of a s
   });
 
   await hook(page, "dataset").selectOption("synthetic");
-  await page.getByTestId("preset").selectOption("dp-sgd");
+  await choose(page, "dp-sgd");
   await expect.poll(() => value(page, "step")).toBe(0);
   await page.emulateMedia({ colorScheme: "light", reducedMotion: "no-preference" });
 
@@ -96,7 +96,7 @@ test("the page as it opens has a recorded run, keyboard access, the parts of a s
 
   const envelope = page.locator(".tile-1 path.line-envelope");
   const formulas = page.getByTestId("formulas");
-  await page.getByTestId("preset").selectOption("student-t");
+  await choose(page, "student-t");
   await expect.poll(() => value(page, "step")).toBe(0);
 
   await step("the encoded sum is drawn under its envelope, where it has one", async () => {
@@ -123,7 +123,7 @@ test("the page as it opens has a recorded run, keyboard access, the parts of a s
   });
 
   await step("choosing another mechanism changes the formulas and removes the envelope", async () => {
-    await page.getByTestId("preset").selectOption("dp-sgd");
+    await choose(page, "dp-sgd");
     await expect(formulas).toContainText("N(0, (σC)²)");
     for (const other of ["enc(", "Student", "D of the last step"]) await expect(formulas).not.toContainText(other);
     await hook(page, "step-once").click();
@@ -153,7 +153,7 @@ test("the page as it opens has a recorded run, keyboard access, the parts of a s
     await expect(baseline).toContainText("Ask a non-private baseline");
   });
 
-  await page.getByTestId("preset").selectOption("dp-sgd");
+  await choose(page, "dp-sgd");
   await expect.poll(() => value(page, "step")).toBe(0);
 
   await step("the non-private baseline answers beside the private model", async () => {
@@ -246,7 +246,7 @@ test("results have charts with tables, enlarged tiles, who pays, and a sweep on 
     await accessible(page, "results, opened");
   });
 
-  await page.getByTestId("preset").selectOption("dp-sgd");
+  await choose(page, "dp-sgd");
 
   await step("the confusion matrix and the accuracy say whose digits they count", async () => {
     const mark = page.locator(".readouts .accuracy .teaching");
@@ -381,7 +381,7 @@ test("a budget finds its noise in a sweep of budgets, with a pending step, and b
     await expect(deltas).toHaveCount(0);
   });
 
-  await page.getByTestId("preset").selectOption("dp-sgd");
+  await choose(page, "dp-sgd");
   await expect(page.getByTestId("target-epsilon")).toHaveValue("");
   await type(page.locator("#number-steps"), "200");
   await expect(scale).toHaveValue("1.1");
@@ -464,7 +464,7 @@ test("the meaning of ε is that of the steps done, by every accountant, while a 
     ["an envelope and Student-t noise", "student-t"],
   ] as const) {
     await step(`a run at rest has a tight ε, too: ${name}`, async () => {
-      await page.getByTestId("preset").selectOption(preset);
+      await choose(page, preset);
       await hook(page, "model").selectOption("linear");
       await expect.poll(() => value(page, "step")).toBe(0);
       const tight = page.getByTestId("epsilon-tight");
@@ -529,7 +529,7 @@ test("the noise lab compares noise at equal privacy, judges the visitor's own, a
   await expect(table.locator("tbody tr")).toHaveCount(4);
   await page.getByTestId("noise-lab").click();
   await expect(lab).toBeHidden();
-  await page.getByTestId("preset").selectOption("dp-sgd");
+  await choose(page, "dp-sgd");
   await expect(budget).toHaveValue("");
   await type(page.locator("#number-steps"), "50");
 

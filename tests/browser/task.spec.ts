@@ -1,5 +1,5 @@
 import { accessible } from "./axe";
-import { allControls, expect, hook, open, rows, share, test, value } from "./fixtures";
+import { allControls, choose, expect, hook, open, rows, share, test, value } from "./fixtures";
 
 // A task: the link's `controls=` leaves some settings free and fixes all others.
 
@@ -28,7 +28,6 @@ test("a task frees only the settings it names, survives lessons, changes and lin
     // The number of cores is not a setting: a run is the same to the last bit.
     expect(free.sort()).toEqual(["Clip norm, slider", "Noise scale, slider", "cores", "number-clip", "number-sigma"]);
     await expect(page.getByTestId("preset")).toBeDisabled();
-    await expect(page.getByTestId("cards")).toBeDisabled();
     await expect(page.getByRole("button", { name: "Sweep Lot size: four runs" })).toBeDisabled();
     await expect(page.locator(".own-files")).toBeHidden();
     await accessible(page, "a task");
@@ -125,7 +124,7 @@ test("an unknown name gets an error, the others lead to their fields by keyboard
   await test.step("a free preset can be chosen, whatever it sets", async () => {
     await page.setViewportSize({ width: 1440, height: 900 });
     await expect(hook(page, "lot")).toHaveValue("48");
-    await page.getByTestId("preset").selectOption("cpu");
+    await choose(page, "cpu");
     await expect(hook(page, "lot")).toHaveValue("64");
     await expect(hook(page, "lot")).toBeDisabled();
     await expect(page.getByTestId("task")).toBeVisible();

@@ -5,8 +5,9 @@ use leptos::prelude::*;
 use crate::ui::{
     browser,
     runs::share,
+    settings::keys,
     setup::layout::NOISE,
-    size::closures::{on_click, text_fn, view_fn},
+    size::closures::{effect, on_click, text_fn, view_fn},
     state::{HandedInRun, Page, Panel, TaskLock},
     text::t,
 };
@@ -16,8 +17,7 @@ const SHOWN_MS: u64 = 60;
 
 /// Shows and focuses the field with this id, in whichever panel it is.
 fn go_to(page: Page, id: String) {
-    let on_stage = NOISE.iter().any(|control| control.id() == id);
-    if on_stage {
+    if is_on_stage(&id) {
         page.appearance.show_panel(Panel::Step)
     } else {
         page.appearance.open_sheet()
@@ -28,8 +28,20 @@ fn go_to(page: Page, id: String) {
     set_timeout(move || browser::go_to(&id), std::time::Duration::from_millis(SHOWN_MS));
 }
 
+/// True if the field with this id is on the stage.
+fn is_on_stage(id: &str) -> bool {
+    NOISE.iter().any(|control| control.id() == id)
+}
+
 /// Returns the bars of the open task and of the submitted run, if any.
 pub fn bars(page: Page) -> AnyView {
+    // What a task leaves free is in view.
+    effect(move || {
+        let in_settings = |(_, id): (&str, String)| id != keys::PRESET && !is_on_stage(&id);
+        if page.task.with(|task| task.as_ref().is_some_and(|task| task.free().any(in_settings))) {
+            page.appearance.show_settings();
+        }
+    });
     let task = move || {
         let free: Vec<_> = page.task.with(|task| task.as_ref().map(|task| task.free().collect()))?;
         let name = |(at, (label, id)): (usize, (&'static str, String))| {

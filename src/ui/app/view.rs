@@ -8,7 +8,7 @@ use crate::ui::{
     link::Opening,
     noise_lab, results, runs, setup,
     size::closures::{bool_fn, effect, on_click, text_fn, view_fn},
-    stage::{preset_cards, stations, step, sweep_bar::sweep_bar, transport},
+    stage::{follow::follow, preset_cards, stations, step, sweep_bar::sweep_bar, transport},
     state::{LessonPlayer, Page, Panel, SHEET_OPENER, Threads},
     text::t,
     widgets::messages::messages,
@@ -58,7 +58,15 @@ fn view(page: Page) -> impl IntoView {
     keys(page, help);
     let dropping = drops(page);
     address(page);
-    effect(move || browser::show_presenting(page.appearance.present.get()));
+    effect(move || {
+        let present = page.appearance.present.get();
+        browser::show_presenting(present);
+        // A lesson's step may be about the settings.
+        if present && page.lessons.open.with_untracked(Option::is_none) {
+            page.appearance.sheet.set(false);
+        }
+    });
+    effect(move || browser::remember_settings(page.appearance.sheet.get()));
     let (shown, sheet) = (page.appearance.panel, page.appearance.sheet);
     let tab = move |panel: Panel, name: &'static str| {
         view! {
@@ -68,21 +76,20 @@ fn view(page: Page) -> impl IntoView {
     let class = move |panel: Panel, name: &'static str| {
         text_fn(move || format!("panel {name}{}", if shown.get() == panel { " shown" } else { "" }))
     };
-    let turn_sheet =
-        move |_| if sheet.get_untracked() { page.appearance.close_sheet() } else { page.appearance.open_sheet() };
     view! {
         <a class="skip" href="#results">{t!("To the results")}</a>
         {header(page, help, cards)}
+        <p class="tagline">{t!("Learn from 60,000 people’s handwriting without giving any one of them away")}</p>
         <section class="top" class:open=bool_fn(move || page.appearance.more.get()) aria-label=t!("Run and messages")>{transport::bar(page)}<div class="overlay">{messages(page)}{sweep_bar(page)}</div></section>
         {class::bars(page)}
         {lessons::panel::panel(page)}
         <nav class="tabs" aria-label=t!("Panels")>{tab(Panel::Step, t!("Stage"))}{tab(Panel::Results, t!("Results"))}
-            <button type="button" id=SHEET_OPENER aria-controls="set-up" aria-expanded=text_fn(move || sheet.get().to_string()) on:click=on_click(turn_sheet)>{t!("Set-up")}</button></nav>
+            <button type="button" id=SHEET_OPENER aria-controls="set-up" aria-expanded=text_fn(move || sheet.get().to_string()) on:click=on_click(move |_| page.appearance.turn_sheet())>{t!("Settings")}</button></nav>
         <main class="panels" class:with-lab=bool_fn(move || page.lab.open.get())>
             {noise_lab::panel::panel(page)}
             <section class="panel stage" data-testid="stage" aria-label=t!("One person, in or out")>{stations::stage(page)}</section>
-            <section class="panel setup" class:shown=bool_fn(move || sheet.get()) id="set-up" data-testid="set-up" aria-label=t!("Set-up")>{setup::panel::panel(page)}</section>
-            <section class=class(Panel::Step, "step") aria-label=t!("One step")>{step::panel(page)}</section>
+            <section class="panel setup" class:shown=bool_fn(move || sheet.get()) id="set-up" data-testid="set-up" aria-label=t!("Settings")>{setup::panel::panel(page)}</section>
+            <section class=class(Panel::Step, "step") aria-label=t!("One step")>{step::panel(page)}{follow(page)}</section>
             <section class=class(Panel::Results, "results") id="results" tabindex="-1" aria-label=t!("Results")>{results::panel::panel(page)}</section>
             {runs::panel::panel(page)}
         </main>

@@ -1,10 +1,11 @@
-//! Colour themes: showing and storing them.
+//! Colour themes: showing and storing them; and whether the settings are open.
 
 use leptos::prelude::{document, window};
 
 use crate::ui::settings::{Choice, Theme};
 
 const THEME: &str = "hushgrad-theme";
+const SETTINGS: &str = "hushgrad-settings";
 
 /// Returns the host page's theme if given, else the stored one, else the system's.
 #[must_use]
@@ -40,6 +41,25 @@ pub fn show_theme(theme: Theme) {
 /// Returns the browser's storage for this page; private windows may have none.
 fn storage() -> Option<web_sys::Storage> {
     window().local_storage().ok().flatten()
+}
+
+/// The storage of this tab.
+fn storage_of_tab() -> Option<web_sys::Storage> {
+    window().session_storage().ok().flatten()
+}
+
+/// True if the settings were open when this tab last showed the page.
+#[must_use]
+pub fn settings_were_open() -> bool {
+    storage_of_tab().is_some_and(|storage| matches!(storage.get_item(SETTINGS), Ok(Some(_))))
+}
+
+/// Has the settings open when this tab shows the page again, or closed.
+pub fn remember_settings(open: bool) {
+    if let Some(storage) = storage_of_tab() {
+        // Not stored if storage is full or forbidden.
+        drop(if open { storage.set_item(SETTINGS, "") } else { storage.remove_item(SETTINGS) });
+    }
 }
 
 /// True if the page is dark under this theme.

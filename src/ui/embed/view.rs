@@ -17,7 +17,7 @@ use crate::ui::{
         layout::{Control, NOISE},
     },
     size::closures::text_fn,
-    stage::{stations, transport},
+    stage::{follow::follow, stations, transport},
     state::Page,
     text::t,
     widgets::messages::messages,
@@ -33,7 +33,7 @@ pub fn view(page: Page, options: Options) -> impl IntoView {
     let with: Vec<Control> = options.controls.iter().copied().filter(|control| !on_stage(control)).collect();
     let shown = match options.view {
         View::Stage => {
-            view! { <section class="embed-view stage" aria-label=t!("One person, in or out")>{stations::stage(page)}</section> }
+            view! { <section class="embed-view stage" aria-label=t!("One person, in or out")>{stations::stage(page)}{follow(page)}</section> }
                 .into_any()
         }
         View::Results => {

@@ -48,7 +48,7 @@ pub fn answer(page: Page) -> impl IntoView {
         Some((digit, sure)) => {
             t!("{digit}, {share} sure", digit = page.digits.class(digit), share = format::percent(sure.into()))
         }
-        None => t!("Draw a digit, and the model answers.").to_owned(),
+        None => String::new(),
     };
     let bar = move |digit: usize| {
         let share = move || {
@@ -73,7 +73,7 @@ pub fn answer(page: Page) -> impl IntoView {
                 {seen(page)}
                 <p data-testid="prediction" data-value=text_fn(move || best().map_or_else(String::new, |(digit, _)| digit.to_string()))>{text_fn(text)}</p>
             </div>
-            <div class="bars">{move || bars()}</div>
+            <div class="bars" class:away=bool_fn(move || best().is_none())>{move || bars()}</div>
             {other(page)}
         </div>
     }

@@ -20,13 +20,12 @@ use crate::{
     train::{audit::InjectedBug, label::ACCUSED, report::Privacy},
     ui::{
         browser,
-        settings::Encoder,
         setup::{control::controls, layout::ATTACK},
         size::{
             closures::{bool_fn, bool_memo, effect, on_click, on_event, text_fn, view_fn},
             sort::sort,
         },
-        state::Page,
+        state::{ATTACK_VERDICT, Page},
         text::{heard, t},
         widgets::{
             chart::{Frame, chart},
@@ -36,10 +35,6 @@ use crate::{
     worker::protocol::Audited,
 };
 
-/// Canaries of an attack that is started here.
-const CANARIES: u32 = 1000;
-/// Canaries under an envelope, where each takes several coordinates.
-const DENSE: u32 = 20;
 /// Bins of the histogram of scores.
 const BINS: usize = 24;
 
@@ -56,24 +51,15 @@ pub fn panel(page: Page) -> AnyView {
     });
     let toggled = move |event| open.set(event_target::<web_sys::HtmlDetailsElement>(&event).open());
     effect(move || browser::show_refuted(refuted.get()));
-    let begin = move |_| {
-        page.change(|settings| {
-            settings.canaries = match settings.canaries {
-                0 if settings.encoder == Encoder::Envelope => DENSE,
-                0 => CANARIES,
-                _ => 0,
-            };
-        });
-    };
     let name = move || if attacked.get() { t!("End the attack") } else { t!("Attack this run") };
     let class = text_fn(move || if refuted.get() { "meaning attack refuted" } else { "meaning attack" }.to_owned());
     view! {
         <details class=class data-testid="attack" open=bool_fn(move || open.get()) on:toggle=on_event(toggled)>
             <summary>{t!("Attack your own run")}</summary>
             <p>{t!("An attacker mixes records of their own, canaries, into your digits; a coin flip decides whether each is in. They see every step, know all other digits, and guess the flips. Correct guesses prove a lower bound on ε. It may climb towards ε, and exceeds a correct ε only by bad luck.")}</p>
-            <div class="once-buttons"><button type="button" data-testid="attack-begin" on:click=on_click(begin)>{text_fn(name)}</button></div>
+            <div class="once-buttons"><button type="button" data-testid="attack-begin" on:click=on_click(move |_| page.turn_attack())>{text_fn(name)}</button></div>
             <div hidden=bool_fn(move || !attacked.get())>{controls(page, ATTACK)}</div>
-            <p class="attack-verdict" data-testid="attack-verdict" role="status">{text_fn(move || verdict(page, broken()))}</p>
+            <p class="attack-verdict" id=ATTACK_VERDICT data-testid=ATTACK_VERDICT tabindex="-1" role="status">{text_fn(move || verdict(page, broken()))}</p>
             {view_fn(move || page.attack.found.with(Option::is_some).then(|| found(page)))}
         </details>
     }

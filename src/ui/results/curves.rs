@@ -10,6 +10,7 @@ use crate::{
         series::Point,
     },
     ui::{
+        size::closures::{bool_fn, on_event},
         state::{
             Curves, Page, pin_class,
             recorded::{Column, NAME},
@@ -33,6 +34,12 @@ pub fn accuracy_chart(page: Page, height: f64) -> impl IntoView {
 /// ε by step.
 pub fn epsilon_chart(page: Page, height: f64) -> impl IntoView {
     chart(page, Frame { title: t!("ε spent"), file: "epsilon", height, full: true }, move || epsilon(page))
+}
+
+/// Adds the other bounds to the chart of ε.
+pub fn compare(page: Page) -> impl IntoView {
+    let compare = page.charts.compare;
+    view! { <label class="check"><input type="checkbox" data-testid="compare" prop:checked=bool_fn(move || compare.get()) on:change=on_event(move |event| compare.set(event_target_checked(&event))) />{t!("Compare with weaker bounds")}</label> }
 }
 
 /// The recorded run, if there is no other.
@@ -110,18 +117,17 @@ fn accuracy(page: Page) -> Drawing {
 fn epsilon(page: Page) -> Drawing {
     page.charts.tick.track();
     let mut lines = ghosts(page, |curves| curves.improved.points());
+    let compare = page.charts.compare.get();
     page.run.curves.with_value(|curves| {
-        lines.push(Line {
-            class: "line-classic",
-            name: t!("classic").to_owned(),
-            points: curves.classic.points().to_vec(),
-        });
         let tight = curves.tight.points();
-        lines.push(Line {
-            class: if tight.is_empty() { "line-epsilon" } else { "line-improved" },
-            name: t!("improved").to_owned(),
-            points: curves.improved.points().to_vec(),
-        });
+        if compare {
+            let points = curves.classic.points().to_vec();
+            lines.push(Line { class: "line-classic", name: t!("classic").to_owned(), points });
+        }
+        if compare || tight.is_empty() {
+            let class = if tight.is_empty() { "line-epsilon" } else { "line-improved" };
+            lines.push(Line { class, name: t!("improved").to_owned(), points: curves.improved.points().to_vec() });
+        }
         if !tight.is_empty() {
             lines.push(Line { class: "line-epsilon", name: t!("tight").to_owned(), points: tight.to_vec() });
         }
@@ -129,13 +135,15 @@ fn epsilon(page: Page) -> Drawing {
     lines.splice(0..0, recorded_line(page, Column::Tight));
     let shown = steps(page, &mut lines, true);
     let planned = page.settings.with(|settings| settings.steps.is_some());
-    if let Some(Ok(projection)) = page.cost.projection.get() {
+    let tight = up_to(&page.cost.tight.get(), shown.high, true);
+    if (compare || tight.len() < 2)
+        && let Some(Ok(projection)) = page.cost.projection.get()
+    {
         let points = up_to(&projection.curve, shown.high, true);
         // The legend omits a projection without points.
         let name = if points.is_empty() { String::new() } else { t!("projected").to_owned() };
         lines.insert(0, Line { class: "line-projected", name, points });
     }
-    let tight = up_to(&page.cost.tight.get(), shown.high, true);
     if tight.len() > 1 {
         lines.insert(0, Line { class: "line-tight", name: t!("tight, projected").to_owned(), points: tight });
     }

@@ -24,11 +24,11 @@ pub fn odds(page: Page) -> AnyView {
     let found = move || now.get().of_a_hundred();
     let number = move || found().map_or_else(|| "–".to_owned(), |found| found.to_string());
     let lead = move || match now.get() {
-        Odds::Planned(_) if page.knob.is_dragged() => t!("With this noise, once all planned steps are released:"),
+        Odds::Planned(_) if page.knob.is_dragged() => t!("With this noise, after all planned steps:"),
         Odds::Unbounded => t!("Nothing bounds what an attacker finds here."),
         Odds::Unknown => t!("What can an attacker find? Computing…"),
         Odds::Recorded(_) => t!("With everything the recorded run released:"),
-        Odds::Planned(_) => t!("Once all planned steps are done and released:"),
+        Odds::Planned(_) => t!("After all planned steps:"),
         Odds::Released(_) => t!("With everything released so far:"),
     };
     // Of what the dots show.
@@ -39,7 +39,7 @@ pub fn odds(page: Page) -> AnyView {
             _ => None,
         };
         epsilon
-            .map_or_else(String::new, |epsilon| t!("In one number: ε ≤ {epsilon}.", epsilon = format::epsilon(epsilon)))
+            .map_or_else(String::new, |epsilon| t!("In one number: ε ≤ {epsilon}", epsilon = format::epsilon(epsilon)))
     };
     let whole = move || page.settings.with(Settings::whole);
     let heading = move || match whole() {
@@ -57,8 +57,8 @@ pub fn odds(page: Page) -> AnyView {
             <p class="odds-lead">{text_fn(lead)}</p>
             <p class="odds-lead" data-testid="odds-whole" hidden=bool_fn(move || whole().is_none())>{t!("Here an “image” is all images of one user, or of one micro-batch, together; for a single image ε is larger.")}</p>
             <div class="odds-grids" class:unknown=bool_fn(move || found().is_none())>
-                <div>{grid(Box::new(|| ACCUSED), "wrong")}<p>{sentence(&t!("Of 100 images that were *not in*, the attacker accuses *{accused}*.", accused = ACCUSED), vec![])}</p></div>
-                <div>{grid(Box::new(move || found().unwrap_or(ACCUSED)), "right")}<p>{sentence(t!("Of 100 that *were in*, at most {found}. Guessing finds 5."), vec![("found", strong.into_any())])}</p></div>
+                <div>{grid(Box::new(|| ACCUSED), "wrong")}<p>{sentence(&t!("Of 100 *not in*, the attacker accuses *{accused}*.", accused = ACCUSED), vec![])}</p></div>
+                <div>{grid(Box::new(move || found().unwrap_or(ACCUSED)), "right")}<p>{sentence(t!("Of 100 that *were in*, at most {found}; guessing finds 5."), vec![("found", strong.into_any())])}</p></div>
             </div>
             <p class="odds-lead" data-testid="odds-epsilon">{text_fn(epsilon)}</p>
         </section>

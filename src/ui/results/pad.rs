@@ -92,7 +92,7 @@ pub fn pad(page: Page) -> impl IntoView {
         .collect_view();
     view! {
         <section class="pad" data-testid="digit-pad" aria-label=t!("Draw a digit") hidden=bool_fn(move || page.digits.images().0 != Picture::DIGIT)>
-            <h3>{t!("Draw a digit")}</h3>
+            <h3>{t!("Draw a digit, and the model answers")}</h3>
             <div class="pad-row">
                 <div class="paper">
                     <canvas node_ref=canvas width="224" height="224" role="img" aria-label=t!("Drawing surface; the buttons below draw examples")

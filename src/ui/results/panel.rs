@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use super::{
     attack, attacks,
     counted::counted,
-    curves::{accuracy_chart, epsilon_chart},
+    curves::{accuracy_chart, compare, epsilon_chart},
     meaning::meaning,
     numbers::numbers,
     odds::odds,
@@ -22,15 +22,16 @@ use crate::ui::{
 pub fn panel(page: Page) -> impl IntoView {
     view! {
         {odds(page)}
-        <h2>{t!("Results")}</h2>
+        <h2 class="visually-hidden">{t!("Results")}</h2>
         {accuracy_chart(page, 165.0)}
         {counted(page)}
+        {pad(page)}
         {epsilon_chart(page, 150.0)}
+        {compare(page)}
         {view_fn(move || page.recorded().map(recorded_note))}
         {meaning(page)}
         {attack::panel(page)}
         {attacks::panel(page)}
-        {pad(page)}
         {who_pays::panel(page)}
         {pay_once::panel(page)}
         {formulas(page)}

@@ -17,7 +17,7 @@ pub fn menu(page: Page) -> impl IntoView {
         view! { <button type="button" data-testid=hook on:click=on_click(move |_| act(page))>{name}</button> }
     };
     view! {
-        <details class="menu seldom">
+        <details class="menu wide">
             <summary data-testid="share-menu">{t!("Share")}</summary>
             <div class="menu-items">
                 {item("share", t!("Copy the link"), share)}

@@ -25,7 +25,7 @@ pub const DENOISER: &[Control] =
     &[Control::Select(Select::Denoiser), Control::Number(Number::Smoothing), Control::Number(Number::Memory)];
 
 /// Controls on the stage: the knob.
-pub const NOISE: &[Control] = &[Control::Select(Select::Noise), Control::Number(Number::Scale)];
+pub const NOISE: &[Control] = &[Control::Number(Number::Scale)];
 
 /// Controls of the fieldset *Privacy*, in order.
 pub const PRIVACY: &[Control] = &[
@@ -34,6 +34,7 @@ pub const PRIVACY: &[Control] = &[
     Control::Number(Number::PreScale),
     Control::Select(Select::Shape),
     Control::Number(Number::Vectors),
+    Control::Select(Select::Noise),
     Control::Density,
     Control::Number(Number::Nu),
     Control::Number(Number::Exponent),

@@ -1,4 +1,4 @@
-//! The panel SETUP.
+//! The settings: a drawer, or on a phone a sheet.
 
 use leptos::prelude::*;
 
@@ -21,7 +21,7 @@ pub fn panel(page: Page) -> impl IntoView {
     let no_noise = bool_memo(move || page.settings.with(|settings| settings.family == Family::None));
     let unprotected = text_memo(move || page.settings.with(Settings::no_guarantee).unwrap_or_default());
     view! {
-        <div class="sheet-head"><h2>{t!("Set-up")}</h2>
+        <div class="sheet-head"><h2>{t!("Settings")}</h2>
             <button type="button" id=SHEET_CLOSE data-testid=SHEET_CLOSE class="quiet" on:click=on_click(move |_| page.appearance.close_sheet())>{t!("Close")}</button></div>
         <fieldset>
             <legend>{t!("Data and model")}</legend>

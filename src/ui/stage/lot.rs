@@ -89,7 +89,7 @@ pub fn lot(page: Page, people: impl Fn() -> Option<InspectedStep> + Copy + Send 
             lot.as_ref().map_or_else(
                 || {
                     if unit.is_image() {
-                        t!("Images are drawn at random. One image stands for one person.").to_owned()
+                        t!("Images are drawn at random, one per person.").to_owned()
                     } else {
                         t!("Each step draws some {many} at random.", many = unit.many())
                     }
@@ -97,15 +97,11 @@ pub fn lot(page: Page, people: impl Fn() -> Option<InspectedStep> + Copy + Send 
                 |lot| {
                     let (drawn, shown) = (format::integer(lot.drawn.into()), lot.labels.len());
                     if !unit.is_image() {
-                        t!("{n} drawn at random, {shown} shown, each by its first image.", n = drawn, shown = shown)
+                        t!("{shown} of {n} drawn at random, each by its first image.", n = drawn, shown = shown)
                     } else if lot.drawn as usize > shown {
-                        t!(
-                            "{n} drawn at random, {shown} shown. One image stands for one person.",
-                            n = drawn,
-                            shown = shown
-                        )
+                        t!("{shown} of {n} drawn at random, one image per person.", n = drawn, shown = shown)
                     } else {
-                        t!("{n} drawn at random. One image stands for one person.", n = drawn)
+                        t!("{n} drawn at random, one image per person.", n = drawn)
                     }
                 },
             )

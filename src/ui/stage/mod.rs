@@ -23,7 +23,7 @@ mod bells;
 #[cfg(target_arch = "wasm32")]
 pub(super) mod colours;
 #[cfg(target_arch = "wasm32")]
-mod follow;
+pub(super) mod follow;
 #[cfg(target_arch = "wasm32")]
 mod lot;
 #[cfg(target_arch = "wasm32")]

@@ -9,8 +9,12 @@ use crate::{
     plot::format,
     ui::{
         browser,
-        settings::{cards::Card, presets::Preset},
-        size::closures::{effect, on_click, text_memo, view_fn},
+        settings::{
+            Number,
+            cards::Card,
+            presets::{self, Preset},
+        },
+        size::closures::{bool_fn, bool_memo, effect, on_click, text_fn, view_fn},
         state::{Page, TaskLock},
         text::t,
     },
@@ -36,36 +40,29 @@ pub fn cards_dialog(page: Page, dialog: NodeRef<html::Dialog>) -> AnyView {
             dialog.close();
         }
     };
-    let cards = move || {
-        Some(match page.cards.all.get() {
-            None => view! { <p>{t!("Fetching the cards…")}</p> }.into_any(),
-            Some(all) if all.is_empty() => {
-                view! { <p>{t!("The cards cannot be fetched now. The list of presets has the same runs.")}</p> }
-                    .into_any()
-            }
-            Some(all) => {
-                let one = |card: &Card| {
-                    let preset = card.preset;
-                    let choose = move |_| {
-                        close();
-                        page.choose_preset(preset);
-                    };
-                    view! {
-                        <li><button type="button" class="card" data-testid=format!("card-{}", preset.key) on:click=on_click(choose)>
-                            {picture(page, Arc::new(card.clone()))}
-                            <strong>{preset.label.get()}</strong><span class="card-numbers">{numbers(card)}</span><span class="card-note">{preset.note.get()}</span>
-                        </button></li>
-                    }
-                };
-                view! { <ul class="cards">{all.iter().map(one).collect_view()}</ul> }.into_any()
-            }
-        })
+    let current = Memo::new(move |_| page.settings.with(Preset::of));
+    let card = move |preset: Preset| {
+        let choose = move |_| {
+            close();
+            page.choose_preset(preset);
+        };
+        let recorded = Memo::new(move |_| {
+            page.cards.all.with(|all| all.as_ref()?.iter().find(|card| card.preset == preset).cloned().map(Arc::new))
+        });
+        let picture = move || recorded.get().map(|card| picture(page, card));
+        let numbers = move || recorded.with(|card| card.as_deref().map_or_else(String::new, numbers));
+        view! {
+            <li><button type="button" class="card" data-testid=format!("card-{}", preset.key) aria-pressed=text_fn(move || (current.get() == Some(preset)).to_string()) on:click=on_click(choose)>
+                {view_fn(picture)}
+                <strong>{preset.label.get()}</strong><span class="card-numbers">{text_fn(numbers)}</span><span class="card-note">{preset.note.get()}</span>
+            </button></li>
+        }
     };
     view! {
         <dialog class="cards-dialog" node_ref=dialog aria-labelledby="cards-title">
             <h2 id="cards-title">{t!("Ready-made runs")}</h2>
-            <p class="lead">{t!("Each was trained once on MNIST. The picture is what the model has learned.")}</p>
-            {view_fn(cards)}
+            <p class="lead">{t!("Each sets everything but the digits. Those with a picture of what they learned were trained once on MNIST.")}</p>
+            {view_fn(move || page.cards.asked.get().then(|| view! { <ul class="cards">{presets::all().map(card).collect_view()}</ul> }.into_any()))}
             <button type="button" class="primary" data-testid="cards-close" on:click=on_click(move |_| close())>{t!("Close")}</button>
         </dialog>
     }
@@ -98,20 +95,17 @@ fn picture(page: Page, card: Arc<Card>) -> AnyView {
     view! { <canvas class="one-picture" node_ref=canvas width="28" height="28" aria-hidden="true"></canvas> }.into_any()
 }
 
-/// At the end of a preset in `NEXT`: buttons for those after it.
+/// After a run: a button that attacks it, and after a preset in `NEXT` one for each that follows.
 pub fn next(page: Page) -> AnyView {
-    let done = text_memo(move || {
-        let complete = page.run.report.with(|report| report.as_ref().is_some_and(|report| report.complete));
-        complete.then(|| page.settings.with(Preset::of)).flatten().map_or("", |preset| preset.key)
-    });
+    let done = bool_memo(move || page.run.report.with(|report| report.as_ref().is_some_and(|report| report.complete)));
+    let preset = Memo::new(move |_| page.settings.with(Preset::of).map_or("", |preset| preset.key));
     effect(move || {
-        if done.with(|key| NEXT.contains(&key.as_str())) {
+        if done.get() && NEXT.contains(&preset.get()) {
             page.cards.load();
         }
     });
-    let offer = move || {
-        let at =
-            NEXT.iter().position(|key| done.with(|done| done == key)).filter(|_| !TaskLock(page).is_fixed("preset"))?;
+    let others = move || {
+        let at = NEXT.iter().position(|key| *key == preset.get()).filter(|_| !TaskLock(page).is_fixed("preset"))?;
         let all = page.cards.all.get()?;
         let others = NEXT.iter().skip(at + 1).filter_map(|key| all.iter().find(|card| card.preset.key == *key));
         let button = |card: &Card| {
@@ -122,11 +116,23 @@ pub fn next(page: Page) -> AnyView {
             };
             view! { <button type="button" data-testid=format!("next-{}", preset.key) on:click=on_click(go)><strong>{preset.label.get()}</strong>": "{numbers(card)}</button> }
         };
-        let buttons = others.map(button).collect_view();
-        Some(
-            view! { <div class="next-runs" data-testid="next-runs"><span>{t!("Next:")}</span>{buttons}</div> }
-                .into_any(),
-        )
+        Some(others.map(button).collect_view().into_any())
     };
-    view_fn(offer).into_any()
+    // An attack needs canaries, which a task may fix, and an ε to test.
+    let attacks = bool_memo(move || {
+        page.guarantee.epsilon().is_some()
+            && page.settings.with(|settings| settings.canaries == 0 && settings.applies(Number::Canaries))
+            && !TaskLock(page).is_fixed(Number::Canaries.spec().key)
+    });
+    view_fn(move || {
+        done.get().then(|| {
+            view! {
+                <div class="next-runs" data-testid="next-runs"><span>{t!("Next:")}</span>
+                    <button type="button" data-testid="attack-now" hidden=bool_fn(move || !attacks.get()) on:click=on_click(move |_| page.attack_now())><strong>{t!("Attack it")}</strong>": "{t!("can anybody tell who was in?")}</button>
+                    {view_fn(others)}</div>
+            }
+            .into_any()
+        })
+    })
+    .into_any()
 }

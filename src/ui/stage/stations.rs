@@ -2,7 +2,7 @@
 
 use leptos::{html, prelude::*};
 
-use super::{bells::bells, colours::paint, follow::follow, lot::lot, preset_cards, unit::Unit};
+use super::{bells::bells, colours::paint, lot::lot, preset_cards, unit::Unit};
 use crate::{
     data::Picture,
     plot::format,
@@ -76,7 +76,7 @@ impl Shown {
             unit => unit.this(),
         };
         let which = self.people.with(|people| match people.as_ref().map(|people| (people.of, people.step)) {
-            Some((StepOf::Recorded, _)) => t!("A recorded step on digits that the program drew.").to_owned(),
+            Some((StepOf::Recorded, _)) => t!("A recorded step.").to_owned(),
             Some((StepOf::EarlierRun, _)) => t!("A step of an earlier run, with the noise that is set now.").to_owned(),
             Some((StepOf::Run, 0)) => t!("What a first step would look like.").to_owned(),
             Some((StepOf::Run, step)) => t!("Step {step}.", step = format::integer(step)),
@@ -94,7 +94,7 @@ pub fn stage(page: Page) -> impl IntoView {
     let there = move || shown.person(|_| ()).is_some();
     view! {
         <div class="stage-head">
-            <h2>{t!("One person, in or out")}</h2>
+            <h2 class="visually-hidden">{t!("One person, in or out")}</h2>
             <p class="stage-title" data-testid="stage-step">{text_fn(move || shown.title())}</p>
             {switch(page)}
         </div>
@@ -113,8 +113,10 @@ pub fn stage(page: Page) -> impl IntoView {
                 <p class="caption" data-testid="stage-hidden" data-room=text_fn(move || Hidden::longest_caption(unit()))><span>{text_fn(move || if too_slow(page, there()) { String::new() } else { hidden().after(unit()) })}</span></p></li>
         </ol>
         <div class="knob">{controls(page, NOISE)}{bells(shown, page.snapshots.without)}</div>
-        <p class="stage-says" data-testid="stage-says" data-room=text_fn(move || Hidden::longest(page, unit()))><span>{text_fn(move || says(page, shown, hidden()))}</span></p>
-        {follow(page)}
+        <div class="stage-says" data-testid="stage-says">
+            <p data-room=text_fn(move || Hidden::longest(page, unit()))><span>{text_fn(move || says(page, shown, hidden()))}</span></p>
+            <p class="of-odds">{text_fn(move || hidden().odds(page).unwrap_or_default())}</p>
+        </div>
         {preset_cards::next(page)}
     }
     .into_any()
@@ -164,7 +166,7 @@ fn picture(shown: Shown, hook: &'static str, label: &'static str, read: Read) ->
 
 /// A picture of the sum with the ringed one minus the sum without it.
 fn difference(shown: Shown, hook: &'static str, label: &'static str, read: Read) -> AnyView {
-    view! { <div class="difference"><span>{t!("With minus without:")}" "</span>{picture(shown, hook, label, read)}</div> }.into_any()
+    view! { <div class="difference">{picture(shown, hook, label, read)}</div> }.into_any()
 }
 
 fn noisy(page: Page) -> bool {
@@ -178,8 +180,8 @@ fn bounded(held: Held, unit: Unit, norm: &str, bounded: &str) -> String {
         Held::Nowhere => text!("{its}, of length {norm}. Nothing bounds it."),
         Held::Envelope => text!("{its}, of length {norm}, clamped under the envelope to {bounded}."),
         Held::Layers => text!("{its}, of length {norm}, bounded layer by layer; length in noise units: {bounded}."),
-        Held::Whole => text!("{its}, of length {norm}: short enough to stay whole."),
-        Held::Cut => text!("{its}, of length {norm}, cut to {bounded}."),
+        Held::Whole => text!("{its}: length {norm}, short enough to stay whole."),
+        Held::Cut => text!("{its}: length {norm}, cut to {bounded}."),
     };
     text.with(&[("its", its.to_owned()), ("norm", norm.to_owned()), ("bounded", bounded.to_owned())])
 }
@@ -209,9 +211,9 @@ fn longest_of(texts: impl IntoIterator<Item = String>) -> String {
 
 fn before(page: Page, unit: Unit) -> String {
     let text = if noisy(page) {
-        text!("Anyone who knows all the others could subtract them and be left with what {this} adds.")
+        text!("Minus all others: what {this} adds.")
     } else {
-        text!("Anyone who knows all the others can subtract them and is left with what {this} adds.")
+        text!("Minus all others: what {this} adds, for anyone who knows them.")
     };
     text.with(&[("this", unit.this().to_owned())])
 }
@@ -276,58 +278,67 @@ impl Hidden {
             Self::Bare => text!("Nothing hides it."),
             Self::NoGuarantee => text!("There is noise, but no guarantee that it hides {this}."),
             Self::Broken => text!("This run breaks its promise: the noise may fail to hide {this}."),
-            Self::Unseen => text!("The same subtraction leaves it plus noise."),
+            Self::Unseen => text!("Minus all others: it and the noise."),
             Self::Visible(_) => {
-                text!("The same subtraction leaves it visible, if faintly: the noise is too weak to hide it.")
+                text!("Minus all others, it is visible, if faintly: the noise is too weak to hide it.")
             }
             Self::FromTheEye(_) => {
-                text!("To the eye, the same subtraction leaves only static. A computer may still find {this} in it.")
+                text!("Minus all others: only static, to the eye. A computer may still find {this} in it.")
             }
-            Self::Well(_) => text!("The same subtraction leaves static: nothing that gives {this} away."),
+            Self::Well(_) => text!("Minus all others: only static."),
         };
         text.with(&[("this", unit.this().to_owned())])
     }
 
     /// Returns the sentence on a step that is not being walked through.
     fn says(self, page: Page, unit: Unit) -> String {
-        let (text, found) = match self {
+        let text = match self {
             Self::Bare | Self::NoGuarantee => {
                 return page.settings.with(|settings| settings.no_guarantee().unwrap_or_default().to_owned());
             }
             Self::Broken => {
-                (text!("The stated ε is not true: the run breaks its promise. An attacker may find every one."), None)
+                text!("The stated ε is not true: the run breaks its promise. An attacker may find every one.")
             }
-            Self::Unseen => {
-                (text!("The noise should hide what each one adds. Take a step and see whether it does."), None)
-            }
-            Self::Visible(found) => (
-                text!(
-                    "The noise is too weak to hide {this}: a computer finds it in what is released, and your eye may, too."
-                ),
-                found,
+            Self::Unseen => text!("The noise should hide what each one adds. Take a step and see whether it does."),
+            Self::Visible(_) => text!(
+                "The noise is too weak to hide {this}: a computer finds it in what is released, and your eye may, too."
             ),
-            Self::FromTheEye(found) => {
-                (text!("Your eye does not find {this} in what is released. An attacker's computer may."), found)
+            Self::FromTheEye(_) => {
+                text!("Your eye does not find {this} in what is released. An attacker's computer may.")
             }
-            Self::Well(found) => (
-                text!(
-                    "The noise hides what each one adds. Together they still point the same way, and the model learns that."
-                ),
-                Some(found),
-            ),
+            Self::Well(_) => {
+                text!("The noise hides each one. Together they still point the same way, and the model learns that.")
+            }
         };
         let said = text.with(&[("this", unit.this().to_owned())]);
-        let Some(found) = found else { return said };
-        let odds = if matches!(self, Self::Well(_)) || found > HIDDEN || !drawn_rarely(page) {
-            t!(
-                "Of 100 {many} that were in, an attacker finds at most {found}; guessing finds 5.",
-                many = Unit::protected(page).many(),
-                found = found
-            )
-        } else {
-            t!("Being found is unlikely only because few are drawn into a lot.").to_owned()
-        };
-        said + " " + &odds
+        match self.rare(page) {
+            true => said + " " + t!("Being found is unlikely only because few are drawn into a lot."),
+            false => said,
+        }
+    }
+
+    /// Returns the most members of 100 that an attacker finds, if known.
+    fn found(self) -> Option<u32> {
+        match self {
+            Self::Visible(found) | Self::FromTheEye(found) => found,
+            Self::Well(found) => Some(found),
+            Self::Bare | Self::NoGuarantee | Self::Broken | Self::Unseen => None,
+        }
+    }
+
+    /// True if the odds are low only because a unit takes part in few of the steps.
+    fn rare(self, page: Page) -> bool {
+        !matches!(self, Self::Well(_)) && self.found().is_some_and(|found| found <= HIDDEN) && drawn_rarely(page)
+    }
+
+    /// Returns the odds as a sentence, where the panel of the odds is out of view.
+    fn odds(self, page: Page) -> Option<String> {
+        let found = self.found().filter(|_| !self.rare(page))?;
+        Some(t!(
+            "Of 100 {many} that were in, an attacker finds at most {found}; guessing finds 5.",
+            many = Unit::protected(page).many(),
+            found = found
+        ))
     }
 
     /// One of each kind.
@@ -395,5 +406,13 @@ fn says(page: Page, shown: Shown, hidden: Hidden) -> String {
     if page.knob.invites.get() {
         return t!("Turn the noise back, and the digit returns.").to_owned();
     }
-    hidden.says(page, shown.unit())
+    let learned = page
+        .run
+        .accuracy
+        .get()
+        .filter(|_| page.run.report.with(|report| report.as_ref().is_some_and(|report| report.complete)));
+    let learned = learned.map_or_else(String::new, |accuracy| {
+        t!("It now gets {n} of 100 test images right.", n = (100.0 * accuracy).floor() as u32) + " "
+    });
+    learned + &hidden.says(page, shown.unit())
 }

@@ -84,19 +84,18 @@ fn readouts(page: Page) -> impl IntoView {
         bool_memo(move || page.run.report.with(|report| report.as_ref().is_some_and(Report::tests_private_images)));
     let epsilon = move || {
         page.run.report.with(|report| match report.as_ref().map(|report| &report.privacy) {
-            Some(Privacy::Bounded(bound)) => Some(Ok((bound.improved.epsilon, bound.classic.epsilon))),
+            Some(Privacy::Bounded(bound)) => Some(Ok(bound.improved.epsilon)),
             Some(Privacy::NoGuarantee { .. }) => Some(Err(())),
             None => None,
         })
     };
-    let epsilon_value =
-        move || epsilon().and_then(Result::ok).map_or_else(String::new, |(improved, _)| format::exact(improved));
+    let epsilon_value = move || epsilon().and_then(Result::ok).map_or_else(String::new, format::exact);
     let shown = move || page.guarantee.epsilon();
     // For tests that wait for tight accounting.
     let tight_value = move || page.spending.tight().and(shown()).map_or_else(String::new, format::exact);
     let epsilon_text = move || match epsilon() {
         Some(Ok(_)) if page.guarantee.is_provisional() => "…".to_owned(),
-        Some(Ok((improved, _))) => format!("≤ {}", format::epsilon(shown().unwrap_or(improved))),
+        Some(Ok(improved)) => format!("≤ {}", format::epsilon(shown().unwrap_or(improved))),
         Some(Err(())) => t!("no guarantee").to_owned(),
         None => "–".to_owned(),
     };
@@ -115,10 +114,9 @@ fn readouts(page: Page) -> impl IntoView {
         bool_memo(move || page.run.info.with(|info| info.as_ref().is_some_and(|info| info.config.canaries > 0)));
     let renyi_text = move || match epsilon() {
         _ if broken.get() => t!("claimed, but not true").to_owned(),
-        Some(Ok((improved, _))) if shown().is_some_and(|shown| shown < improved) => {
+        Some(Ok(improved)) if shown().is_some_and(|shown| shown < improved) => {
             t!("tight; Rényi {epsilon}", epsilon = format::epsilon(improved))
         }
-        Some(Ok((_, classic))) => t!("classic {epsilon}", epsilon = format::epsilon(classic)),
         _ => String::new(),
     };
     view! {

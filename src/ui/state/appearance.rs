@@ -4,9 +4,18 @@ use leptos::prelude::*;
 
 use crate::ui::{browser, settings::Theme};
 
-/// Ids of the buttons that open and close the set-up on a phone.
+/// Ids of the buttons that open the settings, on a phone and on wider screens, and of the one that
+/// closes them.
 pub const SHEET_OPENER: &str = "set-up-open";
+pub const SETTINGS: &str = "settings";
 pub const SHEET_CLOSE: &str = "set-up-close";
+/// Id of the verdict of the attack on the run.
+pub const ATTACK_VERDICT: &str = "attack-verdict";
+
+/// Width in pixels below which the settings lie over the stage's lower half, as `style.css` has it.
+const PHONE: f64 = 720.0;
+/// And from which they are beside the stage.
+const WIDE: f64 = 1000.0;
 
 /// Theme, language, and what a phone shows.
 #[derive(Clone, Copy)]
@@ -19,11 +28,11 @@ pub struct Appearance {
     /// Whether a link named the language.
     pub language_in_link: RwSignal<bool>,
     pub panel: RwSignal<Panel>,
-    /// Whether a phone shows the set-up, as a sheet over the stage; other screens always show it.
+    /// Whether the settings are open: a sheet over the stage on a phone, else a drawer beside it.
     pub sheet: RwSignal<bool>,
     /// Presentation mode: large, and without the set-up.
     pub present: RwSignal<bool>,
-    /// Whether a phone shows the rarely used parts of header and transport.
+    /// Whether the rarely used parts of the header are shown; on a phone, those of the transport, too.
     pub more: RwSignal<bool>,
 }
 
@@ -44,29 +53,41 @@ impl Appearance {
             language: RwSignal::new(browser::language()),
             language_in_link: RwSignal::new(language_in_link),
             panel: RwSignal::new(Panel::Step),
-            sheet: RwSignal::new(false),
+            sheet: RwSignal::new(browser::width() >= PHONE && browser::settings_were_open()),
             present: RwSignal::new(present),
             more: RwSignal::new(false),
         }
     }
 
-    /// Shows a panel on a phone, closing the set-up.
+    /// Shows a panel on a phone, closing the settings.
     pub fn show_panel(self, panel: Panel) {
         self.panel.set(panel);
         self.sheet.set(false);
     }
 
-    /// Opens the set-up on a phone, below the stage's stations, and moves the focus into it.
+    /// Opens the settings, on a phone below the stage's stations, and moves the focus into them.
     pub fn open_sheet(self) {
         self.panel.set(Panel::Step);
         self.sheet.set(true);
-        browser::focus_soon(SHEET_CLOSE, Some(".stations"));
+        browser::focus_soon(SHEET_CLOSE, (browser::width() < PHONE).then_some(".stations"));
     }
 
-    /// Closes the set-up on a phone, and returns the focus to the button that opened it.
+    /// Opens the settings where they cover nothing else.
+    pub fn show_settings(self) {
+        if browser::width() >= WIDE {
+            self.sheet.set(true);
+        }
+    }
+
+    /// Closes the settings, and returns the focus to the button that opened them.
     pub fn close_sheet(self) {
         self.sheet.set(false);
-        browser::focus_soon(SHEET_OPENER, None);
+        browser::focus_soon(if browser::width() < PHONE { SHEET_OPENER } else { SETTINGS }, None);
+    }
+
+    /// Opens the settings, or closes them.
+    pub fn turn_sheet(self) {
+        if self.sheet.get_untracked() { self.close_sheet() } else { self.open_sheet() }
     }
 
     /// Shows a link's theme without storing it.

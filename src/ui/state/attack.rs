@@ -4,15 +4,50 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use super::{run::Run, spending::LiveEpsilon};
+use super::{
+    appearance::{ATTACK_VERDICT, Panel},
+    page::Page,
+    run::Run,
+    spending::LiveEpsilon,
+};
 use crate::{
     accounting::audit::LowerBounds,
-    ui::threads::accountant::{AccountantClient, Topic},
+    ui::{
+        browser,
+        settings::Encoder,
+        threads::accountant::{AccountantClient, Topic},
+    },
     worker::{
         accounts::{Answer, Question},
         protocol::Audited,
     },
 };
+
+/// Canaries of an attack that is started from the page.
+const CANARIES: u32 = 1000;
+/// Canaries under an envelope, where each takes several coordinates.
+const DENSE: u32 = 20;
+
+impl Page {
+    /// Begins the attack on a new run with canaries, or ends it.
+    pub fn turn_attack(self) {
+        self.change(|settings| {
+            settings.canaries = match settings.canaries {
+                0 if settings.encoder == Encoder::Envelope => DENSE,
+                0 => CANARIES,
+                _ => 0,
+            };
+        });
+    }
+
+    /// Attacks the run: trains it again with canaries, and shows the verdict as it forms.
+    pub fn attack_now(self) {
+        self.turn_attack();
+        self.play();
+        self.appearance.show_panel(Panel::Results);
+        browser::focus_soon(ATTACK_VERDICT, Some(".attack"));
+    }
+}
 
 #[derive(Clone, Copy)]
 pub struct Attack {

@@ -11,6 +11,8 @@ use crate::ui::{
 
 #[derive(Clone, Copy)]
 pub struct Cards {
+    /// Whether anybody wants to see them.
+    pub asked: RwSignal<bool>,
     /// `None`: not fetched yet; empty: not available.
     pub all: RwSignal<Option<Arc<[Card]>>>,
 }
@@ -18,11 +20,12 @@ pub struct Cards {
 impl Cards {
     #[must_use]
     pub fn new() -> Self {
-        Self { all: RwSignal::new(None) }
+        Self { asked: RwSignal::new(false), all: RwSignal::new(None) }
     }
 
     /// Fetches the cards, unless they are present.
     pub fn load(self) {
+        self.asked.set(true);
         if self.all.with_untracked(|all| all.as_ref().is_some_and(|all| !all.is_empty())) {
             return;
         }

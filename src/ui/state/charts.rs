@@ -34,6 +34,8 @@ pub type Exportable = (&'static str, &'static str, Memo<Drawing>);
 pub struct Charts {
     /// Changes when charts must read their curves again.
     pub tick: RwSignal<u32>,
+    /// Whether the chart of ε has every bound, not only the one of the headline.
+    pub compare: RwSignal<bool>,
     /// The charts on the page.
     pub exportable: StoredValue<Vec<Exportable>>,
     due: StoredValue<Option<Timeout>, LocalStorage>,
@@ -42,7 +44,12 @@ pub struct Charts {
 impl Charts {
     #[must_use]
     pub fn new() -> Self {
-        Self { tick: RwSignal::new(0), exportable: StoredValue::new(vec![]), due: StoredValue::new_local(None) }
+        Self {
+            tick: RwSignal::new(0),
+            compare: RwSignal::new(false),
+            exportable: StoredValue::new(vec![]),
+            due: StoredValue::new_local(None),
+        }
     }
 
     /// Redraws all charts now.

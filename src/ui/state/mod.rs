@@ -140,7 +140,7 @@ mod who_pays;
 
 #[cfg(target_arch = "wasm32")]
 pub(super) use self::{
-    appearance::{Panel, SHEET_CLOSE, SHEET_OPENER},
+    appearance::{ATTACK_VERDICT, Panel, SETTINGS, SHEET_CLOSE, SHEET_OPENER},
     charts::{COLOURS, Curves},
     connection::Threads,
     cooling::NoiseSearch,
