@@ -122,6 +122,7 @@ test("presenting survives a reload and is in the link; Escape ends it, and its b
   await page.keyboard.press("Escape");
   await expect(control).toHaveAttribute("aria-pressed", "false");
   await expect(page).not.toHaveURL(/present/);
+  await allControls(page);
   await control.click();
   await control.click();
 });

@@ -4,10 +4,11 @@ import { allControls, choose, expect, hook, open, rows, share, test, value } fro
 // A task: the link's `controls=` leaves some settings free and fixes all others.
 
 const query = "?backend=cpu&dataset=synthetic&encoder=clip&noise=gaussian&sigma=2&lot=64&rate=0.5&steps=6&controls=sigma,clip";
+const asked = `${query}&task=1&limit=50&goal=1`;
 
 test("a task frees only the settings it names, survives lessons, changes and links, and ends at one click", async ({ page, site, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
-  await open(page, site, query);
+  await open(page, site, asked);
 
   for (const [width, height] of [[320, 640], [390, 844], [1920, 1080], [1440, 900]]) {
     await test.step(`its bar fits a window of ${width} pixels, and its buttons are large enough`, async () => {
@@ -21,7 +22,9 @@ test("a task frees only the settings it names, survives lessons, changes and lin
   }
 
   await test.step("it frees only the settings it names, and says so", async () => {
-    await expect(page.getByTestId("task")).toContainText("This task lets you change: Noise scale, Clip norm. All else is fixed.");
+    await expect(page.getByTestId("task")).toContainText("Read as many test digits as you can");
+    await expect(page.getByTestId("task-free")).toHaveText("This task lets you change: Noise scale, Clip norm. All else is fixed.");
+    await expect(page.getByTestId("task-progress")).toHaveText(/^The planned steps cost ε ≤ [\d.]+, within the limit of 50\. Press Play/);
     await page.getByText("Advanced", { exact: true }).click();
     const free = await page.locator(".control").evaluateAll((all) =>
       all.flatMap((control) => [...control.querySelectorAll<HTMLInputElement>("input[type=text], input[type=range], select")].filter((field) => !field.disabled).map((field) => field.id || field.ariaLabel)));
@@ -70,7 +73,7 @@ test("a task frees only the settings it names, survives lessons, changes and lin
   await test.step("it survives a change, a reload and a shared link", async () => {
     await hook(page, "noise-scale").fill("3");
     await hook(page, "noise-scale").press("Enter");
-    await expect.poll(() => page.url()).toMatch(/sigma=3.*&controls=sigma,clip$/);
+    await expect.poll(() => page.url()).toMatch(/sigma=3.*&controls=sigma,clip&task=1&limit=50&goal=1$/);
     await share(page);
     await expect(page.getByTestId("notice")).toContainText("copied");
     const link = await page.evaluate(() => navigator.clipboard.readText());
@@ -82,6 +85,11 @@ test("a task frees only the settings it names, survives lessons, changes and lin
       await expect(hook(page, "lot")).toBeDisabled();
       await expect(page.getByTestId("task")).toBeVisible();
     }
+  });
+
+  await test.step("at the end its bar says what was reached", async () => {
+    await hook(page, "play").click();
+    await expect(page.getByTestId("task-progress")).toContainText(/The run has ended at [\d.]+%: the goal of 1% is reached\. Write it down/);
   });
 
   await test.step("one click ends it", async () => {

@@ -2,14 +2,17 @@
 
 use leptos::prelude::*;
 
-use crate::ui::{
-    browser,
-    runs::share,
-    settings::keys,
-    setup::layout::NOISE,
-    size::closures::{effect, on_click, text_fn, view_fn},
-    state::{HandedInRun, Page, Panel, TaskLock},
-    text::t,
+use crate::{
+    plot::format,
+    ui::{
+        browser,
+        runs::share,
+        settings::keys,
+        setup::layout::NOISE,
+        size::closures::{effect, on_click, text_fn, view_fn},
+        state::{HandedInRun, Page, Panel, TaskLock},
+        text::t,
+    },
 };
 
 /// Milliseconds until the panel of a field is shown.
@@ -33,6 +36,53 @@ fn is_on_stage(id: &str) -> bool {
     NOISE.iter().any(|control| control.id() == id)
 }
 
+/// Says how far one is with the task: ε of the planned steps against its limit and, once the run has
+/// ended, the accuracy against its goal.
+fn progress(page: Page) -> String {
+    let Some((limit, goal)) = page.task.with(|task| task.as_ref().map(|task| (task.limit, task.goal))) else {
+        return String::new();
+    };
+    let complete = page.run.report.with(|report| report.as_ref().is_some_and(|report| report.complete));
+    let epsilon = if complete { page.guarantee.epsilon() } else { page.planned_epsilon() };
+    let mut said = vec![];
+    if let (Some(limit), Some(epsilon)) = (limit, epsilon) {
+        let (above, epsilon, limit) = (epsilon > limit, format::epsilon(epsilon), format::budget(limit));
+        said.push(match above {
+            true => t!(
+                "The planned steps cost ε ≤ {epsilon}, above the limit of {limit}.",
+                epsilon = epsilon,
+                limit = limit
+            ),
+            false => t!(
+                "The planned steps cost ε ≤ {epsilon}, within the limit of {limit}.",
+                epsilon = epsilon,
+                limit = limit
+            ),
+        });
+    }
+    match page.run.accuracy.get().filter(|_| complete) {
+        Some(accuracy) => {
+            let read = format::percent(accuracy);
+            said.push(match goal {
+                Some(goal) if 100.0 * accuracy >= goal => t!(
+                    "The run has ended at {accuracy}: the goal of {goal}% is reached.",
+                    accuracy = read,
+                    goal = format::exact(goal)
+                ),
+                Some(goal) => t!(
+                    "The run has ended at {accuracy}, short of the goal of {goal}%.",
+                    accuracy = read,
+                    goal = format::exact(goal)
+                ),
+                None => t!("The run has ended at {accuracy}.", accuracy = read),
+            });
+            said.push(t!("Write it down, or hand it in.").to_owned());
+        }
+        None => said.push(t!("Press Play, and wait until the run has ended.").to_owned()),
+    }
+    said.join(" ")
+}
+
 /// Returns the bars of the open task and of the submitted run, if any.
 pub fn bars(page: Page) -> AnyView {
     // What a task leaves free is in view.
@@ -43,7 +93,8 @@ pub fn bars(page: Page) -> AnyView {
         }
     });
     let task = move || {
-        let free: Vec<_> = page.task.with(|task| task.as_ref().map(|task| task.free().collect()))?;
+        let (free, asks): (Vec<_>, _) =
+            page.task.with(|task| task.as_ref().map(|task| (task.free().collect(), task.asks())))?;
         let name = |(at, (label, id)): (usize, (&'static str, String))| {
             let before = if at == 0 { " " } else { ", " };
             view! { {before}<button type="button" class="word" on:click=on_click(move |_| go_to(page, id.clone()))>{label}</button> }
@@ -52,7 +103,11 @@ pub fn bars(page: Page) -> AnyView {
         let names = free.into_iter().enumerate().map(name).collect_view();
         Some(view! {
             <section class="class-bar" data-testid="task" aria-label=t!("Task")>
-                <p>{if nothing { t!("This task fixes every setting.") } else { t!("This task lets you change:") }}{names}{(!nothing).then(|| [". ", t!("All else is fixed.")].concat())}</p>
+                <div>
+                    {asks.map(|asks| view! { <p><strong>{asks}</strong></p> })}
+                    <p data-testid="task-free">{if nothing { t!("This task fixes every setting.") } else { t!("This task lets you change:") }}{names}{(!nothing).then(|| [". ", t!("All else is fixed.")].concat())}</p>
+                    <p class="claim" data-testid="task-progress">{text_fn(move || progress(page))}</p>
+                </div>
                 <button type="button" data-testid="task-hand-in" on:click=on_click(move |_| share::hand_in(page))>{t!("Hand in…")}</button>
                 <button type="button" class="quiet" data-testid="unlock" on:click=on_click(move |_| TaskLock(page).unlock())>{t!("Unlock all")}</button>
             </section>

@@ -134,7 +134,8 @@ const MOST_UNKNOWN: usize = 5;
 
 /// True if other code reads this key, or another site appended it to count its visitors.
 fn is_elsewhere(key: &str) -> bool {
-    [lock::KEY, handed_in::KEY, handed_in::BY, "hide", "view", "poster"].contains(&key)
+    lock::KEYS.contains(&key)
+        || [handed_in::KEY, handed_in::BY, "hide", "view", "poster"].contains(&key)
         || key.starts_with("utm_")
         || key.ends_with("clid")
 }

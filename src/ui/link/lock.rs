@@ -1,32 +1,61 @@
 //! A task: `controls=sigma,clip` leaves these settings free and fixes all others. An embed reads
-//! the same key as the list of controls to show.
+//! the same key as the list of controls to show. `task=1` to `task=6` add the sentence of a task of
+//! `teach.html`, `limit=0.5` an ε that the planned steps may cost, `goal=88` a test accuracy in percent.
 
 use super::encoding::pairs;
-use crate::ui::{
-    settings::{
-        Number, Select, Settings, clipped,
-        keys::{PRESET, keys},
-        presets::Preset,
+use crate::{
+    plot::format,
+    train::number::parse,
+    ui::{
+        settings::{
+            Number, Select, Settings, clipped,
+            keys::{PRESET, keys},
+            presets::Preset,
+        },
+        text::{Text, t, text},
     },
-    text::{t, text},
 };
 
-/// The key in links.
+/// The keys in links.
 pub const KEY: &str = "controls";
+const TASK: &str = "task";
+const LIMIT: &str = "limit";
+const GOAL: &str = "goal";
+pub const KEYS: [&str; 4] = [KEY, TASK, LIMIT, GOAL];
 
-/// The settings that a task leaves free.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lock(
+/// Sentences of the tasks of `teach.html`, in their order.
+const TASKS: [Text; 6] = [
+    text!("Read as many test digits as you can, while ε of the whole run stays at 0.5 or below."),
+    text!("Train with the clip norms 0.1, 1 and 10. What happens to the accuracy, and what to ε?"),
+    text!("Guess first: with a lot half as large, does ε go up or down? Then measure with 256, 512 and 1,024."),
+    text!("ε ≤ 0.5 is fixed. With which noise are most digits read: Gaussian, Laplace or Student-t?"),
+    text!(
+        "Choose the denoiser Kolmogorov–Smirnov. What happens to ε, and what to the accuracy? Then look for the best rate, with it and without it."
+    ),
+    text!("How many planned steps does it take until the odds say “at most 10” of 100? How many until they say 11?"),
+];
+
+/// A task: the settings that it leaves free, and what it asks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lock {
     /// Keys, in the order of the link, without duplicates.
-    Vec<&'static str>,
-);
+    free: Vec<&'static str>,
+    /// Index into [`TASKS`].
+    task: Option<usize>,
+    /// ε that the planned steps may cost.
+    pub limit: Option<f64>,
+    /// Test accuracy to reach, in percent.
+    pub goal: Option<f64>,
+}
 
 /// Reads the task of a link, if any; returns a sentence for each problem.
 #[must_use]
 pub fn read(query: &str) -> (Option<Lock>, Vec<String>) {
     let (mut lock, mut problems) = (None::<Lock>, vec![]);
-    for (_, list) in pairs(query).into_iter().filter(|(key, _)| key == KEY) {
-        let free = &mut lock.get_or_insert_default().0;
+    let pairs = pairs(query);
+    let of = |wanted: &'static str| pairs.iter().filter(move |(key, _)| key == wanted).map(|(_, value)| value.as_str());
+    for list in of(KEY) {
+        let free = &mut lock.get_or_insert_default().free;
         for name in list.split(',').filter(|name| !name.is_empty()) {
             match keys(false).find(|key| *key == name) {
                 Some(key) if free.contains(&key) => {}
@@ -39,14 +68,53 @@ pub fn read(query: &str) -> (Option<Lock>, Vec<String>) {
             }
         }
     }
+    // An embed shows controls without a task; there the other keys say nothing either.
+    if let Some(lock) = &mut lock {
+        for text in of(TASK) {
+            match text.parse::<usize>().ok().filter(|number| (1..=TASKS.len()).contains(number)) {
+                Some(number) => lock.task = Some(number - 1),
+                None => problems.push(t!(
+                    "In the link, {key} must be a whole number from 1 to {most}, not “{name}”.",
+                    key = TASK,
+                    most = TASKS.len(),
+                    name = clipped(text)
+                )),
+            }
+        }
+        for (key, most, field) in [(LIMIT, 1000.0, &mut lock.limit), (GOAL, 100.0, &mut lock.goal)] {
+            for text in of(key) {
+                match parse(text).filter(|value| *value > 0.0 && *value <= most) {
+                    Some(value) => *field = Some(value),
+                    None => problems.push(t!(
+                        "In the link, {key} must be a number above 0, at most {most}, not “{name}”.",
+                        key = key,
+                        most = format::integer(most as u64),
+                        name = clipped(text)
+                    )),
+                }
+            }
+        }
+    } else if let Some(key) = [TASK, LIMIT, GOAL].into_iter().find(|key| of(key).next().is_some()) {
+        problems.push(t!(
+            "In the link, {key} is of a task, which lists the settings that it leaves free: {controls}=.",
+            key = key,
+            controls = KEY
+        ));
+    }
     (lock, problems)
 }
 
 impl Lock {
+    /// Returns what the task asks, if it is one of `teach.html`.
+    #[must_use]
+    pub fn asks(&self) -> Option<&'static str> {
+        self.task.map(|task| TASKS[task].get())
+    }
+
     /// True if the setting of this key may be changed.
     #[must_use]
     pub fn leaves(&self, key: &str) -> bool {
-        self.0.contains(&key)
+        self.free.contains(&key)
     }
 
     /// True if only free settings differ.
@@ -74,7 +142,7 @@ impl Lock {
 
     /// Returns the label of each free setting, and the id of its field.
     pub fn free(&self) -> impl Iterator<Item = (&'static str, String)> {
-        self.0.iter().map(|key| {
+        self.free.iter().map(|key| {
             let number = Number::by_key(key).map(|number| (number.spec().label, format!("number-{key}")));
             let select = || Select::by_key(key).map(|select| (select.spec().label, select.spec().id.to_owned()));
             let (label, id) = number.or_else(select).unwrap_or((text!("Preset"), PRESET.to_owned()));
@@ -95,7 +163,10 @@ impl Lock {
     /// Writes the task for a link.
     #[must_use]
     pub fn write(&self) -> String {
-        format!("{KEY}={}", self.0.join(","))
+        let number = |key: &str, value: Option<f64>| value.map(|value| format!("&{key}={}", format::exact(value)));
+        let task = self.task.map(|task| format!("&{TASK}={}", task + 1));
+        let more = [task, number(LIMIT, self.limit), number(GOAL, self.goal)];
+        more.into_iter().flatten().fold(format!("{KEY}={}", self.free.join(",")), |link, part| link + &part)
     }
 }
 
@@ -128,6 +199,27 @@ mod tests {
             assert!(lock(key).leaves(key) && !lock("").leaves(key), "{key}");
         }
         assert_eq!(keys(false).count(), 1 + Select::ALL.len() + Number::ALL.len());
+    }
+
+    #[test]
+    fn what_a_task_asks_is_read_and_written_and_mistakes_are_named() {
+        let (task, problems) = super::read("goal=88.5&controls=sigma&task=1&limit=0.5");
+        let task = task.unwrap();
+        assert_eq!((task.limit, task.goal, problems), (Some(0.5), Some(88.5), vec![]));
+        assert!(task.asks().unwrap().starts_with("Read as many test digits"));
+        assert_eq!(task.write(), "controls=sigma&task=1&limit=0.5&goal=88.5");
+        for wrong in
+            ["task=0", "task=7", "task=-1", "limit=0", "limit=NaN", "limit=inf", "limit=1e9", "goal=101", "goal="]
+        {
+            let (task, problems) = super::read(&format!("controls=sigma&{wrong}"));
+            assert_eq!((task, problems.len()), (Some(lock("sigma")), 1), "{wrong}: {problems:?}");
+            assert!(super::read(wrong).1[0].contains("controls="), "{wrong} alone");
+        }
+        let page = include_str!("../../../www/teach.html");
+        assert_eq!(page.matches("class=\"task\"").count(), TASKS.len());
+        for number in 1..=TASKS.len() {
+            assert_eq!(page.matches(&format!("&amp;task={number}&amp;")).count(), 1, "{number}");
+        }
     }
 
     #[test]
