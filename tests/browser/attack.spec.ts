@@ -1,5 +1,5 @@
 /** Attacks on the visitor's own run: canaries, lower bounds on ε, and broken guarantees. */
-import { expect, exported, hook, open, test, value } from "./fixtures";
+import { allControls, expect, exported, hook, open, test, value } from "./fixtures";
 
 const RUN = "?backend=cpu&dataset=synthetic&model=linear&lot=512&sigma=1&steps=200";
 const number = (text: string | null) => Number((text ?? "").replace(/[^0-9.]/g, ""));
@@ -7,8 +7,7 @@ const BOUNDS = ["steps", "rates", "curve", "gaussian", "guesses"];
 
 test("four clicks from the empty page refute ε, and such a run cannot be exported", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic");
-  const panel = page.getByTestId("attack");
-  await panel.locator("summary").first().click();
+  await page.getByTestId("attacks").locator("summary").first().click();
   await page.getByTestId("attack-begin").click();
   await page.locator("#break").selectOption("half-noise");
   await hook(page, "play").click();
@@ -20,6 +19,7 @@ test("four clicks from the empty page refute ε, and such a run cannot be export
   await expect(page.locator(".readouts .epsilon")).toContainText("claimed, but not true");
   await expect(page).toHaveURL(/break=half-noise/);
   await hook(page, "play").click();
+  await allControls(page);
   await page.getByTestId("export").locator("summary").click();
   await page.getByTestId("export").getByText("Privacy ledger (JSON)").click();
   await expect(hook(page, "error")).toContainText("has an injected bug, so neither it nor its ledger can be saved");

@@ -41,7 +41,8 @@ pub fn address(page: Page) {
         let (lab, query) = (page.lab.open.get(), page.lab.query.get());
         let (pay_once, pay_once_epsilon) = (page.pay_once.named(), page.pay_once.epsilon.get());
         let pay_once_noise = page.pay_once.mechanism.get();
-        let attacks = page.attacks.open.get();
+        // An attack on the run opens the fold itself.
+        let attacks = page.attacks.open.get() && page.settings.with(|settings| settings.canaries == 0);
         let mut link = Link { lesson, lab, query, attacks, pay_once, pay_once_noise, pay_once_epsilon, ..page.link() };
         // An open step determines its own settings; write only what else is set.
         if LessonPlayer(page).is_staged() {

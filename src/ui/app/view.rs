@@ -6,7 +6,9 @@ use super::{address::address, class, drops::drops, header::header, help::help_di
 use crate::ui::{
     browser, embed, lessons,
     link::Opening,
-    noise_lab, results, runs, setup,
+    noise_lab, results,
+    runs::{self, verdict::sweep_verdict},
+    setup,
     size::closures::{bool_fn, effect, on_click, text_fn, view_fn},
     stage::{follow::follow, preset_cards, stations, step, sweep_bar::sweep_bar, transport},
     state::{LessonPlayer, Page, Panel, SHEET_OPENER, Threads},
@@ -39,6 +41,8 @@ pub fn start(root: web_sys::HtmlElement) {
         request_animation_frame(move || set_timeout(connect, std::time::Duration::ZERO));
         // Show it without storing it: a link's theme is not the visitor's choice.
         browser::show_theme(page.appearance.theme.get_untracked());
+        // Repaints the canvases.
+        browser::when_system_theme_changes(move || page.appearance.theme.notify());
         window_event_listener_untyped("hushgrad-spoken", move |_| {
             browser::keeping_focus(|| LessonPlayer(page).take_language())
         });
@@ -87,7 +91,7 @@ fn view(page: Page) -> impl IntoView {
             <button type="button" id=SHEET_OPENER aria-controls="set-up" aria-expanded=text_fn(move || sheet.get().to_string()) on:click=on_click(move |_| page.appearance.turn_sheet())>{t!("Settings")}</button></nav>
         <main class="panels" class:with-lab=bool_fn(move || page.lab.open.get())>
             {noise_lab::panel::panel(page)}
-            <section class="panel stage" data-testid="stage" aria-label=t!("One person, in or out")>{stations::stage(page)}</section>
+            <section class="panel stage" data-testid="stage" aria-label=t!("One person, in or out")>{stations::stage(page)}{sweep_verdict(page)}</section>
             <section class="panel setup" class:shown=bool_fn(move || sheet.get()) id="set-up" data-testid="set-up" aria-label=t!("Settings")>{setup::panel::panel(page)}</section>
             <section class=class(Panel::Step, "step") aria-label=t!("One step")>{step::panel(page)}{follow(page)}</section>
             <section class=class(Panel::Results, "results") id="results" tabindex="-1" aria-label=t!("Results")>{results::panel::panel(page)}</section>

@@ -1,11 +1,14 @@
 //! Colour themes: showing and storing them; and whether the settings are open.
 
+use gloo::events::EventListener;
 use leptos::prelude::{document, window};
 
 use crate::ui::settings::{Choice, Theme};
 
 const THEME: &str = "hushgrad-theme";
 const SETTINGS: &str = "hushgrad-settings";
+/// Matches on a dark system.
+const DARK: &str = "(prefers-color-scheme: dark)";
 
 /// Returns the host page's theme if given, else the stored one, else the system's.
 #[must_use]
@@ -62,14 +65,19 @@ pub fn remember_settings(open: bool) {
     }
 }
 
+/// Calls `act` whenever the system changes between light and dark.
+pub fn when_system_theme_changes(act: impl Fn() + 'static) {
+    if let Ok(Some(media)) = window().match_media(DARK) {
+        EventListener::new(&media, "change", move |_| act()).forget();
+    }
+}
+
 /// True if the page is dark under this theme.
 #[must_use]
 pub fn is_dark(theme: Theme) -> bool {
     match theme {
         Theme::Light => false,
         Theme::Dark => true,
-        Theme::System => {
-            window().match_media("(prefers-color-scheme: dark)").ok().flatten().is_some_and(|media| media.matches())
-        }
+        Theme::System => window().match_media(DARK).ok().flatten().is_some_and(|media| media.matches()),
     }
 }

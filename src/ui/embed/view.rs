@@ -28,6 +28,9 @@ pub fn view(page: Page, options: Options) -> impl IntoView {
     talk(page);
     let whole = move || format!("./?{}", page.link().write());
     page.lab.open.set(options.view == View::Lab);
+    if options.view == View::Attack {
+        page.attacks.open.set(true);
+    }
     // The stage has some controls itself; show none twice.
     let on_stage = |control: &Control| options.view == View::Stage && NOISE.contains(control);
     let with: Vec<Control> = options.controls.iter().copied().filter(|control| !on_stage(control)).collect();
@@ -41,7 +44,7 @@ pub fn view(page: Page, options: Options) -> impl IntoView {
                 .into_any()
         }
         View::Attack => {
-            view! { <section class="embed-view" aria-label=t!("Attack your own run")>{results::attack::panel(page)}{results::attacks::panel(page)}</section> }
+            view! { <section class="embed-view" aria-label=t!("Attack your own run")>{results::attacks::panel(page)}</section> }
                 .into_any()
         }
         View::Lab => noise_lab::panel::panel(page).into_any(),

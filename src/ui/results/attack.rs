@@ -22,7 +22,7 @@ use crate::{
         browser,
         setup::{control::controls, layout::ATTACK},
         size::{
-            closures::{bool_fn, bool_memo, effect, on_click, on_event, text_fn, view_fn},
+            closures::{bool_fn, bool_memo, effect, on_click, text_fn, view_fn},
             sort::sort,
         },
         state::{ATTACK_VERDICT, Page},
@@ -38,30 +38,38 @@ use crate::{
 /// Bins of the histogram of scores.
 const BINS: usize = 24;
 
-pub fn panel(page: Page) -> AnyView {
-    let attacked = bool_memo(move || page.settings.with(|settings| settings.canaries > 0));
-    let broken = move || page.run.info.with(|info| info.as_ref().and_then(|info| info.broken));
-    let refuted = bool_memo(move || refuted(page));
-    // Opens when an attack begins; the visitor may close it.
-    let open = RwSignal::new(false);
+/// Opens the fold when an attack begins, which the visitor may close; marks the page while the stated ε
+/// is refuted.
+pub(super) fn watch(page: Page) {
+    let attacked = bool_memo(move || is_attacked(page));
     effect(move || {
         if attacked.get() {
-            open.set(true);
+            page.attacks.open.set(true);
         }
     });
-    let toggled = move |event| open.set(event_target::<web_sys::HtmlDetailsElement>(&event).open());
+    let refuted = bool_memo(move || refuted(page));
     effect(move || browser::show_refuted(refuted.get()));
+}
+
+/// True if the settings ask for canaries.
+fn is_attacked(page: Page) -> bool {
+    page.settings.with(|settings| settings.canaries > 0)
+}
+
+pub(super) fn attack(page: Page) -> AnyView {
+    let attacked = bool_memo(move || is_attacked(page));
+    let broken = move || page.run.info.with(|info| info.as_ref().and_then(|info| info.broken));
     let name = move || if attacked.get() { t!("End the attack") } else { t!("Attack this run") };
-    let class = text_fn(move || if refuted.get() { "meaning attack refuted" } else { "meaning attack" }.to_owned());
+    let class = text_fn(move || if refuted(page) { "attack refuted" } else { "attack" }.to_owned());
     view! {
-        <details class=class data-testid="attack" open=bool_fn(move || open.get()) on:toggle=on_event(toggled)>
-            <summary>{t!("Attack your own run")}</summary>
+        <section class=class data-testid="attack">
+            <h3>{t!("Attack your own run")}</h3>
             <p>{t!("An attacker mixes records of their own, canaries, into your digits; a coin flip decides whether each is in. They see every step, know all other digits, and guess the flips. Correct guesses prove a lower bound on ε. It may climb towards ε, and exceeds a correct ε only by bad luck.")}</p>
             <div class="once-buttons"><button type="button" data-testid="attack-begin" on:click=on_click(move |_| page.turn_attack())>{text_fn(name)}</button></div>
             <div hidden=bool_fn(move || !attacked.get())>{controls(page, ATTACK)}</div>
             <p class="attack-verdict" id=ATTACK_VERDICT data-testid=ATTACK_VERDICT tabindex="-1" role="status">{text_fn(move || verdict(page, broken()))}</p>
             {view_fn(move || page.attack.found.with(Option::is_some).then(|| found(page)))}
-        </details>
+        </section>
     }
     .into_any()
 }

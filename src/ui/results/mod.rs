@@ -27,7 +27,7 @@
 #[cfg(target_arch = "wasm32")]
 mod answer;
 #[cfg(target_arch = "wasm32")]
-pub(super) mod attack;
+mod attack;
 #[cfg(target_arch = "wasm32")]
 mod attacker;
 #[cfg(target_arch = "wasm32")]

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::{
-    attack, attacks,
+    attacks,
     counted::counted,
     curves::{accuracy_chart, compare, epsilon_chart},
     meaning::meaning,
@@ -30,7 +30,6 @@ pub fn panel(page: Page) -> impl IntoView {
         {compare(page)}
         {view_fn(move || page.recorded().map(recorded_note))}
         {meaning(page)}
-        {attack::panel(page)}
         {attacks::panel(page)}
         {who_pays::panel(page)}
         {pay_once::panel(page)}

@@ -25,4 +25,4 @@ pub(super) mod share;
 #[cfg(target_arch = "wasm32")]
 mod trade_off;
 #[cfg(target_arch = "wasm32")]
-mod verdict;
+pub(super) mod verdict;

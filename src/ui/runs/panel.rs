@@ -3,7 +3,7 @@
 use hushgrad_message::Message;
 use leptos::prelude::*;
 
-use super::{trade_off::trade_off, verdict::sweep_verdict};
+use super::trade_off::trade_off;
 use crate::{
     plot::{drawing::GHOST, format},
     ui::{
@@ -30,7 +30,6 @@ pub fn panel(page: Page) -> impl IntoView {
         <section class="panel runs" data-testid="runs" aria-label=t!("Runs")>
             <h2>{t!("Runs")}</h2>
             <p class="lead" hidden=bool_fn(move || !empty())>{t!("When you change a setting, the run so far is kept here, to compare with the next.")}</p>
-            {sweep_verdict(page)}
             <div class="runs-row" hidden=bool_fn(empty)>
                 <div class="scroll" tabindex="0" role="region" aria-label=t!("Earlier runs")>
                     <table>

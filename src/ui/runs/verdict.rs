@@ -1,6 +1,6 @@
 //! The last sweep's result: accuracy and ε by the swept number, and a sentence.
 
-use leptos::prelude::*;
+use leptos::{html, prelude::*};
 
 use crate::{
     accounting::selection::Draw,
@@ -16,14 +16,14 @@ use crate::{
             slider::Spacing,
             verdict::{Outcome, verdict},
         },
-        size::closures::{bool_fn, text_fn, text_memo},
+        size::closures::{bool_fn, bool_memo, effect, text_fn, text_memo},
         state::Page,
         text::t,
         widgets::chart::{Frame, chart},
     },
 };
 
-/// The verdict, once two of the runs have ended.
+/// The verdict, once two of the runs have ended; it is scrolled into view when it first appears.
 pub fn sweep_verdict(page: Page) -> AnyView {
     let said = text_memo(move || {
         let verdict = |(number, outcomes): &(_, Vec<_>)| verdict(*number, outcomes);
@@ -31,8 +31,16 @@ pub fn sweep_verdict(page: Page) -> AnyView {
     });
     let accuracy = Frame { title: t!("Accuracy by swept value"), file: "sweep-accuracy", height: 150.0, full: true };
     let epsilon = Frame { title: t!("ε by swept value"), file: "sweep-epsilon", height: 150.0, full: true };
+    let node = NodeRef::<html::Div>::new();
+    let there = bool_memo(move || !said.with(String::is_empty));
+    effect(move || {
+        if let (true, Some(shown)) = (there.get(), node.get_untracked()) {
+            // After its charts have been laid out.
+            request_animation_frame(move || shown.scroll_into_view_with_bool(false));
+        }
+    });
     view! {
-        <div class="sweep-verdict" hidden=bool_fn(move || said.with(String::is_empty))>
+        <div class="sweep-verdict" node_ref=node hidden=bool_fn(move || !there.get())>
             <p class="verdict-line" data-testid="sweep-verdict">{text_fn(move || said.get())}</p>
             <p class="small-label" data-testid="sweep-price">{text_fn(move || price(page))}</p>
             <div class="lab-charts">

@@ -54,11 +54,13 @@ impl Shown {
         self.people.with(|people| people.as_ref()?.person.as_deref().map(read))
     }
 
-    /// True if the step was taken, and is shown with its own noise.
+    /// True if the step was taken, and is shown with its own noise and all of its lot.
     fn was_released(self) -> bool {
         let taken = self.people.with(|people| people.as_ref().is_some_and(|people| people.step > 0));
         // The recorded step is in single precision.
-        taken && self.person(|person| (person.scale - self.scale.get()).abs() <= 1e-6 * person.scale) == Some(true)
+        taken
+            && !self.page.snapshots.without.get()
+            && self.person(|person| (person.scale - self.scale.get()).abs() <= 1e-6 * person.scale) == Some(true)
     }
 
     fn unit(self) -> Unit {

@@ -152,7 +152,7 @@ impl LessonPlayer {
         self.0.lab.open.set(now.show == "lab");
         let scene = link::read(set.lessons[lesson].scene(step).set).0;
         self.0.pay_once.set_up(&scene);
-        self.0.attacks.open.set(scene.attacks);
+        self.0.attacks.open.set(scene.attacks || scene.settings.canaries > 0);
         self.0.appearance.panel.set(match now.show.as_str() {
             "step" | "setup" => Panel::Step,
             _ => Panel::Results,

@@ -186,7 +186,7 @@ impl Page {
     /// Returns a bound on the plan's cost under the noise that is dragged or set, if one is known.
     #[must_use]
     pub fn price(self) -> Option<Price> {
-        self.knob.price().or_else(|| Price::under(&self.recorded()?.prices(), self.knob.scale()))
+        self.knob.price().or_else(|| Price::under(self.recorded()?.prices(), self.knob.scale()))
     }
 
     /// Returns ε of all planned steps under the noise that is dragged or set, if it is known for these

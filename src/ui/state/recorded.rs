@@ -1,6 +1,8 @@
 //! Recorded runs, so that no chart is empty before the visitor's first run: one on MNIST and one on
 //! synthetic digits. Each is named, and shown under its own settings only.
 
+use std::sync::OnceLock;
+
 use crate::{
     plot::series::Point,
     train::number::parse,
@@ -49,7 +51,12 @@ impl Price {
 impl Recorded {
     /// Returns prices of the recorded run's plan under other noise, by scale.
     #[must_use]
-    pub fn prices(self) -> Vec<Price> {
+    pub fn prices(self) -> &'static [Price] {
+        static READ: [OnceLock<Vec<Price>>; 2] = [const { OnceLock::new() }; 2];
+        READ[self as usize].get_or_init(|| self.read_prices())
+    }
+
+    fn read_prices(self) -> Vec<Price> {
         let first = if self == Self::Mnist { 1 } else { 3 };
         let row = |line: &str| {
             let fields: Vec<f64> = line.split(',').map_while(parse).collect();
@@ -121,9 +128,9 @@ mod tests {
         for run in [Recorded::Mnist, Recorded::Drawn] {
             let prices = run.prices();
             assert!(prices.len() > 15 && prices.windows(2).all(|pair| pair[0].found >= pair[1].found), "{prices:?}");
-            assert_eq!(f64::from(Price::under(&prices, set).unwrap().found), run.curve(Column::Odds)[0].1);
-            assert_eq!(Price::under(&prices, set + 0.01), Price::under(&prices, set), "a bound holds under more noise");
-            assert_eq!(Price::under(&prices, 0.0), None);
+            assert_eq!(f64::from(Price::under(prices, set).unwrap().found), run.curve(Column::Odds)[0].1);
+            assert_eq!(Price::under(prices, set + 0.01), Price::under(prices, set), "a bound holds under more noise");
+            assert_eq!(Price::under(prices, 0.0), None);
         }
     }
 
