@@ -18,16 +18,12 @@ use crate::{
         books::{Books, of_one_example},
         gdp::{CUT_OFF, GaussianFit},
         ledger::{Event, Ledger},
-        noise::{CustomDensity, NoiseSpec},
+        noise::CustomDensity,
         pld::{Rigor, Tight},
         report::Account,
         risk::PrivacyCurve,
     },
-    attack::{
-        AttackError,
-        inversion::{Inverted, OneGradient, UNITS},
-        roc::forbidden_above,
-    },
+    attack::{AttackError, roc::forbidden_above},
     train::{
         anneal::Planned,
         config::RunConfig,
@@ -70,9 +66,6 @@ pub enum Question {
     Allowed { config: RunConfig, train: u32 },
     /// The next piece of the game among so many candidates; restarts when the question changes.
     Game { config: RunConfig, train: u32, candidates: u32 },
-    /// Reconstructs an image (784 pixels in [0, 1]) from its gradient, clipped to norm 1, under
-    /// Gaussian noise of this scale; 0: none. `draw` numbers the noise.
-    Invert { image: Vec<f32>, sigma: f64, draw: u32, delta: f64 },
     /// A noise at the scale that spends a given ε.
     Compare(ComparisonQuery),
     /// A density by the visitor's formula.
@@ -105,7 +98,6 @@ pub enum Answer {
     Together(Message),
     Allowed(Result<Allowed, Message>),
     Game(Result<Played, Message>),
-    Invert(Result<Box<Picture>, Message>),
     Compare(Box<Result<NoiseComparison, Message>>),
     Density(Result<CustomDensity, Message>),
     /// Empty if there is nothing to draw.
@@ -154,18 +146,6 @@ pub struct Allowed {
     pub epsilon: f64,
     /// Edge of the ROC region that the whole privacy curve forbids, for logarithmic axes.
     pub forbidden: Vec<Point>,
-}
-
-/// An image reconstructed from its gradient.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Picture {
-    /// 784 pixels, in [0, 1].
-    pub pixels: Vec<f32>,
-    /// Its cosine with the image, and the cosine expected from random matrices.
-    pub cosine: f64,
-    pub expected: f64,
-    /// ε of that one step.
-    pub epsilon: f64,
 }
 
 /// Why a question about a run's books has no answer.
@@ -249,9 +229,6 @@ impl Accounts {
             Question::Game { config, train, candidates } => {
                 Answer::Game(in_words(self.games.play(&config, train, candidates)))
             }
-            Question::Invert { image, sigma, draw, delta } => {
-                Answer::Invert(in_words(invert(&image, sigma, draw, delta).map(Box::new)))
-            }
             Question::Compare(query) => Answer::Compare(Box::new(in_words(lab::compare(&query)))),
             Question::Density(formula) => Answer::Density(in_words(lab::read(&formula))),
             Question::NoiseOverRun(config) => {
@@ -320,17 +297,6 @@ fn allowed(config: &RunConfig, train: u32) -> Result<Allowed, AttackError> {
     Ok(Allowed { epsilon, forbidden: forbidden_above(&curve, LEAST_RATE, EDGE) })
 }
 
-/// Inverts a gradient at the public start of a perceptron, where it shows most, whatever the label.
-fn invert(image: &[f32], sigma: f64, draw: u32, delta: f64) -> Result<Picture, AttackError> {
-    let noise = (sigma > 0.0).then_some(NoiseSpec::Gaussian { sigma });
-    // This noise protects nobody; the same draw at every scale shows the effect of the scale.
-    let found = OneGradient::new(image, 0, UNITS, 1)?.invert(noise.as_ref(), &[draw; 8], delta)?;
-    let Inverted { by_singular_vector, by_quotient, expected, epsilon, .. } = found;
-    // Without noise, a quotient recovers every pixel.
-    let read = if noise.is_some() { by_singular_vector } else { by_quotient };
-    Ok(Picture { pixels: read.picture(), cosine: read.cosine, expected: expected.unwrap_or(1.0), epsilon })
-}
-
 /// Returns the answer to a question of an opening page, if it is shipped.
 pub(crate) fn known(question: &Question) -> Option<Answer> {
     let (Question::Projection { config, train, .. }
@@ -379,16 +345,6 @@ mod tests {
         assert!(price.all > 0.0 && price.best.epsilon > 0.0 && price.best.mean == 2.0, "{price:?}");
         let open = vec![(RunConfig { noise: None, ..config.clone() }, 10); 2];
         assert!(matches!(asked(Question::Sweep { runs: open, train: 60_000 }), Answer::Sweep(Err(_))));
-        let pad: Vec<f32> = (0..784).map(|k| if (300..340).contains(&k) { 1.0 } else { 0.0 }).collect();
-        let mut seen = |sigma| match asked(Question::Invert { image: pad.clone(), sigma, draw: 1, delta: 1e-5 }) {
-            Answer::Invert(seen) => seen,
-            other => panic!("{other:?}"),
-        };
-        let [open, weak, strong] = [0.0, 0.01, 1.1].map(|sigma| seen(sigma).unwrap());
-        assert!(open.pixels.iter().zip(&pad).all(|(seen, pixel)| (seen - pixel).abs() < 1e-5));
-        assert!(open.epsilon == f64::INFINITY && weak.cosine > 0.9 && (weak.cosine - weak.expected).abs() < 0.05);
-        assert!(strong.cosine.abs() < 0.2 && strong.epsilon < 5.0, "{} {}", strong.cosine, strong.epsilon);
-        assert!(seen(f64::NAN).is_ok_and(|seen| seen.epsilon == f64::INFINITY) && seen(1e300).is_err());
         let town = |noise| Question::Allowed { config: leaky_settings(noise), train: 2750 };
         let Answer::Allowed(Ok(allowed)) = asked(town(Some(1.1))) else { panic!("nothing is allowed") };
         assert!(allowed.epsilon > 2.9 && allowed.epsilon < 3.2 && allowed.forbidden.len() == EDGE as usize);

@@ -101,17 +101,3 @@ test("the candidate game runs on the current settings and stays below its upper 
   await hook(page, "noise-family").selectOption("none");
   await expect(page.getByTestId("game-refused")).toHaveText("No noise is added, so the sums themselves are released.");
 });
-
-test("an image is reconstructed from its gradient, and noise hides it long before ε is small", async ({ page, site }) => {
-  await open(page, site, "?backend=cpu&dataset=synthetic&attacks=1");
-  await page.getByTestId("digit-pad").getByRole("button", { name: "Draw an example 2" }).click();
-  const found = page.getByTestId("gradient-found");
-  await expect(found).toContainText("Similarity (cosine): 1.00; expected: 1.00. Without noise nothing is private.");
-  const noise = page.getByTestId("gradient-noise");
-  await noise.fill("115");
-  await expect(found).toContainText("An unreadable image is not yet private");
-  await noise.fill("200");
-  await expect(found).toContainText(/This one step costs ε = [0-2]\.\d+/);
-  await page.getByTestId("gradient-draw").click();
-  await expect(found).toContainText("This one step costs");
-});

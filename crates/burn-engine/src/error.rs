@@ -6,6 +6,7 @@ use hushgrad::{
     mechanism::MechanismError,
     model::layers::LayersError,
 };
+use hushgrad_message::Message;
 
 /// A task is not supported, or the device failed.
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +46,7 @@ pub enum BurnError {
 impl From<BurnError> for EngineError {
     fn from(error: BurnError) -> Self {
         match error {
-            BurnError::Device(_) | BurnError::Read(_) => Self::DeviceLost(error.to_string()),
+            BurnError::Device(_) | BurnError::Read(_) => Self::DeviceLost(Message::text(error)),
             _ => Unsupported::Other(Box::new(error)).into(),
         }
     }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// text; in others its data. Messages of the same English text are equal.
 ///
 /// One text, so that it is moved, dropped and sent as any other: the template, then for each distinct
-/// hole, in the order of first occurrence, [`VALUE`], the kind of its value (`M` or `T`), its length in
+/// hole, in the order of first occurrence, `VALUE`, the kind of its value (`M` or `T`), its length in
 /// bytes, a colon, and the value itself.
 #[derive(Clone, Default)]
 pub struct Message(String);

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::{attack, candidates::candidates, fold::fold, gradient::gradient, town::town};
+use super::{attack, candidates::candidates, fold::fold, town::town};
 use crate::ui::{state::Page, text::t};
 
 /// The fold. Its contents are built once it is opened.
@@ -10,6 +10,6 @@ pub fn panel(page: Page) -> AnyView {
     let attacks = page.attacks;
     attack::watch(page);
     fold(page, ["attacks", t!("Attacks")], attacks.open, attacks.linked, |page| {
-        view! { {attack::attack(page)}{town(page)}{candidates(page)}{gradient(page)} }.into_any()
+        view! { {attack::attack(page)}{town(page)}{candidates(page)} }.into_any()
     })
 }

@@ -13,7 +13,6 @@
 //! | [`digit`] | from a drawing to a model's input |
 //! | `fold` | a fold that a link may open |
 //! | `gauge` | numbers as bars |
-//! | `gradient` | an image from one gradient |
 //! | `meaning` | what ε says |
 //! | `numbers` | the run in numbers |
 //! | `odds` | the attacker's odds, in images of a hundred |
@@ -45,8 +44,6 @@ pub mod digit;
 mod fold;
 #[cfg(target_arch = "wasm32")]
 mod gauge;
-#[cfg(target_arch = "wasm32")]
-mod gradient;
 #[cfg(target_arch = "wasm32")]
 pub(super) mod meaning;
 #[cfg(target_arch = "wasm32")]

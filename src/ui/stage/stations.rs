@@ -114,7 +114,7 @@ pub fn stage(page: Page) -> impl IntoView {
                 {difference(shown, "difference-after", t!("The sum with the ringed one minus the sum without it, after noise"), |person, _, scale| (person.difference(scale), person.full_alone()))}
                 <p class="caption" data-testid="stage-hidden" data-room=text_fn(move || Hidden::longest_caption(unit()))><span>{text_fn(move || if too_slow(page, there()) { String::new() } else { hidden().after(unit()) })}</span></p></li>
         </ol>
-        <div class="knob">{controls(page, NOISE)}{bells(shown, page.snapshots.without)}</div>
+        <div class="knob" data-testid="knob">{controls(page, NOISE)}{bells(shown, page.snapshots.without)}</div>
         <div class="stage-says" data-testid="stage-says">
             <p data-room=text_fn(move || Hidden::longest(page, unit()))><span>{text_fn(move || says(page, shown, hidden()))}</span></p>
             <p class="of-odds">{text_fn(move || hidden().odds(page).unwrap_or_default())}</p>

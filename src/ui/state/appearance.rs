@@ -62,7 +62,9 @@ impl Appearance {
     /// Shows a panel on a phone, closing the settings.
     pub fn show_panel(self, panel: Panel) {
         self.panel.set(panel);
-        self.sheet.set(false);
+        if browser::width() < PHONE {
+            self.sheet.set(false);
+        }
     }
 
     /// Opens the settings, on a phone below the stage's stations, and moves the focus into them.

@@ -1,5 +1,5 @@
-//! Demonstrations of attacks, each on synthetic digits or on none: who was trained on, which of a
-//! few candidates was in, and an image from one gradient.
+//! Demonstrations of attacks on synthetic digits or on none: who was trained on, and which of a few
+//! candidates was in.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::{
         },
     },
     worker::{
-        accounts::{Allowed, Answer, Picture, Question},
+        accounts::{Allowed, Answer, Question},
         attacking::{AttackProgress, AttackRequest, Seen},
         games::Played,
         protocol::Request,
@@ -103,10 +103,6 @@ pub struct Attacks {
     pub candidates: RwSignal<u32>,
     game: StoredValue<Option<Game>>,
     pub played: RwSignal<Option<Result<Played, Message>>>,
-    /// Noise of the gradient, in clipping norms, and number of its draw.
-    pub sigma: RwSignal<f64>,
-    pub draw: RwSignal<u32>,
-    pub picture: RwSignal<Option<Result<Arc<Picture>, Message>>>,
 }
 
 impl Attacks {
@@ -125,9 +121,6 @@ impl Attacks {
             candidates: RwSignal::new(10),
             game: StoredValue::new(None),
             played: RwSignal::new(None),
-            sigma: RwSignal::new(0.0),
-            draw: RwSignal::new(0),
-            picture: RwSignal::new(None),
         }
     }
 
@@ -201,16 +194,6 @@ impl Attacks {
                 self.play_on(game);
             } else if more {
                 self.game.set_value(None);
-            }
-        });
-    }
-
-    /// Reconstructs this image from its gradient.
-    pub fn invert(self, image: Vec<f32>, delta: f64) {
-        let question = Question::Invert { image, sigma: self.sigma.get(), draw: self.draw.get(), delta };
-        self.accountant.ask_latest(Topic::Invert, question, move |answer| {
-            if let Answer::Invert(picture) = answer {
-                self.picture.set(Some(picture.map(Arc::from)));
             }
         });
     }

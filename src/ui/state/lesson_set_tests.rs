@@ -169,9 +169,9 @@ fn every_lesson_is_whole() {
 fn panel_of(hook: &str) -> &'static str {
     match hook {
         "projection" | "projection-shared" | "denoiser" | "noise-over-run" => "setup",
-        "lot" | "norm-0" | "norm-1" | "norm-2" | "norm-3" => "step",
+        "lot" | "knob" | "norm-0" | "norm-1" | "norm-2" | "norm-3" => "step",
         "digit-pad" | "epsilon-meaning" | "odds" | "runs" | "counted" | "groups" | "by-digit" | "pulls" | "pay"
-        | "adlm" | "attack" | "town" | "gradient" => "results",
+        | "adlm" | "attack" | "town" => "results",
         "lab" | "lab-verdict" | "lab-psi" | "lab-formula" => "lab",
         "accuracy" | "epsilon" => "",
         _ => panic!("{hook} is in no known panel"),

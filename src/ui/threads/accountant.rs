@@ -30,7 +30,6 @@ pub enum Topic {
     Curve,
     Audit,
     Game,
-    Invert,
     Sweep,
     Together,
     NoiseOverRun,
