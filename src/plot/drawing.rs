@@ -169,7 +169,8 @@ impl Drawing {
     pub fn legend(&self) -> impl Iterator<Item = &Line> {
         self.named().filter(move |line| match self.shape {
             Shape::Scatter => line.class != GHOST,
-            _ => line.points.len() > 1,
+            // Of a run without steps there is only the untrained model.
+            _ => line.points.last().is_some_and(|last| line.points.len() > 1 || last.0 != 0.0),
         })
     }
 

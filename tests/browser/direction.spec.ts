@@ -94,7 +94,7 @@ test("the page is mirrored, and charts and numbers are not", async ({ page, site
   await openRightToLeft(page, site, query);
   await hook(page, "play").click();
   await expect.poll(() => value(page, "step")).toBe(20);
-  expect(await after(page.locator("header.bar h1"), page.getByTestId("more"))).toBe(true);
+  expect(await after(page.locator(".bar h1"), page.getByTestId("more"))).toBe(true);
   expect(await after(page.locator(".panel.setup"), page.locator(".panel.results"))).toBe(true);
   expect(await after(page.locator(".buttons"), page.locator(".readouts"))).toBe(true);
   const stations = page.locator(".station");

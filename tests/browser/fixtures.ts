@@ -134,6 +134,12 @@ export async function distracted(page: Page, failure?: string) {
   }), failure);
 }
 
+/** Opens the settings, if they are closed. */
+export async function settings(page: Page) {
+  const opener = page.getByTestId("settings");
+  if ((await opener.isVisible()) && (await opener.getAttribute("aria-expanded")) === "false") await opener.click();
+}
+
 /** Chooses a preset. */
 export async function choose(page: Page, preset: string) {
   await page.getByTestId("preset").click();
@@ -257,7 +263,7 @@ export async function open(page: Page, site: Site, query = "") {
   await page.goto(site.url + query);
   await expect(hook(page, "backend")).toHaveText(/CPU|WebGPU/i);
   await expect(page.getByTestId("digits-in-use")).toContainText(/to train on|zum Trainieren/);
-  await expect(page.getByRole("progressbar", { name: "Loading digits" })).toHaveCount(0);
+  await expect(page.getByRole("progressbar", { name: "Loading digits", includeHidden: true })).toHaveCount(0);
 }
 
 /** Waits until the files for an offline visit are cached. */

@@ -92,6 +92,8 @@ test("every word of every panel opens, at 390 and at 1440 pixels", async ({ page
 
 test("a glossary that fails to load is reported and loads at the next press, even if the word is gone by then", async ({ page, site, watched }) => {
   watched.allowed.push(/glossary/, /404/);
+  // Wide enough for an explanation at the word's own place.
+  await page.setViewportSize({ width: 1720, height: 900 });
   await open(page, site, query);
   site.missing.add("glossary.txt");
   const door = page.locator("[data-word=epoch]");

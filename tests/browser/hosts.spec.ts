@@ -1,7 +1,7 @@
 import type { Browser, Page } from "@playwright/test";
 import { readdirSync } from "node:fs";
 import { resolve } from "node:path";
-import { expect, hook, installed, long, open, test, value } from "./fixtures";
+import { expect, hook, installed, long, open, settings, test, value } from "./fixtures";
 import { serve, type Fault, type Site } from "./server";
 
 // Whatever a host does wrong, the page reports it and recovers once the host works.
@@ -123,6 +123,7 @@ test("pre-trained parameters load when a run begins with them, and a failure is 
     const NAME = "cnn_tanh.pretrained";
     await open(page, site, `${CPU}&model=cnn-tanh&lot=16`);
     await works(page);
+    await settings(page);
     await page.locator("details.advanced summary").click();
     const start = page.locator("#start");
     for (const [fault, why] of [[404, "404"], ["page", "the file is damaged"]] as [Fault, string][]) {

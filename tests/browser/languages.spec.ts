@@ -80,7 +80,7 @@ test("the German page fits, has German numbers, and is nowhere English, from its
     onScreens(async (width) => {
       await allControls(page);
       expect(await beyond()).toBeLessThanOrEqual(0);
-      const rows = await page.locator("header.bar").evaluate((bar) => bar.getBoundingClientRect().height);
+      const rows = await page.locator(".bar").evaluate((bar) => bar.getBoundingClientRect().height);
       if (width === 1440) expect(rows, "the header is one row").toBeLessThan(80);
       // No label overlaps its field.
       const covered = await page.locator(".control.number .label > *").evaluateAll((all) =>

@@ -1,7 +1,7 @@
 import type { Page } from "@playwright/test";
 import { readFileSync } from "node:fs";
 import { accessible, violations } from "./axe";
-import { allControls, answered, edited, expect, hook, long, open, projected, rows, test, value } from "./fixtures";
+import { allControls, answered, edited, expect, hook, long, open, projected, rows, settings, test, value } from "./fixtures";
 
 const query = "?backend=cpu&dataset=synthetic";
 
@@ -417,6 +417,7 @@ test("a link opens a step by number or key; a step describes only its own run, a
   await expect(lesson(page).getByRole("heading", { level: 2 })).toContainText("Lesson 3 · ");
   await ready(page, LESSONS[2].steps[1]);
   await expect(lesson(page)).toContainText("600 steps cost 600 times as much");
+  await settings(page);
   await page.locator("#number-lot").fill("300");
   await page.locator("#number-lot").press("Enter");
   await expect(wait(page)).toContainText("The settings differ from this step's.");

@@ -181,6 +181,8 @@ test("results have charts with tables, enlarged tiles, who pays, and a sweep on 
     const chart = page.locator(".chart").filter({ has: page.getByRole("heading", { name: "ε spent" }) });
     const legend = chart.locator(".legend .key");
     await expect(legend.filter({ hasText: /^tight$/ })).toBeVisible();
+    await page.getByTestId("compare").check();
+    await expect(legend.filter({ hasText: /^classic$/ })).toBeVisible();
     const drawn = await chart.locator("svg path").evaluateAll((all) => all.map((each) => each.getAttribute("class") ?? "").filter((name) => name.startsWith("line-")));
     const named = await legend.evaluateAll((all) => all.map((each) => each.className.replace("key ", "")));
     expect(drawn.length).toBeGreaterThan(2);

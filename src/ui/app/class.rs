@@ -46,7 +46,7 @@ fn progress(page: Page) -> String {
     let epsilon = if complete { page.guarantee.epsilon() } else { page.planned_epsilon() };
     let mut said = vec![];
     if let (Some(limit), Some(epsilon)) = (limit, epsilon) {
-        let (above, epsilon, limit) = (epsilon > limit, format::epsilon(epsilon), format::budget(limit));
+        let (above, epsilon, limit) = (epsilon > limit, format::epsilon(epsilon), format::exact(limit));
         said.push(match above {
             true => t!(
                 "The planned steps cost ε ≤ {epsilon}, above the limit of {limit}.",

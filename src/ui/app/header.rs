@@ -26,7 +26,7 @@ pub fn header(page: Page, help: NodeRef<html::Dialog>, cards: NodeRef<html::Dial
         })
         .collect_view();
     view! {
-        <header class="bar" class:open=bool_fn(move || page.appearance.more.get())>
+        <header><div class="bar" class:open=bool_fn(move || page.appearance.more.get())>
             <svg class="logo" width="28" height="28" viewBox="0 0 32 32" aria-hidden="true" focusable="false">
                 <path class="wave" d="M2 20c3 0 3-9 6-9s3 13 6 13 3-17 6-17 3 11 5 11 2-4 5-4"></path></svg>
             <h1>"hushgrad"</h1>
@@ -48,7 +48,7 @@ pub fn header(page: Page, help: NodeRef<html::Dialog>, cards: NodeRef<html::Dial
             {export_menu(page)}
             <button type="button" class="quiet seldom present" data-testid="present" title=t!("For a projector: large, without the settings; Esc exits") aria-pressed=text_fn(move || page.appearance.present.get().to_string()) on:click=on_click(move |_| page.appearance.present.update(|present| *present = !*present))>{t!("Present")}</button>
             <button type="button" class="quiet help seldom" aria-label=t!("Help and keys") title=t!("Help and keys (?)") on:click=on_click(move |_| open(help))>"?"</button>
-        </header>
+        </div><p class="tagline">{t!("Learn from 60,000 people’s handwriting without giving any one of them away")}</p></header>
     }
     .into_any()
 }

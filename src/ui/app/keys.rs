@@ -57,17 +57,16 @@ pub fn keys(page: Page, help: NodeRef<html::Dialog>) {
     on_cleanup(move || listener.remove());
 }
 
-/// Ends presentation mode, or closes the sheet on a phone. An open dialog or popover takes the key.
+/// Ends presentation mode, or closes the settings. An open dialog or popover takes the key, and so does a
+/// field, which restores its value.
 fn escape(page: Page, typing: bool) {
     let look = page.appearance;
-    if browser::is_there("dialog[open], :popover-open") {
+    if typing || browser::is_there("dialog[open], :popover-open") {
         return;
     }
-    match look.present.get_untracked() {
-        // The field itself restores its value.
-        true if typing => {}
-        true => look.present.set(false),
-        false if look.sheet.get_untracked() => look.close_sheet(),
-        false => {}
+    if look.present.get_untracked() {
+        look.present.set(false);
+    } else if look.sheet.get_untracked() {
+        look.close_sheet();
     }
 }

@@ -83,7 +83,6 @@ fn view(page: Page) -> impl IntoView {
     view! {
         <a class="skip" href="#results">{t!("To the results")}</a>
         {header(page, help, cards)}
-        <p class="tagline">{t!("Learn from 60,000 people’s handwriting without giving any one of them away")}</p>
         <section class="top" class:open=bool_fn(move || page.appearance.more.get()) aria-label=t!("Run and messages")>{transport::bar(page)}<div class="overlay">{messages(page)}{sweep_bar(page)}</div></section>
         {class::bars(page)}
         {lessons::panel::panel(page)}

@@ -8,7 +8,7 @@ use web_sys::{Element, HtmlElement};
 use super::elements::width;
 
 /// Elements that may be fixed to an edge of the window.
-const FIXED: &str = ".top, .transport, .messages, header.bar";
+const FIXED: &str = ".top, .transport, .messages, .bar";
 const STRIP: &str = ".lesson";
 const POINTED: &str = "pointed";
 /// Margin around the framed element.

@@ -78,7 +78,7 @@ impl Shown {
             unit => unit.this(),
         };
         let which = self.people.with(|people| match people.as_ref().map(|people| (people.of, people.step)) {
-            Some((StepOf::Recorded, _)) => t!("A recorded step.").to_owned(),
+            Some((StepOf::Recorded, _)) => t!("A recorded step on synthetic digits.").to_owned(),
             Some((StepOf::EarlierRun, _)) => t!("A step of an earlier run, with the noise that is set now.").to_owned(),
             Some((StepOf::Run, 0)) => t!("What a first step would look like.").to_owned(),
             Some((StepOf::Run, step)) => t!("Step {step}.", step = format::integer(step)),
