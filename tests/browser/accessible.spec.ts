@@ -37,10 +37,10 @@ test("menus, the list of requests and the help are accessible", async ({ page, s
   await expect(page.getByTestId("lessons").getByRole("button").first()).toBeVisible();
   await accessible(page, "lessons, backend and requests, opened");
   await page.getByTestId("lessons").locator("summary").click();
+  await allControls(page);
   await page.getByTestId("export").locator("summary").click();
   await expect(page.getByTestId("export").getByRole("button").first()).toBeVisible();
   await accessible(page, "the menu of exports");
-  await allControls(page);
   await page.getByRole("button", { name: "Help and keys" }).click();
   await expect(page.getByRole("dialog")).toBeVisible();
   await accessible(page, "help");

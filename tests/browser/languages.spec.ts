@@ -2,7 +2,7 @@ import type { Locator, Page } from "@playwright/test";
 import { readFileSync } from "node:fs";
 import { around, CPU, element, inside } from "./around";
 import { accessible } from "./axe";
-import { allControls, beforeThread, expect, exported, hook, loseDevice, measured, open, openOnGpu, prefer, test, thread, value } from "./fixtures";
+import { allControls, beforeThread, choose, expect, exported, hook, loseDevice, measured, open, openOnGpu, prefer, test, thread, value } from "./fixtures";
 import { file, images, labels, small } from "./idx";
 
 const query = "?backend=cpu&dataset=synthetic&preset=quick-linear&steps=20";
@@ -42,7 +42,6 @@ test("the German page fits, has German numbers, and is nowhere English, from its
   const rate = hook(page, "learning-rate");
   const lab = page.getByTestId("noise-lab");
   const meaning = page.getByTestId("epsilon-meaning");
-  const preset = page.getByTestId("preset");
   const steps = page.locator("#number-steps");
   const beyond = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   /** Calls `look` on screens from wide to narrow, then at the original size. */
@@ -200,8 +199,8 @@ test("the German page fits, has German numbers, and is nowhere English, from its
         await page.locator("#sampling").selectOption("shuffled");
       }],
     ] as const) {
-      await preset.selectOption("no-privacy");
-      await preset.selectOption("quick-linear");
+      await choose(page, "no-privacy");
+      await choose(page, "quick-linear");
       await steps.fill("20");
       await steps.press("Enter");
       await choose();
@@ -214,7 +213,7 @@ test("the German page fits, has German numbers, and is nowhere English, from its
     await hook(page, "reset").click();
     await expect.poll(() => value(page, "step")).toBe(0);
     await saysInGerman(page.getByTestId("together"), /^Alle \d Läufe auf diesen Ziffern, .* zusammen: ε ≤ \d+,\d+ bei δ = /);
-    await preset.selectOption("no-privacy");
+    await choose(page, "no-privacy");
     await stepTo1();
     await saysInGerman(meaning.locator("p").first(), /Keine Garantie: /);
   });

@@ -1,5 +1,5 @@
 import type { FileChooser } from "@playwright/test";
-import { choose, expect, hook, open, prefer, settings, test, value } from "./fixtures";
+import { allControls, choose, expect, hook, open, prefer, settings, test, value } from "./fixtures";
 import { small } from "./idx";
 
 const query = "?backend=cpu&dataset=synthetic";

@@ -142,6 +142,7 @@ impl LessonPlayer {
                 settings: self.0.settings.get_untracked(),
                 speed: self.0.run.speed.get_untracked(),
                 panel: self.0.appearance.panel.get_untracked(),
+                sheet: self.0.appearance.sheet.get_untracked(),
                 lab: self.0.lab.open.get_untracked(),
                 pay_once: self.0.pay_once.open.get_untracked(),
                 attacks: self.0.attacks.open.get_untracked(),
@@ -229,6 +230,10 @@ impl LessonPlayer {
         self.0.lessons.open.set(None);
         if let Some(before) = self.0.lessons.before.try_update_value(Option::take).flatten() {
             self.0.appearance.show_panel(before.panel);
+            self.0.appearance.sheet.set(false);
+            if before.sheet {
+                self.0.appearance.show_settings();
+            }
             self.0.lab.query.set(before.query);
             self.0.lab.open.set(before.lab);
             self.0.pay_once.open.set(before.pay_once);

@@ -22,6 +22,8 @@ pub struct Before {
     pub settings: Settings,
     pub speed: Speed,
     pub panel: Panel,
+    /// Whether the settings were open.
+    pub sheet: bool,
     pub lab: bool,
     pub pay_once: bool,
     pub attacks: bool,
