@@ -182,7 +182,7 @@ test("the German page fits, has German numbers, and is nowhere English, from its
   await meaning.locator("summary").first().click();
 
   await step("the assumptions behind ε and the cost of all runs are German, with German numbers", async () => {
-    for (const [said, choose] of [
+    for (const [said, set] of [
       [/\d,\d/, async () => {}],
       [/ohne Zurücklegen/, async () => {
         await page.locator("#sampling").selectOption("fixed-size");
@@ -203,7 +203,7 @@ test("the German page fits, has German numbers, and is nowhere English, from its
       await choose(page, "quick-linear");
       await steps.fill("20");
       await steps.press("Enter");
-      await choose();
+      await set();
       await stepTo1();
       const assumptions = meaning.locator("ul").first();
       await saysInGerman(assumptions, /jeder Schritt, der lief, wurde veröffentlicht/);
