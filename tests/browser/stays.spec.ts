@@ -41,6 +41,9 @@ async function watch(page: Page): Promise<() => Promise<string[]>> {
 
 const drawn = "?backend=cpu&dataset=synthetic";
 const first = "?backend=cpu";
+// The drawer stays in the window while the page scrolls.
+test.use({ settings: false });
+
 for (const [query, width, language] of [
   [drawn, 390, "en"], [drawn, 390, "de"], [drawn, 1440, "en"], [drawn, 1440, "de"], [drawn, 1920, "en"], [drawn, 1920, "de"],
   [first, 390, "en"], [first, 1440, "en"], [first, 1440, "de"], [first, 1920, "en"],
