@@ -168,8 +168,8 @@ fn every_lesson_is_whole() {
 /// Returns the panel that contains a hook's element; empty if it is above all panels.
 fn panel_of(hook: &str) -> &'static str {
     match hook {
-        "projection" | "projection-shared" | "denoiser" | "noise-over-run" => "setup",
-        "lot" | "knob" | "norm-0" | "norm-1" | "norm-2" | "norm-3" => "step",
+        "projection" | "projection-shared" | "denoiser" | "noise-over-run" | "lot" => "setup",
+        "knob" | "norm-0" | "norm-1" | "norm-2" | "norm-3" => "step",
         "digit-pad" | "epsilon-meaning" | "odds" | "runs" | "counted" | "groups" | "by-digit" | "pulls" | "pay"
         | "adlm" | "attack" | "town" => "results",
         "lab" | "lab-verdict" | "lab-psi" | "lab-formula" => "lab",
