@@ -88,13 +88,13 @@ fn view(page: Page) -> impl IntoView {
         {lessons::panel::panel(page)}
         <nav class="tabs" aria-label=t!("Panels")>{tab(Panel::Step, t!("Stage"))}{tab(Panel::Results, t!("Results"))}
             <button type="button" id=SHEET_OPENER aria-controls="set-up" aria-expanded=text_fn(move || sheet.get().to_string()) on:click=on_click(move |_| page.appearance.turn_sheet())>{t!("Settings")}</button></nav>
-        <main class="panels" class:with-lab=bool_fn(move || page.lab.open.get())>
+        <main><div class="panels" class:with-lab=bool_fn(move || page.lab.open.get())>
             {noise_lab::panel::panel(page)}
             <section class="panel stage" data-testid="stage" aria-label=t!("One person, in or out")>{stations::stage(page)}{sweep_verdict(page)}</section>
             <section class="panel setup" class:shown=bool_fn(move || sheet.get()) id="set-up" data-testid="set-up" aria-label=t!("Settings")>{setup::panel::panel(page)}</section>
             <section class=class(Panel::Step, "step") aria-label=t!("One step")>{step::panel(page)}{follow(page)}</section>
             <section class=class(Panel::Results, "results") id="results" tabindex="-1" aria-label=t!("Results")>{results::panel::panel(page)}</section>
-            {runs::panel::panel(page)}
+            </div>{runs::panel::panel(page)}
         </main>
         <footer><p>{t!("Everything runs in this page: the digits, the training, the accounting. Nothing is sent anywhere.")}</p>{requests::panel(page)}</footer>
         <p class="visually-hidden" role="status" aria-live="polite">{text_fn(move || page.messages.spoken.get())}</p>
