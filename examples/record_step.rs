@@ -36,7 +36,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let look = StepInspection::new(STEP, &task, (&train, None), step, &mut SystemRng::new()?);
     // The eye recognises a well-written 3 or 8 at once. The best read one is well-written; its gradient is cut.
     let labels = look.lot().labels;
-    let eights = (0..labels.len()).filter(|place| [3, 8].contains(&labels[*place])).filter_map(|it| look.person(Some(it)));
+    let eights =
+        (0..labels.len()).filter(|place| [3, 8].contains(&labels[*place])).filter_map(|it| look.person(Some(it)));
     let cut = eights.filter(|person| person.norm > 2.0 * person.bounded);
     let person = cut.min_by(|a, b| a.norm.total_cmp(&b.norm)).ok_or("no 3 or 8 of the lot is cut")?;
     let text = text::write(STEP, &look.lot(), Some(&person)).ok_or("the lot is empty")?;

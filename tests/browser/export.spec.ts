@@ -154,6 +154,6 @@ test("the recorded run is not exported", async ({ page, site }) => {
   for (const file of await exported(page, "Charts (SVG)", 2)) {
     const picture = readFileSync(await file.path(), "utf8");
     expect(picture).not.toContain("recorded");
-    expect(picture).toContain(file.suggestedFilename().includes("accuracy") ? "Test accuracy" : "projected");
+    expect(picture).toContain(file.suggestedFilename().includes("accuracy") ? "Test accuracy" : "planned");
   }
 });

@@ -313,6 +313,12 @@ const ALONE: Record<string, (page: Page) => Promise<void>> = {
     await lesson(page).getByText("An answer").click();
     await expect(lesson(page)).toContainText("a loss that forgets");
   },
+  // Dragged and let go, the knob changes the picture, and neither the settings nor the step's text.
+  "attacked.2": async (page) => {
+    await page.locator(".knob .slider").fill("0");
+    await expect(page.getByTestId("stage-hidden")).toContainText("it is visible");
+    await expect(lesson(page)).toContainText("the image is left");
+  },
   // Content inserted above moves the framed element down.
   "what-helps.2": (page) => page.evaluate(() => {
     document.querySelector("main > .runs")!.before(Object.assign(document.createElement("div"), { style: "height: 300px" }));

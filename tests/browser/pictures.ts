@@ -6,6 +6,8 @@ import { type Boxes, fileOf, PICTURES, pose, take } from "./pose";
 
 const FOLDER = resolve("../../docs/pictures");
 
+test.use({ settings: false });
+
 test("the page as it opens, at every size", async ({ page, site }) => {
   await pose(page, site);
   const boxes: Record<string, Boxes> = {};

@@ -19,7 +19,7 @@ export const fileOf = ([width, , theme]: Picture) => `page-${width}-${theme}.png
 
 /** Left, top, width and height of each visible panel, by its name. */
 export type Boxes = Record<string, number[]>;
-const PANELS = { header: "header", transport: ".transport", stage: ".panel.stage", lot: ".lot", setup: ".panel.setup", odds: ".odds", curve: ".results .chart" };
+const PANELS = { header: "header", transport: ".transport", stage: ".panel.stage", lot: ".lot", odds: ".odds", curve: ".results .chart" };
 
 /** Opens the page in its reproducible first state: the recorded step, its curve and its odds. */
 export async function pose(page: Page, site: Site) {

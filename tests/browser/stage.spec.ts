@@ -196,7 +196,7 @@ test("the stage fits its screen, walks in slow motion, shows any digit of the vi
     await page.keyboard.press("ArrowRight");
     await expect.poll(() => place(page)).toBe(other + 1);
     await tells(page);
-    await expect(page.getByTestId("stage-length")).toHaveText(/: length [\d.]+, cut to (1|0\.99\d*)\.$/);
+    await expect(page.getByTestId("stage-length")).toHaveText(/, cut from length [\d.]+ to (1|0\.99\d*)\.$/);
   });
 
   await test.step("leaving out the ringed image changes the sum and redraws the noise", async () => {

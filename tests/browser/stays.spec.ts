@@ -70,8 +70,8 @@ for (const [query, width, language] of [
     if (width < 720) await page.locator(".tabs button").nth(1).click();
     await moved();
     // Whether a gradient is cut is random: both sentences take the same space.
-    for (const end of query === first ? [] : ["0.0888: short enough to stay whole.", "1.2, cut to 1."]) {
-      const said = `Its gradient, of length ${end}`;
+    for (const end of query === first ? [] : [". Its length, 0.0888, is short enough to stay whole.", ", cut from length 1.2 to 1."]) {
+      const said = `How it would change the model${end}`;
       await page.getByTestId("stage-length").locator("span").evaluate((span, said) => void ((span.firstChild as Text).data = said), said);
       expect(await moved(), said).toEqual([]);
     }

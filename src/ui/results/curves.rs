@@ -145,7 +145,7 @@ fn epsilon(page: Page) -> Drawing {
         lines.insert(0, Line { class: "line-projected", name, points });
     }
     if tight.len() > 1 {
-        lines.insert(0, Line { class: "line-tight", name: t!("tight, projected").to_owned(), points: tight });
+        lines.insert(0, Line { class: "line-tight", name: t!("tight, planned").to_owned(), points: tight });
     }
     page.cost.deltas.with(|deltas| {
         let inside = |line: &Line| Line { points: up_to(&line.points, shown.high, true), ..line.clone() };

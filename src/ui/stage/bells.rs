@@ -48,7 +48,7 @@ pub fn bells(shown: Shown, without: RwSignal<bool>) -> AnyView {
                 <path class="out" d=bell(false)></path><path class="in" d=bell(true)></path>
                 <circle class:in=bool_fn(move || !without.get()) cx=text_fn(dot) cy=format::exact(HEIGHT + 2.0) r="3.5"></circle>
             </svg>
-            <figcaption><span class="out">{t!("without it")}</span><span class="in">{t!("with it")}</span></figcaption>
+            <figcaption><div>{t!("The attacker's score")}</div><span class="out">{t!("without it")}</span><span class="in">{t!("with it")}</span></figcaption>
         </figure>
     }
     .into_any()

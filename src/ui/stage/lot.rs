@@ -17,7 +17,7 @@ use crate::{
         state::{InspectedStep, Page, StepOf},
         text::t,
     },
-    worker::look::{LotView, SHOWN},
+    worker::look::SHOWN,
 };
 
 /// Digits in a row.
@@ -30,7 +30,12 @@ pub fn lot(page: Page, people: impl Fn() -> Option<InspectedStep> + Copy + Send 
     effect(move || {
         let theme = page.appearance.theme.get();
         let Some(canvas) = canvas.get() else { return };
-        lot.with(|lot| draw(&canvas, lot.as_deref(), browser::is_dark(theme)));
+        lot.with(|lot| {
+            let picture = lot.as_ref().map_or(Picture::DIGIT, |lot| lot.picture);
+            let digits: Vec<&[u8]> =
+                (0..SHOWN).map(|place| lot.as_ref().map_or(&[][..], |lot| lot.digit(place))).collect();
+            draw(&canvas, picture, COLUMNS, &digits, browser::is_dark(theme));
+        });
     });
     let ringed = Memo::new(move |_| Some(people()?.person?.place));
     // A recorded or earlier step is a mere picture: its digits cannot be selected.
@@ -122,13 +127,27 @@ fn cells(count: usize, picture: Picture) -> usize {
     count * (usize::from(picture.side) + 1) - 1
 }
 
-fn draw(canvas: &web_sys::HtmlCanvasElement, lot: Option<&LotView>, dark: bool) {
-    let picture = lot.map_or(Picture::DIGIT, |lot| lot.picture);
-    let (side, width, height) = (usize::from(picture.side), cells(COLUMNS, picture), cells(SHOWN / COLUMNS, picture));
+/// The ringed digit alone, as tall as a line of text.
+pub fn ringed(page: Page, people: impl Fn() -> Option<InspectedStep> + Copy + Send + Sync + 'static) -> AnyView {
+    let canvas = NodeRef::<html::Canvas>::new();
+    let is_there = bool_memo(move || people().is_some_and(|people| people.person.is_some()));
+    effect(move || {
+        let theme = page.appearance.theme.get();
+        let (Some(canvas), Some(InspectedStep { lot, person: Some(person), .. })) = (canvas.get(), people()) else {
+            return;
+        };
+        draw(&canvas, lot.picture, 1, &[lot.digit(person.place as usize)], browser::is_dark(theme));
+    });
+    view! { <canvas class="ringed-digit" data-testid="ringed" node_ref=canvas hidden=bool_fn(move || !is_there.get()) width="28" height="28" role="img" aria-label=t!("The ringed one")></canvas> }.into_any()
+}
+
+/// Draws `digits`, each empty or of `picture`, in rows of `columns`.
+fn draw(canvas: &web_sys::HtmlCanvasElement, picture: Picture, columns: usize, digits: &[&[u8]], dark: bool) {
+    let (side, width, height) =
+        (usize::from(picture.side), cells(columns, picture), cells(digits.len() / columns, picture));
     let mut bytes = vec![0; width * height * 4];
-    for place in 0..SHOWN {
-        let digit = lot.map_or(&[][..], |lot| lot.digit(place));
-        let (left, top) = (place % COLUMNS * (side + 1), place / COLUMNS * (side + 1));
+    for (place, digit) in digits.iter().enumerate() {
+        let (left, top) = (place % columns * (side + 1), place / columns * (side + 1));
         for at in 0..picture.area() {
             let pixel = ((top + at / side) * width + left + at % side) * 4;
             bytes[pixel..pixel + 4].copy_from_slice(&colour_of(picture, digit, at, dark));

@@ -2,7 +2,13 @@
 
 use leptos::{html, prelude::*};
 
-use super::{bells::bells, colours::paint, lot::lot, preset_cards, unit::Unit};
+use super::{
+    bells::bells,
+    colours::paint,
+    lot::{lot, ringed},
+    preset_cards,
+    unit::Unit,
+};
 use crate::{
     data::Picture,
     plot::format,
@@ -97,18 +103,18 @@ pub fn stage(page: Page) -> impl IntoView {
     view! {
         <div class="stage-head">
             <h2 class="visually-hidden">{t!("One person, in or out")}</h2>
-            <p class="stage-title" data-testid="stage-step">{text_fn(move || shown.title())}</p>
+            <p class="stage-title" data-testid="stage-step">{text_fn(move || shown.title())}{ringed(page, move || shown.people.get())}</p>
             {switch(page)}
         </div>
         <ol class="stations">
             <li class=lit(page, 0)><h3>{t!("A lot of people")}</h3><p class="marks">{teaching()}</p>{lot(page, move || shown.people.get())}</li>
             <li class=lit(page, 1)><h3>{t!("What this one adds")}</h3><p class="marks">{teaching()}</p>
                 {picture(shown, "alone", t!("What the ringed one adds to the sum"), |person, _, _| (person.alone.clone(), person.full_alone()))}
-                <p class="caption" data-testid="stage-length" data-room=text_fn(move || longest(page, unit()))><span>{text_fn(move || if too_slow(page, there()) { String::new() } else { alone(shown) })}</span></p></li>
+                <p class="caption" data-testid="stage-length" data-room=text_fn(move || longest(page))><span>{text_fn(move || if too_slow(page, there()) { String::new() } else { alone(shown) })}</span></p></li>
             <li class=lit(page, 2)><h3>{t!("The sum of all")}</h3><p class="marks">{teaching()}</p>
                 {picture(shown, "sum", t!("The sum before the noise"), |person, without, scale| (person.sum(without, 0.0), person.full(scale)))}
                 {difference(shown, "difference-before", t!("The sum with the ringed one minus the sum without it, before noise"), |person, _, _| (person.difference(0.0), person.full_alone()))}
-                <p class="caption">{text_fn(move || before(page, unit()))}</p></li>
+                <p class="caption">{t!("Minus all others, which an attacker may know.")}</p></li>
             <li class=lit(page, 3)><h3>{text_fn(move || if noisy(page) { t!("The sum + noise") } else { t!("The sum, without noise") })}</h3><p class="marks"><span class="released">{text_fn(move || if shown.was_released() { t!("released") } else { t!("would be released") })}</span></p>
                 {picture(shown, "released", t!("The sum after the noise"), |person, without, scale| (person.sum(without, scale), person.full(scale)))}
                 {difference(shown, "difference-after", t!("The sum with the ringed one minus the sum without it, after noise"), |person, _, scale| (person.difference(scale), person.full_alone()))}
@@ -176,27 +182,30 @@ fn noisy(page: Page) -> bool {
 }
 
 /// Describes the length before and after the bound.
-fn bounded(held: Held, unit: Unit, norm: &str, bounded: &str) -> String {
-    let its = if unit.is_image() { t!("Its gradient") } else { t!("Its vector") };
+fn bounded(held: Held, norm: &str, bounded: &str) -> String {
     let text = match held {
-        Held::Nowhere => text!("{its}, of length {norm}. Nothing bounds it."),
-        Held::Envelope => text!("{its}, of length {norm}, clamped under the envelope to {bounded}."),
-        Held::Layers => text!("{its}, of length {norm}, bounded layer by layer; length in noise units: {bounded}."),
-        Held::Whole => text!("{its}: length {norm}, short enough to stay whole."),
-        Held::Cut => text!("{its}: length {norm}, cut to {bounded}."),
+        Held::Nowhere => text!("How it would change the model. Nothing bounds its length, {norm}."),
+        Held::Envelope => {
+            text!("How it would change the model, clamped under the envelope from length {norm} to {bounded}.")
+        }
+        Held::Layers => text!(
+            "How it would change the model, of length {norm}, bounded layer by layer; length in noise units: {bounded}."
+        ),
+        Held::Whole => text!("How it would change the model. Its length, {norm}, is short enough to stay whole."),
+        Held::Cut => text!("How it would change the model, cut from length {norm} to {bounded}."),
     };
-    text.with(&[("its", its.to_owned()), ("norm", norm.to_owned()), ("bounded", bounded.to_owned())])
+    text.with(&[("norm", norm.to_owned()), ("bounded", bounded.to_owned())])
 }
 
 fn alone(shown: Shown) -> String {
     let short = |value: f64| format::number(format::significant(value, DIGITS));
     shown
-        .person(|person| bounded(person.held, shown.unit(), &short(person.norm), &short(person.bounded)))
-        .unwrap_or_else(|| t!("Its gradient: how it would change the model.").to_owned())
+        .person(|person| bounded(person.held, &short(person.norm), &short(person.bounded)))
+        .unwrap_or_else(|| t!("How it would change the model.").to_owned())
 }
 
 /// Returns the longest caption under these settings; its space is reserved to avoid movement.
-fn longest(page: Page, unit: Unit) -> String {
+fn longest(page: Page) -> String {
     let of: &[Held] = page.settings.with(|settings| match settings.encoder {
         Encoder::None => [Held::Nowhere].as_slice(),
         Encoder::Envelope => &[Held::Envelope],
@@ -204,20 +213,11 @@ fn longest(page: Page, unit: Unit) -> String {
         Encoder::Clip => &[Held::Whole, Held::Cut],
     });
     let wide = format::number(0.0888);
-    longest_of(of.iter().map(|held| bounded(*held, unit, &wide, &wide)))
+    longest_of(of.iter().map(|held| bounded(*held, &wide, &wide)))
 }
 
 fn longest_of(texts: impl IntoIterator<Item = String>) -> String {
     texts.into_iter().max_by_key(|text| text.chars().count()).unwrap_or_default()
-}
-
-fn before(page: Page, unit: Unit) -> String {
-    let text = if noisy(page) {
-        text!("Minus all others: what {this} adds.")
-    } else {
-        text!("Minus all others: what {this} adds, for anyone who knows them.")
-    };
-    text.with(&[("this", unit.this().to_owned())])
 }
 
 /// How well the noise hides the ringed image, by the guarantee, the odds and the picture. If one of
@@ -309,7 +309,7 @@ impl Hidden {
                 text!("Your eye does not find {this} in what is released. An attacker's computer may.")
             }
             Self::Well(_) => {
-                text!("The noise hides each one. Together they still point the same way, and the model learns that.")
+                text!("The noise hides each one well, if not perfectly. Together they still teach the model.")
             }
         };
         let said = text.with(&[("this", unit.this().to_owned())]);

@@ -137,6 +137,7 @@ impl LessonPlayer {
             return;
         };
         let now = &set.lessons[lesson].steps[step];
+        self.0.knob.release();
         if self.0.lessons.open.with_untracked(Option::is_none) {
             self.0.lessons.before.set_value(Some(Before {
                 settings: self.0.settings.get_untracked(),
@@ -208,6 +209,7 @@ impl LessonPlayer {
     /// Restores the visitor's settings; the lesson stays open.
     pub fn restore_settings(self) {
         let Some(before) = self.0.lessons.before.get_value() else { return };
+        self.0.knob.release();
         self.0.lessons.done.set(true);
         self.0.run.pause();
         self.0.snapshots.set_speed(before.speed);

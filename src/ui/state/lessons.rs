@@ -102,6 +102,14 @@ impl Lessons {
         self.set.with_untracked(|set| set.as_ref()?.find(name?))
     }
 
+    /// True if the open step points at the knob, which then changes the pictures and no setting.
+    #[must_use]
+    pub fn is_about_knob(self) -> bool {
+        let (open, set) = (self.open.get_untracked(), self.set.get_untracked());
+        open.zip(set)
+            .is_some_and(|((lesson, step), set)| set.lessons[lesson].steps[step].point.as_deref() == Some("knob"))
+    }
+
     /// Closes any lesson; `wanted` is what a link names.
     pub fn forget(self, wanted: Option<String>) {
         self.wanted.set_value(wanted);

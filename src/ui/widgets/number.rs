@@ -52,7 +52,10 @@ pub fn number(page: Page, number: Number) -> AnyView {
     let text = RwSignal::new(shown(set.get_untracked()));
     effect(move || text.set(shown(set.get())));
     let problem = text_memo(move || page.messages.of(Origin::Field(number)).unwrap_or_default());
-    let commit = move || page.commit(number, &format::neutral(&text.get_untracked()));
+    let commit = move || {
+        page.commit(number, &format::neutral(&text.get_untracked()));
+        page.knob.release();
+    };
     let nudge = move |event: KeyboardEvent, up: bool| {
         event.prevent_default();
         if let Ok(Some(value)) = number.parse(&format::neutral(&text.get_untracked()))
@@ -83,7 +86,13 @@ pub fn number(page: Page, number: Number) -> AnyView {
                     }
                     text.set(value);
                 })
-                on:change=on_event(move |event| { text.set(value_of(&event)); commit(); page.knob.release(); }) />
+                on:change=on_event(move |event| {
+                    // A lesson that is about the knob is of its own settings.
+                    if number != Number::Scale || !page.lessons.is_about_knob() {
+                        text.set(value_of(&event));
+                        commit();
+                    }
+                }) />
             <span class="ends" aria-hidden="true" hidden=bool_fn(idle)><span>{slider.low_end.get()}</span><span>{slider.high_end.get()}</span></span>
         }
     });

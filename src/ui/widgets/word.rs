@@ -9,7 +9,7 @@ const NAMES: [(Text, &str); 7] = [
     (text!("classic"), "classic"),
     (text!("improved"), "improved"),
     (text!("tight"), "tight"),
-    (text!("tight, projected"), "tight"),
+    (text!("tight, planned"), "tight"),
     (text!("projected"), "projected"),
     (text!("budget"), "budget"),
     (text!("order α"), "order"),
