@@ -303,14 +303,15 @@ impl StepInspection {
         let size = noise.as_ref().map_or(0.0, NoiseSpec::scale);
         let unit_noise =
             noise.map_or(NoiseSpec::Gaussian { sigma: 1.0 }, |noise| noise.with_scale(1.0)).build().ok()?;
-        let mut draws = [vec![0.0; p], vec![0.0; p]];
-        for (draw, key) in draws.iter_mut().zip(self.keys) {
-            add_noise(&key, unit_noise.as_ref(), &vec![0.0; p], draw);
-        }
-        if size > 0.0 {
-            let released = self.trace.noisy.iter().zip(&self.trace.encoded);
-            draws[0] = released.map(|(noisy, sum)| ((f64::from(*noisy) - f64::from(*sum)) / size) as f32).collect();
-        }
+        let fresh = |key| {
+            let mut draw = vec![0.0; p];
+            add_noise(key, unit_noise.as_ref(), &vec![0.0; p], &mut draw);
+            draw
+        };
+        let released = self.trace.noisy.iter().zip(&self.trace.encoded);
+        let added = released.map(|(noisy, sum)| ((f64::from(*noisy) - f64::from(*sum)) / size) as f32);
+        let [first, second] = &self.keys;
+        let draws = [if size > 0.0 { added.collect() } else { fresh(first) }, fresh(second)];
         let information = unit_noise.fisher_information().sqrt();
         let scores = [0, 1].map(|which| {
             score(unit_noise.as_ref(), &draws[which], &gradient) / (bounded * information).max(f64::MIN_POSITIVE)

@@ -42,8 +42,7 @@ fn progress(page: Page) -> String {
     let Some((limit, goal)) = page.task.with(|task| task.as_ref().map(|task| (task.limit, task.goal))) else {
         return String::new();
     };
-    let complete = page.run.report.with(|report| report.as_ref().is_some_and(|report| report.complete));
-    let epsilon = if complete { page.guarantee.epsilon() } else { page.planned_epsilon() };
+    let epsilon = if page.run.is_complete() { page.guarantee.epsilon() } else { page.planned_epsilon() };
     let mut said = vec![];
     if let (Some(limit), Some(epsilon)) = (limit, epsilon) {
         let (above, epsilon, limit) = (epsilon > limit, format::epsilon(epsilon), format::exact(limit));
@@ -60,7 +59,7 @@ fn progress(page: Page) -> String {
             ),
         });
     }
-    match page.run.accuracy.get().filter(|_| complete) {
+    match page.run.accuracy.get().filter(|_| page.run.is_complete()) {
         Some(accuracy) => {
             let read = format::percent(accuracy);
             said.push(match goal {

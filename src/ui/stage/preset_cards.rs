@@ -97,7 +97,7 @@ fn picture(page: Page, card: Arc<Card>) -> AnyView {
 
 /// After a run: a button that attacks it, and after a preset in `NEXT` one for each that follows.
 pub fn next(page: Page) -> AnyView {
-    let done = bool_memo(move || page.run.report.with(|report| report.as_ref().is_some_and(|report| report.complete)));
+    let done = bool_memo(move || page.run.is_complete());
     let preset = Memo::new(move |_| page.settings.with(Preset::of).map_or("", |preset| preset.key));
     effect(move || {
         if done.get() && NEXT.contains(&preset.get()) {

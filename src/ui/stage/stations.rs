@@ -408,11 +408,7 @@ fn says(page: Page, shown: Shown, hidden: Hidden) -> String {
     if page.knob.invites.get() {
         return t!("Turn the noise back, and the digit returns.").to_owned();
     }
-    let learned = page
-        .run
-        .accuracy
-        .get()
-        .filter(|_| page.run.report.with(|report| report.as_ref().is_some_and(|report| report.complete)));
+    let learned = page.run.accuracy.get().filter(|_| page.run.is_complete());
     let learned = learned.map_or_else(String::new, |accuracy| {
         t!("It now gets {n} of 100 test images right.", n = (100.0 * accuracy).floor() as u32) + " "
     });

@@ -120,7 +120,7 @@ fn readouts(page: Page) -> impl IntoView {
         _ => String::new(),
     };
     view! {
-        <dl class="readouts">
+        <div class="standing"><dl class="readouts">
             <div><dt>{t!("Step")}</dt><dd data-testid="step" data-value=text_fn(move || step().to_string())>{text_fn(step_text)}<span class="planned">{text_fn(planned_text)}</span></dd></div>
             <div class="accuracy"><dt>{t!("Test accuracy")}" "<span class="small" data-testid="with-canaries">{text_fn(move || if canaries.get() { t!("with canaries") } else { "" }.to_owned())}</span>{view_fn(move || tests_private.get().then(|| teaching().into_any()))}</dt><dd data-testid="accuracy" data-value=text_fn(accuracy_value)>{text_fn(accuracy_text)}</dd></div>
             <div class="epsilon" class:none=bool_fn(move || broken.get() || matches!(epsilon(), Some(Err(()))))>
@@ -128,8 +128,7 @@ fn readouts(page: Page) -> impl IntoView {
                 <dd><span data-testid="epsilon" data-value=text_fn(epsilon_value) data-tight=text_fn(tight_value)>{text_fn(epsilon_text)}</span>
                     <span class="end" data-testid="epsilon-end" title=t!("The budget, or what the planned steps will cost")>{text_fn(move || end().unwrap_or_default())}</span></dd>
             </div>
-        </dl>
-        {badge(page)}
+        </dl>{badge(page)}</div>
     }
     .into_any()
 }

@@ -100,15 +100,7 @@ impl Run {
 
     /// Plays the run; a complete run plays from its start.
     pub fn play(self) {
-        self.starting.set(self.is_at_start() || self.is_complete());
-        if self.is_awaited() {
-            self.inner.update_value(|inner| inner.play_when_ready = true);
-            return;
-        }
-        if self.is_complete() {
-            self.reset();
-        }
-        self.trainer.send(Request::Play);
+        self.request(Request::Play, |inner| inner.play_when_ready = true);
     }
 
     pub fn pause(self) {
@@ -120,17 +112,21 @@ impl Run {
         self.trainer.send(Request::Pause);
     }
 
-    /// Takes one step, recorded in detail.
+    /// Takes one step, recorded in detail; of a complete run, its first.
     pub fn step_once(self) {
-        self.starting.set(self.is_at_start() || self.is_complete());
+        self.request(Request::StepOnce, |inner| inner.step_when_ready = true);
+    }
+
+    fn request(self, request: Request, when_ready: impl FnOnce(&mut Inner)) {
+        let complete = untrack(|| self.is_complete());
+        self.starting.set(self.is_at_start() || complete);
         if self.is_awaited() {
-            self.inner.update_value(|inner| inner.step_when_ready = true);
-            return;
+            return self.inner.update_value(when_ready);
         }
-        if self.is_complete() {
+        if complete {
             self.reset();
         }
-        self.trainer.send(Request::StepOnce);
+        self.trainer.send(request);
     }
 
     /// True if a paused run's last step is not evaluated yet: the report may be of an earlier one.
@@ -332,6 +328,6 @@ impl Run {
     /// True if all planned steps are done and evaluated.
     #[must_use]
     pub fn is_complete(self) -> bool {
-        self.report.with_untracked(|report| report.as_ref().is_some_and(|report| report.complete))
+        self.report.with(|report| report.as_ref().is_some_and(|report| report.complete))
     }
 }
