@@ -67,7 +67,7 @@ async fn site<H: Host>(host: &H, address: &str, deliver: &impl Fn(Arrival)) -> R
     let folder = address.rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut assembler = Assembler::new(manifest);
     let total = assembler.manifest().bytes();
-    let (mut done, mut announced) = (0, 0);
+    let (mut done, mut announced) = (0, false);
     while let Some((file, bytes)) = assembler.next().map(|shard| (shard.file().to_owned(), shard.bytes())) {
         // A missing or damaged shard is reported, and the others are used without it.
         let take = async |bytes: &[u8]| {
@@ -85,19 +85,21 @@ async fn site<H: Host>(host: &H, address: &str, deliver: &impl Fn(Arrival)) -> R
         }
         done += bytes;
         deliver(Arrival::Progress { done, total });
-        let last = assembler.next().is_none();
-        // `digits` copies all data received, so it is not called for each shard.
-        if let Some(digits) = (last || announced == 0).then(|| assembler.digits()).flatten() {
-            announced += 1;
-            deliver(Arrival::Digits { digits, complete: last });
+        // `digits` copies all data received, so it is called once, and not for the last shard.
+        if !announced
+            && assembler.next().is_some()
+            && let Some(digits) = assembler.digits()
+        {
+            announced = true;
+            deliver(Arrival::Digits { digits, complete: false });
         }
     }
-    if announced == 0 {
+    deliver(whole(assembler.into_digits().unwrap_or_else(|| {
         deliver(Arrival::Notice(word!(
             "Too little of the site's dataset arrived to train on it, so digits drawn by the program are used."
         )));
-        deliver(whole(drawn_here()));
-    }
+        drawn_here()
+    })));
     Ok(())
 }
 

@@ -1,13 +1,11 @@
 //! Data from a reader, as it travels between threads: a description, and the bytes beside it.
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 
 use crate::data::{Classes, Dataset, Digits, Picture, Source, TestSet};
 
 /// Bytes of training images and labels, then of test images and labels.
-pub type SetBytes = [Arc<[u8]>; 4];
+pub type SetBytes<B> = [B; 4];
 
 /// The description of digits or other images.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,18 +20,18 @@ pub struct ReadSet {
 impl ReadSet {
     /// Returns the description of digits, and their bytes.
     #[must_use]
-    pub fn of(digits: Digits) -> (Self, SetBytes) {
+    pub fn of(digits: &Digits) -> (Self, SetBytes<&[u8]>) {
         let Digits { train, test, source, test_set } = digits;
-        let (name, picture, classes) = (train.name, train.picture, train.classes.names());
-        let said = Self { name, picture, classes, source, test_set };
-        (said, [Arc::clone(train.images.bytes()), train.labels, Arc::clone(test.images.bytes()), test.labels])
+        let (name, picture, classes) = (train.name.clone(), train.picture, train.classes.names());
+        let said = Self { name, picture, classes, source: *source, test_set: *test_set };
+        (said, [&train.images, &train.labels, &test.images, &test.labels])
     }
 
     /// Returns the digits of these bytes; `None` if they do not match the description.
     #[must_use]
-    pub fn with(self, [images, labels, test_images, test_labels]: SetBytes) -> Option<Digits> {
+    pub fn with(self, [images, labels, test_images, test_labels]: SetBytes<Vec<u8>>) -> Option<Digits> {
         let classes = Classes::named(&self.classes).ok()?;
-        let set = |images: Arc<[u8]>, labels: Arc<[u8]>| {
+        let set = |images: Vec<u8>, labels: Vec<u8>| {
             let fits = images.len() == labels.len() * self.picture.pixels()
                 && labels.iter().all(|label| usize::from(*label) < classes.count());
             fits.then(|| Dataset::of(&self.name, self.picture, classes.clone(), images, labels))
@@ -70,9 +68,9 @@ mod tests {
             (Classes::numbered(3).unwrap(), Source::Mnist, TestSet::Visitor),
         ] {
             let digits = images(classes, source, test_set);
-            let (said, bytes) = ReadSet::of(digits.clone());
+            let (said, bytes) = ReadSet::of(&digits);
             let packed = postcard::to_allocvec(&said).unwrap();
-            let arrived = postcard::from_bytes::<ReadSet>(&packed).unwrap().with(bytes).unwrap();
+            let arrived = postcard::from_bytes::<ReadSet>(&packed).unwrap().with(bytes.map(<[u8]>::to_vec)).unwrap();
             assert_eq!((&arrived.train, &arrived.test), (&digits.train, &digits.test));
             assert_eq!((arrived.source, arrived.test_set), (source, test_set));
             assert_eq!(arrived.remarks(), digits.remarks());
@@ -81,15 +79,16 @@ mod tests {
 
     #[test]
     fn bytes_that_do_not_match_the_description_are_rejected() {
-        let (said, bytes) = ReadSet::of(images(Classes::numbered(3).unwrap(), Source::Visitor, TestSet::HeldOut));
-        let none: Arc<[u8]> = Arc::from([]);
+        let digits = images(Classes::numbered(3).unwrap(), Source::Visitor, TestSet::HeldOut);
+        let (said, bytes) = ReadSet::of(&digits);
+        let bytes = bytes.map(<[u8]>::to_vec);
         for place in 0..4 {
             let mut cut = bytes.clone();
-            cut[place] = none.clone();
+            cut[place].clear();
             assert!(said.clone().with(cut).is_none(), "{place}");
         }
         let mut beyond = bytes;
-        beyond[1] = vec![3; 7].into();
+        beyond[1] = vec![3; 7];
         assert!(said.with(beyond).is_none());
     }
 }

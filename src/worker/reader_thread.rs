@@ -1,7 +1,7 @@
 //! The reader's thread in a browser: a worker of the training thread, fetched when a visitor brings
 //! files, and ended when they are read. Embeds take no files, so no sandbox without origin runs it.
 
-use std::{cell::RefCell, convert::Infallible, rc::Rc, sync::Arc};
+use std::{cell::RefCell, convert::Infallible, rc::Rc};
 
 use futures::channel::mpsc::{UnboundedSender, unbounded};
 use gloo::timers::callback::Timeout;
@@ -128,20 +128,13 @@ fn message(data: &JsValue) -> Option<Result<ReaderMessage<Digits>, ReaderError>>
     }))
 }
 
-fn set_bytes(message: &Array) -> Result<SetBytes, ReaderError> {
+fn set_bytes(message: &Array) -> Result<SetBytes<Vec<u8>>, ReaderError> {
     let parts = [1, 2, 3, 4].map(|place| message.get(place).dyn_into::<Uint8Array>().unwrap_or_default());
     let all = parts.iter().map(|part| part.length() as usize).sum::<usize>();
     // If this fits into memory, so do the copies below.
     let no_memory = |_| ReaderError::NoMemory { bytes: all as u64 };
     Vec::<u8>::new().try_reserve_exact(all).map_err(no_memory)?;
-    Ok(parts.map(|part| {
-        let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, part.length() as usize).collect();
-        // It has one owner so far.
-        if let Some(bytes) = Arc::get_mut(&mut bytes) {
-            part.copy_to(bytes);
-        }
-        bytes
-    }))
+    Ok(parts.map(|part| part.to_vec()))
 }
 
 /// Runs the reader's side: reports that it is ready, and reads one visitor's files.
@@ -167,16 +160,15 @@ fn hear(data: &JsValue, give: &UnboundedSender<Order<Vec<u8>>>) {
 fn tell(scope: &DedicatedWorkerGlobalScope, told: ReaderMessage<Digits>) {
     let mut parts = None;
     let Ok(told) = told.try_map(|digits| {
-        let (said, bytes) = ReadSet::of(digits);
-        parts = Some(bytes);
+        let (said, bytes) = ReadSet::of(&digits);
+        parts = Some(bytes.map(Uint8Array::from));
         Ok::<_, Infallible>(said)
     });
     let message = Array::of1(&packed(&told));
     let buffers = Array::new();
     for part in parts.iter().flatten() {
-        let part = Uint8Array::from(&**part);
         buffers.push(&part.buffer());
-        message.push(&part);
+        message.push(part);
     }
     // All its parts are of kinds that can be sent.
     drop(scope.post_message_with_transfer(&message, &buffers));

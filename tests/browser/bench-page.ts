@@ -1,5 +1,5 @@
 import { test, type Browser, type Page } from "@playwright/test";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { hostOver, type Line } from "./line";
 
@@ -106,6 +106,63 @@ async function visit(browser: Browser, address: string): Promise<number> {
   return after - before;
 }
 
+/** A dump of Chromium's allocators: the fields that are read here. */
+interface Dump {
+  pid: number;
+  args?: { dumps?: { allocators?: Record<string, { attrs: Record<string, { value: string } | undefined> }> } };
+}
+
+/** Returns the megabytes of a tab's process after the first run, in all and by owner. */
+async function memory(browser: Browser, address: string): Promise<Record<string, number>> {
+  // A first visit also installs the files for offline use, in the same process.
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, serviceWorkers: "block" });
+  const watched = `for (const how of ["instantiate", "instantiateStreaming"]) {
+    const make = WebAssembly[how];
+    WebAssembly[how] = async (...what) => {
+      const made = await make.apply(WebAssembly, what);
+      globalThis.program = (made.instance ?? made).exports.memory;
+      return made;
+    };
+  }`;
+  await context.addInitScript(watched);
+  await context.route(/_loader\.js$/, async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: watched + (await response.text()) });
+  });
+  const page = await context.newPage();
+  await page.goto(address);
+  await page.getByTestId("digits-in-use").getByText("to train on").waitFor({ state: "attached" });
+  await page.waitForFunction(() => !document.querySelector("progress"));
+  await page.getByTestId("play").click();
+  await page.waitForFunction(() => document.querySelector<HTMLElement>("[data-testid=step]")!.dataset.value === "400");
+  await page.waitForTimeout(3000);
+  const program = () => ((globalThis as { program?: WebAssembly.Memory }).program?.buffer.byteLength ?? 0) / 2 ** 20;
+  const held: Record<string, number> = { "program of the page": await page.evaluate(program) };
+  for (const thread of page.workers()) {
+    held[`program of the ${thread.url().includes("accountant") ? "accountant" : "training thread"}`] = await thread.evaluate(program);
+  }
+  const session = await browser.newBrowserCDPSession();
+  const events: Dump[] = [];
+  session.on("Tracing.dataCollected", ({ value }) => events.push(...(value as unknown as Dump[])));
+  const traceConfig = { includedCategories: ["disabled-by-default-memory-infra"], excludedCategories: ["*"], memoryDumpConfig: { triggers: [] } };
+  await session.send("Tracing.start", { traceConfig, transferMode: "ReportEvents" });
+  await session.send("Tracing.requestMemoryDump", { levelOfDetail: "detailed" });
+  const ended = new Promise((done) => session.once("Tracing.tracingComplete", done));
+  await session.send("Tracing.end");
+  await ended;
+  await session.detach();
+  const dump = events.find((event) => event.args?.dumps?.allocators?.["blink_gc/main"])!;
+  for (const [name, owner] of [["malloc", "malloc"], ["partition_alloc", "buffers and strings"], ["blink_gc", "document and layout"], ["v8", "JavaScript"]]) {
+    const { size, effective_size } = dump.args!.dumps!.allocators![name].attrs;
+    held[owner] = parseInt((size ?? effective_size)!.value, 16) / 2 ** 20;
+  }
+  // Linux alone says which of a process's memory is its own.
+  const rollup = `/proc/${dump.pid}/smaps_rollup`;
+  const own = existsSync(rollup) ? Number(/^Pss_Anon: +(\d+)/m.exec(readFileSync(rollup, "utf8"))![1]) / 1024 : NEVER;
+  await context.close();
+  return { "in all, shared files of Chromium aside": own, ...held };
+}
+
 /** Plays a run to its end; returns the seconds to each accuracy, the best one and the tight ε. */
 async function reach(page: Page, url: string, query: string, goals: number[]) {
   await page.goto(`${url}?backend=cpu${query}`);
@@ -187,6 +244,12 @@ test("the page", async ({ browser }) => {
     for (let run = 0; run < RUNS; run++) samples.push(await visit(browser, `${host.url}?backend=cpu&dataset=${digits}`));
     const name = digits === "mnist" ? "MNIST" : "synthetic digits";
     say({ who: `visit ${digits}`, label: `processor of a first visit until it is idle, ${name}`, unit: "s", samples, goal });
+  }
+  const all: Record<string, number>[] = [];
+  for (let run = 0; run < RUNS; run++) all.push(await memory(browser, `${host.url}?backend=cpu`));
+  for (const [at, part] of Object.keys(all[0]).entries()) {
+    const goal = real && at === 0 ? 200 : undefined;
+    say({ who: `memory ${part}`, label: `memory of a tab after the first run: ${part}`, unit: "MB", samples: all.map((one) => one[part]), goal });
   }
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
   const runs = async (who: string, name: string, query: string, goals: [accuracy: number, seconds: number][], epsilon?: number) => {

@@ -17,7 +17,7 @@ pub struct Images(Held);
 
 #[derive(Clone)]
 enum Held {
-    Bytes(Arc<[u8]>),
+    Bytes(Arc<Vec<u8>>),
     Drawn(Arc<Drawn>),
 }
 
@@ -30,7 +30,7 @@ struct Drawn {
     first: u64,
     pixels: usize,
     each: Box<[Shared]>,
-    all: OnceLock<Arc<[u8]>>,
+    all: OnceLock<Arc<Vec<u8>>>,
 }
 
 impl Drawn {
@@ -50,7 +50,7 @@ impl Drawn {
         })
     }
 
-    fn all(&self) -> &Arc<[u8]> {
+    fn all(&self) -> &Arc<Vec<u8>> {
         self.all.get_or_init(|| {
             let mut bytes = vec![0; self.each.len() * self.pixels];
             for (i, (image, drawn)) in bytes.chunks_exact_mut(self.pixels).zip(&self.each).enumerate() {
@@ -59,7 +59,7 @@ impl Drawn {
                     None => (self.draw)(self.seed, self.first + i as u64, image),
                 }
             }
-            bytes.into()
+            Arc::new(bytes)
         })
     }
 }
@@ -108,7 +108,7 @@ impl Images {
 
     /// All bytes; draws what is missing.
     #[must_use]
-    pub fn bytes(&self) -> &Arc<[u8]> {
+    pub fn bytes(&self) -> &Arc<Vec<u8>> {
         match &self.0 {
             Held::Bytes(bytes) => bytes,
             Held::Drawn(drawn) => drawn.all(),
@@ -148,27 +148,22 @@ impl PartialEq for Images {
 
 impl Eq for Images {}
 
-impl From<Arc<[u8]>> for Images {
-    fn from(bytes: Arc<[u8]>) -> Self {
-        Self(Held::Bytes(bytes))
-    }
-}
-
+/// Copies nothing: MNIST's images are 47 MB.
 impl From<Vec<u8>> for Images {
     fn from(bytes: Vec<u8>) -> Self {
-        Arc::<[u8]>::from(bytes).into()
+        Self(Held::Bytes(Arc::new(bytes)))
     }
 }
 
 impl From<&[u8]> for Images {
     fn from(bytes: &[u8]) -> Self {
-        Arc::<[u8]>::from(bytes).into()
+        bytes.to_vec().into()
     }
 }
 
 impl FromIterator<u8> for Images {
     fn from_iter<I: IntoIterator<Item = u8>>(bytes: I) -> Self {
-        bytes.into_iter().collect::<Arc<[u8]>>().into()
+        bytes.into_iter().collect::<Vec<u8>>().into()
     }
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub use super::shard_writer::{FORMAT, MANIFEST};
 use super::{
     Dataset, Digits, Source, TestSet,
-    idx::{self, Fault, IdxError, Kind, PIXELS},
+    idx::{self, Fault, Kind, PIXELS},
     shard_writer::SHARD_EXAMPLES,
 };
 
@@ -219,22 +219,48 @@ impl Manifest {
     }
 }
 
-/// Collects shards as they arrive.
+/// Collects shards as they arrive. Each joins its set at once, so that no image is held twice.
 #[derive(Clone, Debug)]
 pub struct Assembler {
     manifest: Manifest,
-    /// Pixels and labels, by index in the manifest.
-    arrived: Vec<Option<(Vec<u8>, Vec<u8>)>>,
+    train: Examples,
+    /// Empty once it is whole.
+    test: Examples,
+    whole_test: Option<Dataset>,
+    /// Shards that arrived, by index in the manifest.
+    arrived: Vec<bool>,
     /// Shards reported missing or damaged, which are not requested again.
     failed: Vec<bool>,
+}
+
+/// Pixels and labels, in the manifest's order.
+#[derive(Clone, Debug, Default)]
+struct Examples {
+    pixels: Vec<u8>,
+    labels: Vec<u8>,
+}
+
+impl Examples {
+    /// Inserts a shard's pixels and labels before example `at`; there will be `all` examples.
+    fn insert(&mut self, at: usize, (pixels, labels): (&[u8], &[u8]), all: usize) {
+        self.pixels.reserve_exact(all * PIXELS - self.pixels.len());
+        self.labels.reserve_exact(all - self.labels.len());
+        self.pixels.splice(at * PIXELS..at * PIXELS, pixels.iter().copied());
+        self.labels.splice(at..at, labels.iter().copied());
+    }
+
+    fn named(self, name: &str) -> Dataset {
+        Dataset::new(name, self.pixels, self.labels)
+    }
 }
 
 impl Assembler {
     /// Starts with no shard.
     #[must_use]
     pub fn new(manifest: Manifest) -> Self {
-        let shards = manifest.shards.len();
-        Self { manifest, arrived: vec![None; shards], failed: vec![false; shards] }
+        let none = vec![false; manifest.shards.len()];
+        let (train, test, failed) = (Examples::default(), Examples::default(), none.clone());
+        Self { manifest, train, test, whole_test: None, arrived: none, failed }
     }
 
     /// The manifest of the shards being collected.
@@ -246,7 +272,7 @@ impl Assembler {
     /// The shard to fetch next; `None` when all have arrived or failed.
     #[must_use]
     pub fn next(&self) -> Option<&Shard> {
-        let wanted = |&i: &usize| self.arrived[i].is_none() && !self.failed[i];
+        let wanted = |&i: &usize| !self.arrived[i] && !self.failed[i];
         self.manifest.order().find(wanted).map(|i| &self.manifest.shards[i])
     }
 
@@ -280,15 +306,31 @@ impl Assembler {
     pub fn accept(&mut self, file: &str, unpacked: &[u8], sha256: String) -> Result<(), ShardError> {
         let i = self.index(file)?;
         let read = read(&self.manifest.shards[i], unpacked, sha256);
-        self.arrived[i] = Some(self.noted(i, read)?);
-        self.failed[i] = false;
+        let examples = self.noted(i, read)?;
+        if self.arrived[i] {
+            return Ok(());
+        }
+        let shards = &self.manifest.shards;
+        let same = |other: &usize| shards[*other].set == shards[i].set;
+        let at =
+            (0..i).filter(|other| self.arrived[*other] && same(other)).map(|other| shards[other].count as usize).sum();
+        (self.arrived[i], self.failed[i]) = (true, false);
+        match shards[i].set {
+            Part::Train => self.train.insert(at, examples, self.manifest.train as usize),
+            Part::Test => {
+                self.test.insert(at, examples, self.manifest.test as usize);
+                if (0..shards.len()).filter(same).all(|other| self.arrived[other]) {
+                    self.whole_test = Some(std::mem::take(&mut self.test).named(self.name()));
+                }
+            }
+        }
         Ok(())
     }
 
     /// Marks a refused shard as failed, unless it had arrived before.
     fn noted<T>(&mut self, i: usize, result: Result<T, ShardError>) -> Result<T, ShardError> {
         if result.is_err() {
-            self.failed[i] = self.arrived[i].is_none();
+            self.failed[i] = !self.arrived[i];
         }
         result
     }
@@ -297,7 +339,7 @@ impl Assembler {
     pub fn missing(&mut self, file: &str, reason: Message) -> ShardError {
         match self.index(file) {
             Ok(i) => {
-                self.failed[i] = self.arrived[i].is_none();
+                self.failed[i] = !self.arrived[i];
                 ShardError::Missing { file: file.to_owned(), reason }
             }
             Err(error) => error,
@@ -307,26 +349,31 @@ impl Assembler {
     /// True if every shard has arrived.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.arrived.iter().all(Option::is_some)
+        self.arrived.iter().all(|&arrived| arrived)
     }
 
     /// A snapshot for training: the training shards that arrived, in the manifest's order, and the
     /// test set. `None` without at least one training shard and the whole test set.
     #[must_use]
     pub fn digits(&self) -> Option<Digits> {
-        let of = |set| self.manifest.shards.iter().zip(&self.arrived).filter(move |(shard, _)| shard.set == set);
-        if of(Part::Test).any(|(_, arrived)| arrived.is_none()) {
-            return None;
-        }
+        self.with(self.whole_test.clone()?, self.train.clone())
+    }
+
+    /// Like [`digits`](Self::digits), without a copy.
+    #[must_use]
+    pub fn into_digits(mut self) -> Option<Digits> {
+        let (train, test) = (std::mem::take(&mut self.train), self.whole_test.take()?);
+        self.with(test, train)
+    }
+
+    fn with(&self, test: Dataset, train: Examples) -> Option<Digits> {
         let source = if self.manifest.is_mnist() { Source::Mnist } else { Source::Site };
-        let name = if source == Source::Mnist { "MNIST" } else { &self.manifest.name };
-        let join = |set| {
-            let examples = of(set).filter_map(|(_, arrived)| arrived.as_ref());
-            let (pixels, labels): (Vec<&[u8]>, Vec<&[u8]>) = examples.map(|(p, l)| (&p[..], &l[..])).unzip();
-            Dataset::new(name, pixels.concat(), labels.concat())
-        };
-        let (train, test) = (join(Part::Train), join(Part::Test));
+        let train = train.named(self.name());
         (!train.is_empty()).then_some(Digits { train, test, source, test_set: TestSet::Public })
+    }
+
+    fn name(&self) -> &str {
+        if self.manifest.is_mnist() { "MNIST" } else { &self.manifest.name }
     }
 
     fn index(&self, file: &str) -> Result<usize, ShardError> {
@@ -336,17 +383,17 @@ impl Assembler {
 }
 
 /// Splits a shard of digest `found` into pixels and labels, checked.
-fn read(shard: &Shard, unpacked: &[u8], found: String) -> Result<(Vec<u8>, Vec<u8>), ShardError> {
+fn read<'a>(shard: &Shard, unpacked: &'a [u8], found: String) -> Result<(&'a [u8], &'a [u8]), ShardError> {
     if found != shard.sha256 {
         return Err(ShardError::Digest { file: shard.file.clone(), found, expected: shard.sha256.clone() });
     }
     // The digest matches, so this fails only if the manifest was made from other data.
     let (images, labels) = unpacked.split_at(16 + shard.count as usize * PIXELS);
-    let of_kind = |bytes: &[u8], kind| {
-        idx::read_kind(&shard.file, bytes, kind).map(|idx| idx.elements).map_err(|error| match error {
-            IdxError::File { file, fault } => ShardError::Damaged { file, fault },
-            IdxError::CountsDiffer { .. } => ShardError::Unknown { file: shard.file.clone() },
-        })
-    };
-    Ok((of_kind(images, Kind::Images)?, of_kind(labels, Kind::Labels)?))
+    let other = || ShardError::Unknown { file: shard.file.clone() };
+    let part = |bytes: &'a [u8], kind| bytes.strip_prefix(&*idx::header(kind, shard.count)).ok_or_else(other);
+    let (pixels, labels) = (part(images, Kind::Images)?, part(labels, Kind::Labels)?);
+    if let Some((index, &found)) = labels.iter().enumerate().find(|(_, label)| **label > 9) {
+        return Err(ShardError::Damaged { file: shard.file.clone(), fault: Fault::Label { index, found } });
+    }
+    Ok((pixels, labels))
 }
