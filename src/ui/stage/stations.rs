@@ -123,7 +123,7 @@ pub fn stage(page: Page) -> impl IntoView {
         <div class="knob" data-testid="knob">{controls(page, NOISE)}{bells(shown, page.snapshots.without)}</div>
         <div class="stage-says" data-testid="stage-says">
             <p data-room=text_fn(move || Hidden::longest(page, unit()))><span>{text_fn(move || says(page, shown, hidden()))}</span></p>
-            <p class="of-odds">{text_fn(move || hidden().odds(page).unwrap_or_default())}</p>
+            <p class="of-odds" data-room=text_fn(move || found_of_a_hundred(page, 100))><span>{text_fn(move || hidden().odds(page).unwrap_or_default())}</span></p>
         </div>
         {preset_cards::next(page)}
     }
@@ -335,22 +335,17 @@ impl Hidden {
 
     /// Returns the odds as a sentence, where the panel of the odds is out of view.
     fn odds(self, page: Page) -> Option<String> {
-        let found = self.found().filter(|_| !self.rare(page))?;
-        Some(t!(
-            "Of 100 {many} that were in, an attacker finds at most {found}; guessing finds 5.",
-            many = Unit::protected(page).many(),
-            found = found
-        ))
+        self.found().filter(|_| !self.rare(page)).map(|found| found_of_a_hundred(page, found))
     }
 
-    /// One of each kind.
+    /// One of each kind, of the longest sentence.
     const ALL: [Self; 7] = [
         Self::Bare,
         Self::NoGuarantee,
         Self::Broken,
         Self::Unseen,
-        Self::Visible(Some(100)),
-        Self::FromTheEye(Some(100)),
+        Self::Visible(Some(0)),
+        Self::FromTheEye(Some(0)),
         Self::Well(HIDDEN),
     ];
 
@@ -363,6 +358,14 @@ impl Hidden {
     fn longest(page: Page, unit: Unit) -> String {
         longest_of(Self::ALL.map(|hidden| hidden.says(page, unit)))
     }
+}
+
+fn found_of_a_hundred(page: Page, found: u32) -> String {
+    t!(
+        "Of 100 {many} that were in, an attacker finds at most {found}; guessing finds 5.",
+        many = Unit::protected(page).many(),
+        found = found
+    )
 }
 
 /// True if a unit takes part in fewer than half of the steps.
