@@ -609,7 +609,7 @@ fn shards_join_as_they_arrive() {
 
 #[test]
 fn a_missing_or_damaged_shard_is_named_and_the_rest_is_kept() {
-    let (folder, manifest, _) = site("broken");
+    let (folder, manifest, train) = site("broken");
     let mut assembler = Assembler::new(manifest);
     let mut files = Vec::new();
     while let Some(file) = assembler.next().map(|shard| shard.file().to_owned()) {
@@ -634,6 +634,7 @@ fn a_missing_or_damaged_shard_is_named_and_the_rest_is_kept() {
     assert_eq!(files.len(), 4, "each shard is asked for once");
     assert!(!assembler.is_complete());
     assert_eq!(assembler.digits().unwrap().train.len(), 10_000);
+    let mut repaired = assembler.clone();
     // Another try at the same file repairs it.
     assembler.take(&files[2], &std::fs::read(folder.join(&files[2])).unwrap()).unwrap();
     assert_eq!(assembler.digits().unwrap().train.len(), 20_000);
@@ -644,6 +645,13 @@ fn a_missing_or_damaged_shard_is_named_and_the_rest_is_kept() {
     assert!(matches!(assembler.take(&files[2], &swapped), Err(ShardError::Digest { .. })));
     assert_eq!(assembler.digits().unwrap().train.len(), 20_000);
     assert_eq!(assembler.take("x", b""), Err(ShardError::Unknown { file: "x".into() }));
+    // Whatever the order, and however often a shard arrives, each is in its place once.
+    for file in [&files[3], &files[2], &files[3]] {
+        repaired.take(file, &std::fs::read(folder.join(file)).unwrap()).unwrap();
+    }
+    assert!(repaired.is_complete());
+    let digits = repaired.into_digits().unwrap();
+    assert!(digits.train.images == train.images && digits.train.labels == train.labels);
 }
 
 #[test]

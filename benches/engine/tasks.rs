@@ -36,8 +36,8 @@ pub fn examples(count: u32) -> Dataset {
         let inside = y.abs_diff(14) < 9 && x.abs_diff(14) < 9;
         if inside && (i.wrapping_mul(2_654_435_761) >> 13) % 5 < 2 { (example % 200 + 55) as u8 } else { 0 }
     });
-    let images: Arc<[u8]> = images.collect();
-    let labels: Arc<[u8]> = (0..count).map(|i| (i % 10) as u8).collect();
+    let images: Vec<u8> = images.collect();
+    let labels: Vec<u8> = (0..count).map(|i| (i % 10) as u8).collect();
     Dataset::new("blots", images, labels)
 }
 
