@@ -1,6 +1,7 @@
 import { test, type Browser, type Page } from "@playwright/test";
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { beforeThread, KEEP_MEMORY, programBytes } from "./fixtures";
 import { hostOver, type Line } from "./line";
 
 // Times what a visitor waits for (`cargo xtask bench page`). Each line is a row of its table.
@@ -83,6 +84,13 @@ async function first(browser: Browser, url: string): Promise<Required<Seen>> {
   }
 }
 
+/** Opens the page and waits for all its digits. */
+async function ready(page: Page, address: string) {
+  await page.goto(address);
+  await page.getByTestId("digits-in-use").getByText("to train on").waitFor({ state: "attached" });
+  await page.waitForFunction(() => !document.querySelector("progress"));
+}
+
 /** Returns the processor's seconds in all of the browser's processes. */
 async function processor(browser: Browser): Promise<number> {
   const session = await browser.newBrowserCDPSession();
@@ -96,9 +104,8 @@ async function visit(browser: Browser, address: string): Promise<number> {
   const before = await processor(browser);
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
   const page = await context.newPage();
-  await page.goto(address);
-  await page.getByTestId("digits-in-use").getByText("to train on").waitFor({ state: "attached" });
-  await page.waitForFunction(() => !document.querySelector("progress") && !document.documentElement.hasAttribute("data-busy"));
+  await ready(page, address);
+  await page.waitForFunction(() => !document.documentElement.hasAttribute("data-busy"));
   // What is put off until a pause is part of the visit.
   await page.waitForTimeout(3000);
   const after = await processor(browser);
@@ -116,30 +123,16 @@ interface Dump {
 async function memory(browser: Browser, address: string): Promise<Record<string, number>> {
   // A first visit also installs the files for offline use, in the same process.
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, serviceWorkers: "block" });
-  const watched = `for (const how of ["instantiate", "instantiateStreaming"]) {
-    const make = WebAssembly[how];
-    WebAssembly[how] = async (...what) => {
-      const made = await make.apply(WebAssembly, what);
-      globalThis.program = (made.instance ?? made).exports.memory;
-      return made;
-    };
-  }`;
-  await context.addInitScript(watched);
-  await context.route(/_loader\.js$/, async (route) => {
-    const response = await route.fetch();
-    await route.fulfill({ response, body: watched + (await response.text()) });
-  });
+  await context.addInitScript(KEEP_MEMORY);
+  await beforeThread(context, KEEP_MEMORY, /_loader\.js$/);
   const page = await context.newPage();
-  await page.goto(address);
-  await page.getByTestId("digits-in-use").getByText("to train on").waitFor({ state: "attached" });
-  await page.waitForFunction(() => !document.querySelector("progress"));
+  await ready(page, address);
   await page.getByTestId("play").click();
   await page.waitForFunction(() => document.querySelector<HTMLElement>("[data-testid=step]")!.dataset.value === "400");
   await page.waitForTimeout(3000);
-  const program = () => ((globalThis as { program?: WebAssembly.Memory }).program?.buffer.byteLength ?? 0) / 2 ** 20;
-  const held: Record<string, number> = { "program of the page": await page.evaluate(program) };
+  const held: Record<string, number> = { "program of the page": (await page.evaluate(programBytes)) / 2 ** 20 };
   for (const thread of page.workers()) {
-    held[`program of the ${thread.url().includes("accountant") ? "accountant" : "training thread"}`] = await thread.evaluate(program);
+    held[`program of the ${thread.url().includes("accountant") ? "accountant" : "training thread"}`] = (await thread.evaluate(programBytes)) / 2 ** 20;
   }
   const session = await browser.newBrowserCDPSession();
   const events: Dump[] = [];
@@ -165,9 +158,7 @@ async function memory(browser: Browser, address: string): Promise<Record<string,
 
 /** Plays a run to its end; returns the seconds to each accuracy, the best one and the tight ε. */
 async function reach(page: Page, url: string, query: string, goals: number[]) {
-  await page.goto(`${url}?backend=cpu${query}`);
-  await page.getByTestId("digits-in-use").getByText("to train on").waitFor();
-  await page.waitForFunction(() => !document.querySelector("progress"));
+  await ready(page, `${url}?backend=cpu${query}`);
   await page.evaluate((goals) => {
     const found: Record<string, number> = {};
     let best = 0;

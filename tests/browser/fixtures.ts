@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { test as base, expect, type Download, type Page, type Worker } from "@playwright/test";
+import { test as base, expect, type BrowserContext, type Download, type Page, type Worker } from "@playwright/test";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { serve, type Site } from "./server";
@@ -295,13 +295,26 @@ export const thread = (page: Page): Worker => {
   return found[found.length - 1];
 };
 
-/** Runs `code` before the training thread's program. */
-export async function beforeThread(page: Page, code: string) {
-  await page.route(/\/worker(-relaxed)?(-[0-9a-f]+)?\.js$/, async (route) => {
+/** Runs `code` before the program of the training thread, or of others whose script is named so. */
+export async function beforeThread(page: Page | BrowserContext, code: string, script = /\/worker(-relaxed)?(-[0-9a-f]+)?\.js$/) {
+  await page.route(script, async (route) => {
     const response = await route.fetch();
     await route.fulfill({ response, body: code + (await response.text()) });
   });
 }
+
+/** Run before a program: keeps its memory for {@link programBytes}. */
+export const KEEP_MEMORY = `for (const how of ["instantiate", "instantiateStreaming"]) {
+  const make = WebAssembly[how];
+  WebAssembly[how] = async (...what) => {
+    const made = await make.apply(WebAssembly, what);
+    globalThis.memory = (made.instance ?? made).exports.memory;
+    return made;
+  };
+}\n`;
+
+/** Bytes of a program's memory, evaluated in its page or thread. */
+export const programBytes = () => (globalThis as { memory?: WebAssembly.Memory }).memory?.buffer.byteLength ?? 0;
 
 /** Opens the page on WebGPU and keeps the thread's device, so that the test can destroy it. */
 export async function openOnGpu(page: Page, site: Site, more = "") {

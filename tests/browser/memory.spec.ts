@@ -1,5 +1,5 @@
 import type { Page } from "@playwright/test";
-import { expect, hook, long, open, test, value } from "./fixtures";
+import { beforeThread, expect, hook, KEEP_MEMORY, long, open, programBytes, test, thread, value } from "./fixtures";
 
 /** Memory in bytes. */
 interface Held {
@@ -13,9 +13,9 @@ interface Held {
   allocated: number;
 }
 
-type Thread = { memory?: WebAssembly.Memory; buffers?: number; allocated?: number };
+type Thread = { buffers?: number; allocated?: number };
 
-const COUNT = `
+const COUNT_BUFFERS = `
   globalThis.buffers = globalThis.allocated = 0;
   const { createBuffer } = globalThis.GPUDevice?.prototype ?? {};
   if (createBuffer) {
@@ -30,14 +30,6 @@ const COUNT = `
       destroy.call(this);
     };
   }
-  for (const how of ["instantiate", "instantiateStreaming"]) {
-    const make = WebAssembly[how];
-    WebAssembly[how] = async (...what) => {
-      const made = await make.apply(WebAssembly, what);
-      globalThis.memory = (made.instance ?? made).exports.memory;
-      return made;
-    };
-  }
 `;
 
 async function held(page: Page): Promise<Held> {
@@ -45,13 +37,11 @@ async function held(page: Page): Promise<Held> {
   await session.send("HeapProfiler.collectGarbage");
   const { usedSize } = await session.send("Runtime.getHeapUsage");
   await session.detach();
-  const thread = page.workers().find((worker) => /\/worker[^/]*$/.test(worker.url()));
-  if (!thread) throw new Error("there is no training thread");
-  const own = await thread.evaluate(() => {
-    const { memory, buffers, allocated } = globalThis as Thread;
-    return { program: memory?.buffer.byteLength ?? 0, buffers: buffers ?? 0, allocated: allocated ?? 0 };
+  const own = await thread(page).evaluate(() => {
+    const { buffers, allocated } = globalThis as Thread;
+    return { buffers: buffers ?? 0, allocated: allocated ?? 0 };
   });
-  return { page: usedSize, ...own };
+  return { page: usedSize, program: await thread(page).evaluate(programBytes), ...own };
 }
 
 /** Plays until `steps` are done, then resets `times` times. */
@@ -69,10 +59,7 @@ async function playAndReset(page: Page, steps: number, times: number) {
 
 for (const backend of ["cpu", "gpu"] as const) {
   test(`training the CNN on the ${backend} stays within its memory, even after a hundred resets`, long(backend === "gpu"), async ({ page, site }) => {
-    await page.route(/\/worker(-relaxed)?(-[0-9a-f]+)?\.js$/, async (route) => {
-      const response = await route.fetch();
-      await route.fulfill({ response, body: COUNT + (await response.text()) });
-    });
+    await beforeThread(page, KEEP_MEMORY + COUNT_BUFFERS);
     // Uploading all of MNIST a hundred times is slow on a software adapter.
     const digits = backend === "gpu" ? "&dataset=synthetic" : "";
     await open(page, site, `?backend=${backend}&model=cnn-tanh&lot=64${digits}`);
