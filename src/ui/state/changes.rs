@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::{
-    cooling::NoiseSearch,
+    annealing::NoiseSearch,
     digit_choice::DigitChoice,
     lesson_steps::LessonPlayer,
     messages::{Origin, as_sentence},
@@ -103,6 +103,9 @@ impl Page {
                 self.check_data();
             }
             Err(error) => self.messages.put(Some(number), error.to_string()),
+        }
+        if number == Number::Scale {
+            self.knob.release();
         }
     }
 

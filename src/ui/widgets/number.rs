@@ -52,10 +52,7 @@ pub fn number(page: Page, number: Number) -> AnyView {
     let text = RwSignal::new(shown(set.get_untracked()));
     effect(move || text.set(shown(set.get())));
     let problem = text_memo(move || page.messages.of(Origin::Field(number)).unwrap_or_default());
-    let commit = move || {
-        page.commit(number, &format::neutral(&text.get_untracked()));
-        page.knob.release();
-    };
+    let commit = move || page.commit(number, &format::neutral(&text.get_untracked()));
     let nudge = move |event: KeyboardEvent, up: bool| {
         event.prevent_default();
         if let Ok(Some(value)) = number.parse(&format::neutral(&text.get_untracked()))

@@ -106,15 +106,6 @@ impl Images {
         self.len() == 0
     }
 
-    /// All bytes; draws what is missing.
-    #[must_use]
-    pub fn bytes(&self) -> &Arc<Vec<u8>> {
-        match &self.0 {
-            Held::Bytes(bytes) => bytes,
-            Held::Drawn(drawn) => drawn.all(),
-        }
-    }
-
     /// True if the two are clones of each other.
     #[must_use]
     pub fn same(&self, other: &Self) -> bool {
@@ -129,8 +120,12 @@ impl Images {
 impl Deref for Images {
     type Target = [u8];
 
+    /// All bytes; draws what is missing.
     fn deref(&self) -> &[u8] {
-        self.bytes()
+        match &self.0 {
+            Held::Bytes(bytes) => bytes,
+            Held::Drawn(drawn) => drawn.all(),
+        }
     }
 }
 
@@ -142,7 +137,7 @@ impl fmt::Debug for Images {
 
 impl PartialEq for Images {
     fn eq(&self, other: &Self) -> bool {
-        self.same(other) || self.bytes() == other.bytes()
+        self.same(other) || **self == **other
     }
 }
 
