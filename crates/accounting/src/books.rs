@@ -9,6 +9,7 @@
 //! | ε at δ, tight | [`Books::tight`] | privacy loss distributions |
 //! | the curve ε ↦ δ(ε) | [`Books::curve_about`] | privacy loss distributions |
 //! | μ of Gaussian differential privacy | [`Books::gaussian`] | a fit to that curve |
+//! | ρ of concentrated differential privacy | [`Books::concentrated`] | Rényi |
 //! | ε at δ, with its assumptions | [`Books::account`], [`account`] | Rényi and tight |
 
 use std::sync::OnceLock;
@@ -18,7 +19,7 @@ use super::{
     gdp::GaussianFit,
     ledger::{Event, Ledger, Release, ReleaseId},
     pld::{MOST_KINDS, Pld, Tight},
-    rdp::{CurveId, Epsilon, RdpAccountant, RdpCurve},
+    rdp::{Concentrated, CurveId, Epsilon, RdpAccountant, RdpCurve},
     report::{Account, assumptions},
     sampling::Sampling,
 };
@@ -132,6 +133,15 @@ impl Books {
         Ok(id)
     }
 
+    /// Adds a kind of release and computes its Rényi curve.
+    ///
+    /// # Errors
+    /// As [`RdpCurve::of`] and [`Books::register`].
+    pub fn register_priced(&mut self, release: Release) -> Result<ReleaseId, PrivacyError> {
+        let curve = RdpCurve::of(&release)?;
+        self.register(release, &curve)
+    }
+
     /// Records `count` releases of a kind of this ledger. If it has no price, neither has ε:
     /// [`Books::renyi`] says why.
     pub fn record(&mut self, release: ReleaseId, count: u64) {
@@ -238,9 +248,20 @@ impl Books {
         Ok(Some(GaussianFit::of_losses(&self.losses()?, cut_off)?).filter(|fit| fit.mu.is_finite()))
     }
 
+    /// ρ of concentrated differential privacy: see [`RdpAccountant::concentrated`].
+    ///
+    /// # Errors
+    /// As [`Books::renyi`].
+    pub fn concentrated(&self, delta: f64) -> Result<Option<Concentrated>, PrivacyError> {
+        self.unpriced.clone().map_or_else(|| self.accountant.concentrated(delta), Err)
+    }
+
     /// Total Rényi divergence at `order`, if known there.
-    pub(crate) fn divergence(&self, order: f64) -> Option<f64> {
-        self.accountant.rdp(order)
+    ///
+    /// # Errors
+    /// Why a recorded release has no price.
+    pub(crate) fn divergence(&self, order: f64) -> Result<Option<f64>, PrivacyError> {
+        self.unpriced.clone().map_or_else(|| Ok(self.accountant.rdp(order)), Err)
     }
 
     pub(crate) fn losses(&self) -> Result<Pld, PrivacyError> {

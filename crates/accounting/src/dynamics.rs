@@ -5,8 +5,18 @@
 //! updates θ ← Π(θ − (η/n)·Σ∇ℓ + √(2ησ²)·N(0, I)), S the L2 sensitivity of the *sum* of gradients
 //! (replace-one), θ₀ ~ Π(N(0, 2σ²/λ·I)). Only θ_K is released. Its Rényi divergence converges in K;
 //! composition, which pays for each intermediate model, grows linearly but is smaller for small K.
+//!
+//! Both are ρα with one ρ for all orders, so such a training enters a ledger as one release
+//! ([`NoisyGradientDescent::release`]).
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+use super::{
+    ledger::{HiddenSteps, Release, Sensitivity},
+    noise::NoiseSpec,
+    sampling::Sampling,
+};
 
 /// z > 0 with 1 − e^{−z} = z/2: the hidden-state bound meets composition at K = 2z/(λη).
 const CROSSOVER: f64 = 1.593_624_260_040_04;
@@ -47,7 +57,8 @@ pub enum DynamicsError {
 }
 
 /// The quantities of the theorem, not yet [checked](Setting::checked). All are positive and finite.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Setting {
     /// η: step size, at most 1/β.
     pub step_size: f64,
@@ -156,6 +167,29 @@ impl NoisyGradientDescent {
         Ok(RenyiBounds { hidden_state, composition, upper: hidden_state.min(composition), argument, lower })
     }
 
+    /// ρ of `steps` updates, with ε(α) = ρα at every order: the smaller of both bounds.
+    #[must_use]
+    pub fn rho(&self, steps: u64) -> f64 {
+        let k = steps as f64;
+        let Setting { strong_convexity, step_size, .. } = self.0;
+        let hidden_state = self.limit(1.0) * -(-0.5 * strong_convexity * step_size * k).exp_m1();
+        let composition = self.signal() / 4.0 * step_size * k;
+        hidden_state.min(composition) * (1.0 + 16.0 * f64::EPSILON)
+    }
+
+    /// The ledger's entry of a training of `steps` updates whose last model alone is released: one
+    /// Gaussian query with the same ρ, for replace-one neighbours. Rényi accounting prices it.
+    #[must_use]
+    pub fn release(&self, steps: u64) -> Release {
+        let examples = self.0.examples;
+        let sampling = Sampling::FixedSize { population: examples, size: examples };
+        let sigma = hidden_noise(self.rho(steps));
+        Release {
+            hidden: Some(HiddenSteps { setting: self.0, steps }),
+            ..Release::new(sampling, Sensitivity::L2 { norm: 1.0 }, Some(NoiseSpec::Gaussian { sigma }))
+        }
+    }
+
     /// Limit of the hidden-state bound: α·S²/(λσ²n²).
     #[must_use]
     pub fn limit(&self, alpha: f64) -> f64 {
@@ -181,6 +215,11 @@ impl NoisyGradientDescent {
             2.0 * noise * noise * dimension as f64 / (strong_convexity * (2.0 - step_size * strong_convexity));
         0.5 * smoothness * (kept * start_distance_squared + (1.0 - kept) * stationary)
     }
+}
+
+/// σ of the Gaussian query of sensitivity 2 (two vectors of norm 1) with this ρ, rounded down.
+pub(super) fn hidden_noise(rho: f64) -> f64 {
+    (2.0 / rho).sqrt() * (1.0 - 4.0 * f64::EPSILON)
 }
 
 /// Training under a Rényi budget: noise, step size, steps and risk (see the paper on utility).
@@ -246,6 +285,7 @@ impl Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{PrivacyError, books::account, ledger::Ledger, pld::Pld, rdp::RdpCurve};
 
     fn setting() -> Setting {
         Setting {
@@ -320,6 +360,39 @@ mod tests {
         let start = (2.0 * problem.lipschitz / problem.strong_convexity).powi(2);
         let risk = plan.setting.excess_risk(problem.dimension, start, plan.steps);
         assert!(risk <= 6.0 * plan.excess_risk_order, "{risk} against {}", plan.excess_risk_order);
+    }
+
+    /// The ledger's entry costs the bound, tight accounting refuses it, and less noise than the
+    /// bound allows is priced, more refused.
+    #[test]
+    fn a_training_is_one_release() {
+        let descent = setting().checked().unwrap();
+        for steps in [10, 1000] {
+            let release = descent.release(steps);
+            release.validate().unwrap();
+            let curve = RdpCurve::of(&release).unwrap();
+            for order in [2.0, 7.0, 30.0] {
+                let bound = descent.renyi(order, steps).unwrap().upper;
+                let price = curve.at(order).unwrap();
+                assert!(price >= bound && price < bound * (1.0 + 1e-9), "{steps}, {order}: {price} {bound}");
+            }
+            assert!(matches!(Pld::for_release(&release), Err(PrivacyError::Unpriced(_))));
+            let mut ledger = Ledger::new();
+            let id = ledger.register(release.clone()).unwrap();
+            ledger.record(id);
+            let account = account(&ledger, 1e-5).unwrap();
+            let said = account.to_string();
+            assert!(account.tight.is_none() && said.contains("whose models were not shown"), "{said}");
+            assert_eq!(Ledger::from_json(&ledger.to_json()).unwrap(), ledger);
+            let Some(NoiseSpec::Gaussian { sigma }) = release.noise else { panic!() };
+            let with = |sigma| Release { noise: Some(NoiseSpec::Gaussian { sigma }), ..release.clone() };
+            assert!(with(0.5 * sigma).validate().is_err() && with(1.001 * sigma).validate().is_err());
+            let other = Sampling::FixedSize { population: 5001, size: 5001 };
+            assert!(Release { sampling: other, ..release.clone() }.validate().is_err());
+            assert!(
+                Release { hidden: Some(HiddenSteps { setting: setting(), steps: 0 }), ..release }.validate().is_err()
+            );
+        }
     }
 
     /// On ℓ = λ‖θ − x‖²/2 everything is Gaussian, with known divergence and risk.

@@ -4,6 +4,7 @@ use hushgrad_message::{Message, ToMessage, message, word};
 use serde::{Deserialize, Serialize};
 
 use super::{
+    dynamics::{Setting, hidden_noise},
     envelope::EnvelopeProfile,
     error::{PrivacyError, json_fault, require},
     noise::NoiseSpec,
@@ -152,13 +153,40 @@ pub struct Release {
     /// The vectors, if an example adds several; `sensitivity` and `noise` are the joint query's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
+    /// The training that ends in this release, if its other models were not shown; `sensitivity`
+    /// and `noise` are those of a query with the same Rényi divergence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<HiddenSteps>,
+}
+
+/// Noisy gradient descent of which only the last model is released; see [`dynamics`](super::dynamics).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct HiddenSteps {
+    /// The quantities of the theorem.
+    pub setting: Setting,
+    /// K: number of updates, at least 1.
+    pub steps: u64,
+}
+
+impl HiddenSteps {
+    /// ρ of the training.
+    ///
+    /// # Errors
+    /// A setting that the theorems do not cover, or no steps.
+    fn rho(&self) -> Result<f64, PrivacyError> {
+        let uncovered = |_| PrivacyError::Unpriced(word!("hidden steps of a setting that no theorem covers"));
+        let descent = self.setting.checked().map_err(uncovered)?;
+        require(self.steps > 0, "hidden.steps", self.steps as f64, word!("at least 1"))?;
+        Ok(descent.rho(self.steps))
+    }
 }
 
 impl Release {
     /// A release that protects one example, encoded alone.
     #[must_use]
     pub fn new(sampling: Sampling, sensitivity: Sensitivity, noise: Option<NoiseSpec>) -> Self {
-        Self { sampling, sensitivity, noise, unit: PrivacyUnit::Example, grid: None, parts: Vec::new() }
+        Self { sampling, sensitivity, noise, unit: PrivacyUnit::Example, grid: None, parts: Vec::new(), hidden: None }
     }
 
     /// Checks every field.
@@ -189,6 +217,7 @@ impl Release {
             }
         }
         self.check_parts()?;
+        self.check_hidden()?;
         if let Some(grid) = &self.grid {
             grid.validate()?;
             if let Sensitivity::Envelope { profile } = &self.sensitivity {
@@ -219,20 +248,42 @@ impl Release {
         require((together - 1.0).abs() < 1e-9, "parts", together, word!("1, so that all parts match the release"))
     }
 
+    /// Checks that hidden steps agree with the release's noise, on the examples that it names.
+    fn check_hidden(&self) -> Result<(), PrivacyError> {
+        let Some(hidden) = &self.hidden else { return Ok(()) };
+        let n = hidden.setting.examples;
+        let (Some(NoiseSpec::Gaussian { sigma }), Sensitivity::L2 { norm }, None, true, true) = (
+            &self.noise,
+            &self.sensitivity,
+            self.grid,
+            self.parts.is_empty() && self.unit == PrivacyUnit::Example,
+            self.sampling == Sampling::FixedSize { population: n, size: n },
+        ) else {
+            return Err(PrivacyError::Unpriced(word!(
+                "hidden steps, except on all examples, one by one, with Gaussian noise and no grid"
+            )));
+        };
+        let together = sigma / norm / hidden_noise(hidden.rho()?);
+        require((together - 1.0).abs() < 1e-9, "hidden", together, word!("1, so that the steps match the release"))
+    }
+
     /// √(Σ (Cᵢ/σᵢ)²) over the parts: the inverse of their joint noise multiplier.
     fn spent_by_parts(&self) -> f64 {
         self.parts.iter().map(|Part { clip, noise, .. }| (clip / noise).powi(2)).sum::<f64>().sqrt()
     }
 
-    /// The noise to price: the release's, or the parts' joint noise if that is smaller.
+    /// The noise to price: the release's, or that of its parts or hidden steps if that is smaller.
     ///
     /// # Errors
-    /// [`PrivacyError::NoNoise`].
+    /// [`PrivacyError::NoNoise`]; hidden steps that no theorem covers.
     pub(super) fn priced_noise(&self) -> Result<NoiseSpec, PrivacyError> {
         let noise = self.noise.clone().ok_or(PrivacyError::NoNoise)?;
         let Sensitivity::L2 { norm } = self.sensitivity else { return Ok(noise) };
         let said = noise.scale();
-        let least = if self.parts.is_empty() { said } else { said.min(norm / self.spent_by_parts()) };
+        let mut least = if self.parts.is_empty() { said } else { said.min(norm / self.spent_by_parts()) };
+        if let Some(hidden) = &self.hidden {
+            least = least.min(norm * hidden_noise(hidden.rho()?));
+        }
         Ok(if least < said { noise.with_scale(least) } else { noise })
     }
 

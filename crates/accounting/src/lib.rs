@@ -141,8 +141,9 @@
 //! | [`ledger`] | what a run released; JSON |
 //! | [`books`] | a ledger with its prices, kept up to date |
 //! | [`composition`] | several runs on the same examples, priced as one |
+//! | [`filter`] | a budget that holds whatever is chosen on the way |
 //! | [`selection`] | the best of several runs, if only that one is released |
-//! | [`rdp`] | Rényi accounting: Lemma 4, Lemma 5, Theorem 1 of Nasr et al., and the conversions |
+//! | [`rdp`] | Rényi accounting: Lemma 4, Lemma 5, Theorem 1 of Nasr et al., the conversions, zCDP |
 //! | [`pld`] | tight accounting: privacy loss distributions by FFT |
 //! | [`gdp`] | μ of Gaussian differential privacy: the whole curve in one number, and its error |
 //! | [`calibrate`] | target ε → noise scale, steps or rate |
@@ -152,7 +153,7 @@
 //! | [`audit`] | lower bounds on ε, from canaries |
 //! | [`groups`] | clips and noise by layer, and metrics, as one equivalent Gaussian query |
 //! | [`rounding`] | releases on a power-of-two grid, and the cost of inexact noise |
-//! | [`dynamics`] | hidden-state bound of noisy gradient descent |
+//! | [`dynamics`] | noisy gradient descent of which only the last model is released |
 //! | [`decimal`] | bounds in decimals, rounded to the safe side |
 //! | [`normal`] | the normal distribution |
 //!
@@ -190,6 +191,7 @@ pub mod dp_sgd;
 pub mod dynamics;
 pub mod envelope;
 pub mod error;
+pub mod filter;
 pub mod gdp;
 pub mod groups;
 pub mod ledger;

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{
     decimal::{upper, upper_power},
-    ledger::{Held, Ledger, Release, Sensitivity},
+    ledger::{Held, HiddenSteps, Ledger, Release, Sensitivity},
     noise::NoiseSpec,
     numeric::six_digits,
     pld::Tight,
@@ -110,6 +110,17 @@ fn steps_by_kind(ledger: &Ledger) -> Vec<u64> {
 }
 
 fn mechanism(release: &Release) -> Message {
+    if let Some(HiddenSteps { setting, steps }) = &release.hidden {
+        return message!(
+            "{steps} steps of noisy gradient descent on all {} examples, whose models were not shown: only the last one is released (Chourasia et al. 2021); loss {}-strongly convex and {}-smooth, step size {}, noise of σ {}, gradient sums at most {} apart",
+            setting.examples,
+            six_digits(setting.strong_convexity),
+            six_digits(setting.smoothness),
+            six_digits(setting.step_size),
+            six_digits(setting.noise),
+            six_digits(setting.sensitivity)
+        );
+    }
     if let (false, Some(noise)) = (release.parts.is_empty(), &release.noise) {
         return message!(
             "several vectors per example, scaled by their bounds, counted as one of L2 norm 1; {} on every coordinate of the sum",

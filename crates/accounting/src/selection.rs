@@ -159,7 +159,7 @@ impl Candidates {
         let mut curves = Vec::new();
         for books in books {
             for (worst, order) in orders.iter_mut().zip(FIRST_ORDER..) {
-                let own = books.divergence(f64::from(order)).ok_or(PrivacyError::Inexact)?;
+                let own = books.divergence(f64::from(order))?.ok_or(PrivacyError::Inexact)?;
                 *worst = max_or_infinite(*worst, own);
             }
             curves.push(curve(books)?);

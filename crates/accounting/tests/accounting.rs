@@ -10,8 +10,10 @@ use std::{collections::BTreeMap, fmt::Write as _, process::ExitCode, time::Insta
 use hushgrad_accounting::{
     books::Books,
     calibrate::{Method, Target, noise_scale},
+    dp_sgd,
     dynamics::{Argument, Setting},
     envelope::EnvelopeProfile,
+    filter::PrivacyFilter,
     gdp::GaussianFit,
     groups::{Clipping, Group, Groups, NoisyGroup},
     ledger::{Ledger, Release, Sensitivity},
@@ -286,6 +288,8 @@ fn answer(kind: &str, inputs: &Value, case: &Value, default_orders: &[f64]) -> A
         "user_level" => user_level(inputs),
         "adaptive_clip" => adaptive_clip(inputs, case),
         "mu_gdp" => mu_gdp(inputs),
+        "concentrated" => concentrated(inputs),
+        "filter" => filter(inputs),
         "random_allocation_gaussian" => {
             let noise = NoiseSpec::Gaussian { sigma: number(inputs, "sigma")? };
             random_allocation(inputs, case, Sensitivity::L2 { norm: 1.0 }, noise)
@@ -469,6 +473,21 @@ fn mu_gdp(inputs: &Value) -> Answer {
         // Φ(μ/2) − Φ(−μ/2) is the advantage.
         "mu_advantage": 2.0 * normal::survival_quantile(0.5 * (1.0 - advantage)),
     }))
+}
+
+fn concentrated(inputs: &Value) -> Answer {
+    let curve = RdpCurve::sampled_gaussian(number(inputs, "sigma")?, number(inputs, "q")?).map_err(say)?;
+    let run = RdpAccountant::of_steps(&curve, whole(inputs, "steps")?);
+    let found = run.concentrated_up_to(number(inputs, "order")?).ok_or("no ρ")?;
+    Ok(json!({ "eps_upper": found.rho }))
+}
+
+fn filter(inputs: &Value) -> Answer {
+    let filter = PrivacyFilter::new(number(inputs, "epsilon")?, number(inputs, "delta")?).map_err(say)?;
+    let mut books = Books::default();
+    let step = books.register_priced(dp_sgd::step(number(inputs, "sigma")?, 1.0)).map_err(say)?;
+    let count = filter.admits(&books, step, 1_000_000_000).map_err(say)?;
+    Ok(json!({ "count": count, "order_of_filter": filter.order() }))
 }
 
 /// As random allocation, or as a shuffled partition if the case wants the unamplified price.

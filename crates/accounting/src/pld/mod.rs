@@ -187,6 +187,11 @@ impl Pld {
         release.validate()?;
         let spec = &release.priced_noise()?;
         let noise = spec.build()?;
+        if release.hidden.is_some() {
+            return Err(PrivacyError::Unpriced(word!(
+                "privacy loss distributions of hidden steps, which have a Rényi bound alone; use Rényi accounting"
+            )));
+        }
         if release.grid.is_some() {
             return Err(PrivacyError::Unpriced(word!(
                 "privacy loss distributions of noise on a grid; use Rényi accounting"

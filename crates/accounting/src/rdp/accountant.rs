@@ -201,6 +201,18 @@ impl RdpAccountant {
         Some(if terms.iter().any(|(_, count)| *count == SATURATED) { f64::INFINITY } else { total })
     }
 
+    /// ρ with ε(α) ≤ ρα at every order, without amplification by sampling; `None` for noise that is
+    /// not Gaussian, or on a grid.
+    pub(super) fn unsampled_slope(&self) -> Option<f64> {
+        let mut rho = 0.0;
+        let terms = self.terms();
+        for (set, count) in &terms {
+            let slopes = set.iter().map(|id| self.curves[id.0 as usize].unsampled_slope());
+            rho += slopes.collect::<Option<Vec<f64>>>()?.into_iter().fold(0.0, max_or_infinite) * *count as f64;
+        }
+        Some(rho * summed(&terms))
+    }
+
     /// Sets of curves of which the costliest is paid, with counts: single curves, except for epochs
     /// that mix curves, which cost the maximum over their batches.
     fn terms(&self) -> Vec<CompositionTerm<CurveId>> {

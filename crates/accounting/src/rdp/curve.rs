@@ -155,6 +155,15 @@ impl RdpCurve {
         0.5 * square * (shifts.sensitivity_factor * shifts.sensitivity_factor * information).exp_m1()
     }
 
+    /// The largest ε(α)/α over all orders, of Gaussian noise off the grid: that of the unsampled
+    /// release, which sampling never exceeds (joint quasi-convexity).
+    pub(super) fn unsampled_slope(&self) -> Option<f64> {
+        let Inner { sampling, shifts, on_grid: None, .. } = self.0.as_ref() else { return None };
+        let Mechanism::Gaussian { noise_multiplier } = shifts.source else { return None };
+        let slope = 0.5 * (shifts.sensitivity_factor / noise_multiplier).powi(2) * (1.0 + 4.0 * f64::EPSILON);
+        Some(if sampling.rate() == 0.0 { 0.0 } else { slope })
+    }
+
     /// A lower bound on ε(α) for α from 2 to the level's last: Lemma 4's last term for Ψ's largest
     /// entry, as flat densities' ln I_k outgrow k². Empty if [`RdpCurve::slope`] suffices.
     pub(super) fn at_least(&self, level: usize) -> Vec<f64> {

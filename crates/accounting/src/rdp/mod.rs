@@ -4,6 +4,7 @@
 
 mod accountant;
 mod allocation;
+mod concentrated;
 mod conversion;
 mod curve;
 mod fixed_size;
@@ -11,6 +12,7 @@ mod orders;
 mod poisson;
 
 pub use accountant::{CurveId, RdpAccountant, epsilon_of};
+pub use concentrated::Concentrated;
 pub use conversion::{Bound, Epsilon, classic, improved};
 pub use curve::RdpCurve;
 pub use orders::{FIRST_ORDER, LAST_ORDER, Orders};

@@ -334,6 +334,38 @@ def privacy_dynamics(alpha, sigma, sensitivity, eta, lam, n, steps):
     )  # fmt: skip
 
 
+def concentrated(q, sigma, steps, order):
+    """The largest D_alpha/alpha for 1 < alpha <= order, by quadrature."""
+    q, s = mp.mpf(q), mp.mpf(sigma)
+
+    def divergence(alpha):
+        ratio = lambda x: 1 - q + q * mp.exp((2 * x - 1) / (2 * s**2))
+        # The integrand is large around 0 and around alpha.
+        places = sorted({side * k * s + at for at in (0, alpha) for k in (0, 3, 9) for side in (-1, 1)})
+        mean = mp.quad(lambda x: ratio(x) ** alpha * mp.npdf(x, 0, s), [-mp.inf, *places, mp.inf])
+        return mp.log(mean) / (alpha - 1)
+
+    with mp.workdps(25):
+        grid = {1 + (order - 1) * mp.mpf(10) ** (-mp.mpf(i) / 8) for i in range(25)}
+        rho = steps * max(divergence(alpha) / alpha for alpha in grid)
+    add(
+        "concentrated",
+        {"q": float(q), "sigma": sigma, "steps": steps, "order": order},
+        {"rho": float(rho)},
+        {"pessimistic_answer": {"min": "rho * (1 - 1e-9)", "max": "rho * (1 + 2e-2)"}},
+    )
+
+
+def privacy_filter(sigma, epsilon, delta):
+    """How many unsampled Gaussian releases fit, at the order that leaves them the most."""
+    d, e = mp.mpf(delta), mp.mpf(epsilon)
+    left = {a: e - mp.log1p(-mp.mpf(1) / a) + mp.log(d * a) / (a - 1) for a in range(2, 257)}
+    order = max(left, key=lambda a: left[a] / a)
+    count = int(mp.floor(left[order] / (order / (2 * mp.mpf(sigma) ** 2))))
+    inputs = {"sigma": sigma, "epsilon": epsilon, "delta": delta}
+    add("filter", inputs, {"order_of_filter": order, "count": count}, {"count": {"rel": 0.0}})
+
+
 def interpretation(inputs):
     f = mp.mpf(inputs["fpr"])
     if inputs["type"] == "eps_delta":
@@ -419,8 +451,19 @@ def main():
             interpretation({"type": "eps_delta", "eps": between(0.01, 9), "delta": delta(), "fpr": between(1e-5, 0.9)})
             interpretation({"type": "gaussian_dp", "mu": between(0.01, 6), "fpr": between(1e-6, 0.9)})
 
+    def all_concentrated():
+        for q, sigma, order in [(1.0, 5.0, 40.0), (0.9, 2.0, 6.5), (0.004, 1.1, 15.5)]:
+            concentrated(q, sigma, round(between(1, 3_000)), order)
+        for _ in range(5):
+            concentrated(between(1e-4, 0.5), between(0.6, 8), round(between(1, 20_000)), between(2, 60, 3))
+
+    def privacy_filters():
+        for _ in range(8):
+            privacy_filter(between(2, 300), between(0.1, 8, 3), delta())
+
     kinds = {
         "interpretation": interpretations, "privacy_dynamics": all_privacy_dynamics,
+        "concentrated": all_concentrated, "filter": privacy_filters,
         "shuffled_partition": shuffled_partitions, "without_replacement": without_replacements,
         "sampled_gaussian_rdp": sampled_gaussian_rdps, "noise_moment": noise_moments, "noise_vector": noise_vectors,
         "epsilon_rdp": epsilon_rdps, "epsilon_pld": epsilon_plds, "noise_calibration": noise_calibrations,
