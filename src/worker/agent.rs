@@ -7,8 +7,6 @@
 //! other file has the agent's methods on one subject.
 
 mod ahead;
-mod annealing;
-mod attacking;
 mod continued;
 mod digits;
 mod engines;
@@ -18,6 +16,7 @@ mod failure;
 mod files;
 mod functional;
 mod inspect;
+mod jobs;
 mod pace;
 mod play;
 mod requests;
@@ -76,8 +75,7 @@ impl<H: Host> Agent<H> {
             && !self.run.preview
             && self.jobs.background.idle()
             && self.jobs.pay_once.as_ref().is_none_or(|(job, _)| job.idle())
-            && self.jobs.search.is_none()
-            && self.jobs.attack.is_none()
+            && self.jobs.started.is_empty()
     }
 
     async fn receive(&mut self, message: Incoming) {
@@ -96,8 +94,7 @@ impl<H: Host> Agent<H> {
         }
         self.advance_background().await;
         self.advance_release().await;
-        self.advance_search().await;
-        self.advance_attack().await;
+        self.advance_jobs().await;
         if self.run.evaluation.next.is_none() && !self.run.playing {
             return self.host.yield_now().await;
         }

@@ -25,6 +25,7 @@ pub mod games;
 pub mod helping;
 pub mod host;
 pub mod inbox;
+pub mod jobs;
 pub mod lab;
 pub mod load_error;
 pub mod loader;

@@ -4,11 +4,10 @@ use hushgrad_message::{Message, ToMessage};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    annealing::AnnealProgress,
-    attacking::{AttackProgress, AttackRequest},
     counting::ClassReport,
     follow::Followed,
     functional::{FunctionalProgress, FunctionalRequest},
+    jobs::{JobKind, JobProgress, JobRequest},
     look::{Contribution, LotView},
     snapshot::StepSnapshot,
     together::Remembered,
@@ -89,15 +88,9 @@ pub enum Request {
     PayOnce(FunctionalRequest),
     /// Train more steps on the last release.
     TrainOn,
-    /// Anneal the run's noise on drawn digits, at its ε on `examples` examples ([`Event::Annealed`]).
-    Anneal {
-        config: Box<RunConfig>,
-        examples: u32,
-    },
-    StopAnnealing,
-    /// Train a model of drawn digits and infer its members; answered by [`Event::Attacked`].
-    Attack(Box<AttackRequest>),
-    StopAttack,
+    /// Start a job beside the run; answered by [`Event::Job`] and [`Event::JobFailed`].
+    StartJob(JobRequest),
+    StopJob(JobKind),
     /// Send the run's ledger as JSON, as `hushgrad account` reads it.
     ExportLedger,
     /// Send the model's parameters, flat.
@@ -259,10 +252,10 @@ pub enum Event {
     ClassReport(Box<ClassReport>),
     /// Progress of the release for a convex head, and of training on it.
     PaidOnce(FunctionalProgress),
-    /// Progress of the search for the noise of phases; `None` if it was refused or failed.
-    Annealed(Option<Box<AnnealProgress>>),
-    /// Progress of an attack; `None` if it was refused or failed.
-    Attacked(Option<AttackProgress>),
+    /// Progress of a job, or its result.
+    Job(JobProgress),
+    /// A job was refused or failed.
+    JobFailed(JobKind),
     /// The non-private baseline's test accuracy after `step` of its steps.
     BaselineMeasured {
         step: u64,

@@ -9,7 +9,10 @@ use hushgrad::{
     data::idx::PIXELS,
     model::Architecture,
     train::{config::RunConfig, report::Privacy},
-    worker::protocol::{BackendChoice, DataRequest, Event, Label, Request},
+    worker::{
+        jobs::JobKind,
+        protocol::{BackendChoice, DataRequest, Event, Label, Request},
+    },
 };
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
@@ -128,7 +131,7 @@ fn request(rng: &mut ChaCha8Rng, keys: &[String], load: &mut u32) -> Request {
             2 => Request::Cores(Some(rng.random_range(0..4))),
             3 => Request::ExportParameters,
             4 => Request::Requests,
-            _ => Request::StopAttack,
+            _ => Request::StopJob(JobKind::Attack),
         },
     }
 }

@@ -4,12 +4,17 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
+use super::page::Page;
 use crate::{
     model::Architecture,
     train::config::RunConfig,
-    ui::{settings::Settings, threads::training::TrainingClient},
+    ui::{
+        settings::{PhaseKind, Settings},
+        threads::training::TrainingClient,
+    },
     worker::{
-        annealing::{AnnealProgress, PROPOSALS},
+        annealing::{AnnealProgress, PROPOSALS, Scheduled},
+        jobs::{JobKind, JobRequest},
         protocol::Request,
     },
 };
@@ -18,8 +23,8 @@ use crate::{
 pub struct Annealing {
     trainer: TrainingClient,
     /// The configuration whose noise is searched for; the result applies to no other.
-    pub(super) of: RwSignal<Option<RunConfig>>,
-    pub(super) cooled: RwSignal<Option<Arc<AnnealProgress>>>,
+    of: RwSignal<Option<RunConfig>>,
+    cooled: RwSignal<Option<Arc<AnnealProgress>>>,
     pub searches: RwSignal<bool>,
 }
 
@@ -30,18 +35,18 @@ impl Annealing {
     }
 
     /// Starts a search for `config`, at its cost on `examples` examples.
-    pub(super) fn begin(self, config: RunConfig, examples: u32) {
+    fn begin(self, config: RunConfig, examples: u32) {
         self.of.set(Some(config.clone()));
         self.cooled.set(None);
         self.searches.set(true);
-        self.trainer.send(Request::Anneal { config: Box::new(config), examples });
+        self.trainer.send(Request::StartJob(JobRequest::Anneal { config: Box::new(config), examples }));
     }
 
     /// Stops the search; what was found stays.
     pub fn stop(self) {
         if self.searches.get_untracked() {
             self.searches.set(false);
-            self.trainer.send(Request::StopAnnealing);
+            self.trainer.send(Request::StopJob(JobKind::Anneal));
         }
     }
 
@@ -61,6 +66,54 @@ impl Annealing {
             if let Some(cooled) = cooled {
                 self.cooled.set(Some(Arc::new(cooled)));
             }
+        }
+    }
+}
+
+/// What the page does with the search.
+#[derive(Clone, Copy)]
+pub struct NoiseSearch(pub Page);
+
+impl NoiseSearch {
+    /// Searches for the noise of the current phases, at their cost.
+    pub fn anneal(self) {
+        let Some(train) = self.0.digits.whole() else { return };
+        let config = self.0.settings.with_untracked(Settings::config);
+        self.0.annealing.begin(config, train);
+    }
+
+    /// Returns what was found for the current settings.
+    #[must_use]
+    pub fn cooled(self) -> Option<Arc<AnnealProgress>> {
+        let cooled = self.0.annealing.cooled.get()?;
+        let config = self.0.settings.with(Settings::config);
+        self.0.annealing.of.with(|of| of.as_ref() == Some(&config)).then_some(cooled)
+    }
+
+    /// Returns the schedule last accepted or, after the search, the best one.
+    #[must_use]
+    pub fn annealed(self) -> Option<Scheduled> {
+        let cooled = self.cooled()?;
+        Some(if self.0.annealing.searches.get() { cooled.now.clone() } else { cooled.best.clone() })
+    }
+
+    /// Applies the best schedule.
+    pub fn take_annealed(self) {
+        let Some(best) = untrack(|| self.cooled()).map(|cooled| cooled.best.clone()) else { return };
+        self.0.annealing.stop();
+        self.0.change(|settings| {
+            settings.phases = PhaseKind::List;
+            settings.phase_list = best.list;
+            settings.scale = best.scale;
+            settings.budget = None;
+        });
+    }
+
+    /// Stops a search for earlier settings.
+    pub(super) fn leave_search(self) {
+        let config = self.0.settings.with_untracked(Settings::config);
+        if self.0.annealing.of.with_untracked(|of| of.as_ref() != Some(&config)) {
+            self.0.annealing.stop();
         }
     }
 }

@@ -23,6 +23,7 @@ use crate::{
         accounts::{Allowed, Answer, Question},
         attacking::{AttackProgress, AttackRequest, Seen},
         games::Played,
+        jobs::{JobKind, JobRequest},
         protocol::Request,
     },
 };
@@ -135,12 +136,12 @@ impl Attacks {
         let config = hidden.config(set);
         self.attacked.set_value((hidden, config.clone()));
         self.progress.set(Some(Progress { done: 0, of: 1 }));
-        self.trainer.send(Request::Attack(Box::new(AttackRequest { config, own })));
+        self.trainer.send(Request::StartJob(JobRequest::Attack(Box::new(AttackRequest { config, own }))));
     }
 
     pub fn stop(self) {
         self.progress.set(None);
-        self.trainer.send(Request::StopAttack);
+        self.trainer.send(Request::StopJob(JobKind::Attack));
     }
 
     /// Takes a report of the training thread; ignores reports after a stop.

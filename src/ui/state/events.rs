@@ -25,6 +25,7 @@ use crate::{
     },
     worker::{
         accounts::{Answer, Question},
+        jobs::{JobKind, JobProgress},
         protocol::{Event, KeptRun, Problem, RunInfo},
     },
 };
@@ -73,8 +74,10 @@ impl Page {
             Event::Pong => {}
             Event::ClassReport(counted) => self.who_pays.take(*counted),
             Event::PaidOnce(news) => self.take_paid(news),
-            Event::Attacked(inferred) => self.attacks.take(inferred),
-            Event::Annealed(cooled) => self.annealing.take(cooled.map(|cooled| *cooled)),
+            Event::Job(JobProgress::Attack(progress)) => self.attacks.take(Some(progress)),
+            Event::Job(JobProgress::Anneal(progress)) => self.annealing.take(Some(*progress)),
+            Event::JobFailed(JobKind::Attack) => self.attacks.take(None),
+            Event::JobFailed(JobKind::Anneal) => self.annealing.take(None),
             Event::BaselineMeasured { step, accuracy } => {
                 self.run.curves.update_value(|curves| curves.baseline.push((step as f64, accuracy)));
                 self.charts.schedule();

@@ -36,8 +36,6 @@
 //! | `connection` | methods of the page: both threads start, and fail |
 //! | `events` | … the training thread speaks |
 //! | `play` | … the visitor plays |
-//! | `paying` | … a pay-once release is requested |
-//! | `cooling` | … the noise of phases is searched for |
 //! | `changes` | … settings change |
 //! | `digit_choice` | … digits are chosen and arrive |
 //! | `handed_in` | … a submission is checked, or made |
@@ -66,8 +64,6 @@ mod changes;
 mod charts;
 #[cfg(target_arch = "wasm32")]
 mod connection;
-#[cfg(target_arch = "wasm32")]
-mod cooling;
 #[cfg(target_arch = "wasm32")]
 mod device;
 #[cfg(target_arch = "wasm32")]
@@ -104,8 +100,6 @@ mod pad;
 mod page;
 #[cfg(target_arch = "wasm32")]
 pub mod pay_once;
-#[cfg(target_arch = "wasm32")]
-mod paying;
 #[cfg_attr(not(target_arch = "wasm32"), allow(dead_code, reason = "the page asks"))]
 mod planned;
 #[cfg(target_arch = "wasm32")]
@@ -140,10 +134,10 @@ mod who_pays;
 
 #[cfg(target_arch = "wasm32")]
 pub(super) use self::{
+    annealing::NoiseSearch,
     appearance::{ATTACK_VERDICT, Panel, SETTINGS, SHEET_CLOSE, SHEET_OPENER},
     charts::{COLOURS, Curves},
     connection::Threads,
-    cooling::NoiseSearch,
     digit_choice::DigitChoice,
     following::Place,
     guarantee::{Guarantee, Odds},

@@ -53,7 +53,7 @@ impl<H: Host> Agent<H> {
     async fn release(&mut self) -> Result<(), Message> {
         let Some((job, digits)) = &self.jobs.pay_once else { return Ok(()) };
         if self.keeper.keeps {
-            let books = RunLog::open(Some(&Ledger::new()), &[(&job.price().release, 1)], Some(1), digits.clone());
+            let books = RunLog::open(Some(&Ledger::new()), &[(job.entry(), 1)], Some(1), digits.clone());
             let entry = Entry { name: String::new(), note: String::new(), pinned: false, card: String::new() };
             let record = Record { entry, file: String::new(), books: Some(books.to_json()), reserved: 1 };
             let key = new_key(self.run.number);

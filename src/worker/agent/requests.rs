@@ -78,10 +78,8 @@ impl<H: Host> Agent<H> {
             Request::TrainBaseline => self.train_baseline().await,
             Request::PayOnce(wanted) => self.begin_release(wanted),
             Request::TrainOn => self.train_on(),
-            Request::Anneal { config, examples } => self.begin_search(*config, examples),
-            Request::StopAnnealing => self.jobs.search = None,
-            Request::Attack(asked) => self.begin_attack(*asked),
-            Request::StopAttack => self.jobs.attack = None,
+            Request::StartJob(request) => self.start_job(request),
+            Request::StopJob(kind) => self.stop_job(kind),
             Request::ExportLedger if self.is_broken() => self.aside(&BROKEN),
             Request::ExportLedger => match self.run.session.as_ref().map(Session::ledger) {
                 Some(Some(ledger)) => self.host.send(Event::Ledger(ledger.to_json())),

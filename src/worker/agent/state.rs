@@ -13,12 +13,11 @@ use crate::{
     mechanism::State,
     train::session::Session,
     worker::{
-        annealing::Search,
-        attacking::Attack,
         background::BackgroundJobs,
         functional::PayOnce,
         host::Host,
         inbox::Incoming,
+        jobs::Job,
         look::StepInspection,
         protocol::{BackendChoice, Event, Fallback},
         reading::Orders,
@@ -134,10 +133,8 @@ pub(super) struct Jobs {
     pub background: BackgroundJobs,
     /// The functional mechanism (*pay once*) in progress, and the digest of its digits.
     pub pay_once: Option<(PayOnce, Option<String>)>,
-    /// A search for the noise of a run's phases, by annealing.
-    pub search: Option<Box<Search>>,
-    /// An attack on a model of made-up digits.
-    pub attack: Option<Box<Attack>>,
+    /// Jobs that do not concern the run, at most one of each kind.
+    pub started: Vec<Job>,
 }
 
 impl<H: Host> Agent<H> {
