@@ -11,7 +11,7 @@ use std::fs;
 use files::{Files, hushgrad, reports, text};
 use hushgrad::{
     accounting::{books::account, ledger::Ledger, sampling::Sampling},
-    train::books::{AllRuns, Cost, DatasetBooks, SetName},
+    train::books::{AllRuns, Budget, Cost, DatasetBooks, SetName},
 };
 
 /// What the last line of a run reports about all runs.
@@ -141,6 +141,30 @@ fn mixed_neighbours_and_missing_guarantees_are_reported() {
     let after = all_runs(&files, "--data @ --books @books --steps 1");
     assert!(matches!(after.cost, Cost::NoGuarantee { .. }));
     assert_eq!(after.runs, 4);
+}
+
+/// A budget ends runs, whatever their settings, and stays as it was set.
+#[test]
+fn the_budget_of_the_books_is_kept() {
+    let files = Files::new("budget");
+    let one = all_runs(&files, "--data @ --books @books --books-budget 4 --steps 3 --sigma 4");
+    let Some(Budget { epsilon: 4.0, spent, .. }) = one.budget else { panic!("{one:?}") };
+    assert!(spent > 0.0 && spent < 0.9, "{spent}");
+    let all = all_runs(&files, "--data @ --books @books --steps 100000 --sigma 2 --ledger @2.json");
+    assert!(ledger(&files, "2.json").steps() > 3 && epsilon(&all) <= 4.0, "{all:?}");
+    assert!(all.budget.is_some_and(|budget| budget.spent > 0.9 && budget.spent <= 1.0), "{all:?}");
+    let out = hushgrad("train --data @ --lot 32 --steps 1 --sigma 2 --books @books", &files.0);
+    let said = text(&out.stderr);
+    assert!(out.status.success() && said.contains("ended after 0 of 1 step: another step would exceed"), "{said}");
+    assert!(said.contains("whatever was chosen on the way: 100 % is spent"), "{said}");
+    for (words, why) in [
+        ("--books-budget 5", "have the budget ε ≤ 4"),
+        ("--sampling fixed-size", "mixes releases"),
+        ("--replay 1", "without a guarantee"),
+    ] {
+        let out = hushgrad(&format!("train --data @ --lot 32 --steps 1 --books @books {words}"), &files.0);
+        assert!(!out.status.success() && text(&out.stderr).contains(why), "{words}: {}", text(&out.stderr));
+    }
 }
 
 /// Concurrent runs do not lose each other's entries.

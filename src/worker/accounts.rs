@@ -20,6 +20,7 @@ use crate::{
         ledger::{Event, Ledger},
         noise::CustomDensity,
         pld::{Rigor, Tight},
+        rdp::Concentrated,
         report::Account,
         risk::PrivacyCurve,
     },
@@ -115,6 +116,8 @@ pub struct Curve {
     pub points: Vec<Point>,
     /// μ of Gaussian differential privacy, if there is one.
     pub gaussian: Option<GaussianFit>,
+    /// ρ of concentrated differential privacy, if there is one.
+    pub concentrated: Option<Concentrated>,
     /// The cost of one example if users or micro-batches are protected, as a phrase.
     pub one: Option<Message>,
 }
@@ -196,7 +199,8 @@ impl Accounts {
                 let curve = |books: &Books| {
                     let points = books.curve_about(epsilon, delta)?;
                     let gaussian = books.gaussian(CUT_OFF).ok().flatten();
-                    Ok(Curve { points, gaussian, one: of_one_example(books.ledger(), delta) })
+                    let concentrated = books.concentrated(delta).ok().flatten();
+                    Ok(Curve { points, gaussian, concentrated, one: of_one_example(books.ledger(), delta) })
                 };
                 Answer::Curve(in_words(self.of(run, events).and_then(curve)))
             }
@@ -397,9 +401,12 @@ mod tests {
         };
         assert_eq!((first.epsilon, first.ahead.len(), first.ahead[1]), (0.0, 2, (100, tight.epsilon)));
         let curve = accounts.answer(Question::Curve { run: 3, events: events(100), delta, epsilon: tight.epsilon });
-        let Answer::Curve(Ok(Curve { points, gaussian: Some(fit), one: None })) = curve else { panic!("no curve") };
+        let Answer::Curve(Ok(Curve { points, gaussian: Some(fit), concentrated: Some(rho), one: None })) = curve else {
+            panic!("no curve")
+        };
         assert!(points[0] == (tight.epsilon, delta) && points.len() > 4);
         assert!(fit.mu > 0.05 && fit.mu < 1.0 && fit.regret < 0.1 && fit.cut_off == 1e-10, "{fit:?}");
+        assert!(rho.rho > 1e-4 && rho.order.is_some_and(|order| order > 2.0), "{rho:?}");
         // Nothing is known of another run, and a damaged ledger leaves no books.
         assert!(spent(&mut accounts, 4, 100, &[]).is_err());
         assert!(matches!(accounts.answer(Question::Ledger { run: 4, ledger: "{}".into() }), Answer::Ledger(Err(_))));

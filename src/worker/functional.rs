@@ -1,4 +1,5 @@
-//! The functional mechanism in pieces: sums for a convex head, their release, and training on it.
+//! A convex head for which one pays once, in pieces: either sums, their release, and training on it
+//! (the functional mechanism), or a training in secret of which the last model is released.
 
 use std::time::Duration;
 
@@ -6,11 +7,14 @@ use serde::{Deserialize, Serialize};
 use web_time::Instant;
 
 use crate::{
-    data::Digits,
+    accounting::ledger::{Ledger, Release},
+    data::{Dataset, Digits},
+    plot::series::Point,
     train::functional::{
         error::FunctionalError,
-        features::{Features, Map},
-        head::{Head, Trial},
+        features::{Ball, Features, Map},
+        head::{Head, Trial, Weights},
+        hidden::{self, HiddenBudget, HiddenPrice, HiddenTraining},
         price::{Mechanism, Price},
         release::Released,
         sums::Sums,
@@ -39,27 +43,51 @@ pub struct FunctionalRequest {
 /// Progress, for the page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum FunctionalProgress {
-    /// Share of the digits summed.
+    /// Share of what must be done before the release.
     Summed(f64),
-    /// The release is made and in the books: the request, and its ledger as JSON.
-    Released(FunctionalRequest, String),
+    /// The release is made and in the books.
+    Released {
+        wanted: FunctionalRequest,
+        /// Its ledger as JSON.
+        ledger: String,
+        /// ε by step of a training in secret: if its models had been shown, and as they were not.
+        curves: [Vec<Point>; 2],
+    },
     /// Test accuracy after `step` steps; `last` if no more were requested.
     Measured { step: u64, accuracy: f64, last: bool },
     /// It was refused or failed.
     Ended,
 }
 
+/// Points of [`FunctionalProgress::Released::curves`].
+const POINTS: u64 = 100;
+/// Share of the progress bar for the features of a training in secret; the rest is for its steps.
+const READING: f64 = 0.1;
+
+/// What is paid for.
+enum Paid {
+    Sums(Price),
+    Training(HiddenPrice),
+}
+
+/// What is as private as the digits, until the release.
+enum Secret {
+    /// The sums, and how many digits they contain.
+    Sums(Box<Sums>, usize),
+    Training(Box<HiddenTraining>),
+}
+
 /// A release in progress, or made and trained on.
 pub struct PayOnce {
     wanted: FunctionalRequest,
     map: Map,
-    price: Price,
+    paid: Paid,
     digits: Digits,
-    /// The sums until the release, as private as the digits, and how many digits they contain.
-    sums: Option<Sums>,
-    summed: usize,
-    /// From the release on.
+    secret: Option<Secret>,
+    /// From the release of sums on.
     head: Option<Head>,
+    /// The last model of a training in secret, until it is measured.
+    model: Option<Weights>,
     trial: Trial,
     /// Steps requested in all.
     upto: u64,
@@ -81,29 +109,56 @@ impl PayOnce {
     /// If ε or δ is out of range, or there are no digits.
     pub fn new(wanted: FunctionalRequest, digits: Digits) -> Result<Self, FunctionalError> {
         let FunctionalRequest { features, mechanism, epsilon, delta } = wanted;
-        let budget = mechanism.budget(epsilon, delta);
-        let price = budget.price(features.dimension())?;
         if digits.train.is_empty() {
             return Err(FunctionalError::Empty);
         }
-        let mut map = Map::new(features, budget.ball());
-        if mechanism == Mechanism::Relevance {
-            map = map.by_relevance()?;
-        }
-        let (sums, trial) = (Some(Sums::new(map.dimension())), Trial::new(&map));
-        Ok(Self { wanted, map, price, digits, sums, summed: 0, head: None, trial, upto: STEPS, told: None })
+        let (map, paid, secret) = match mechanism.budget(epsilon, delta) {
+            Some(budget) => {
+                let price = budget.price(features.dimension())?;
+                let mut map = Map::new(features, budget.ball());
+                if mechanism == Mechanism::Relevance {
+                    map = map.by_relevance()?;
+                }
+                let sums = Secret::Sums(Box::new(Sums::new(map.dimension())), 0);
+                (map, Paid::Sums(price), sums)
+            }
+            None => {
+                let (strong_convexity, steps) = (hidden::STRONG_CONVEXITY, hidden::STEPS);
+                let budget = HiddenBudget { epsilon, delta, strong_convexity, steps };
+                let price = budget.price(digits.train.len() as u64)?;
+                let map = Map::new(features, Ball::L2);
+                let training = Box::new(HiddenTraining::new(price.clone(), map.dimension())?);
+                (map, Paid::Training(price), Secret::Training(training))
+            }
+        };
+        let (secret, trial) = (Some(secret), Trial::new(&map));
+        Ok(Self { wanted, map, paid, digits, secret, head: None, model: None, trial, upto: STEPS, told: None })
     }
 
     /// True if there is nothing to do.
     #[must_use]
     pub fn idle(&self) -> bool {
-        self.head.as_ref().is_some_and(|head| head.steps() >= self.upto)
+        self.secret.is_none() && self.model.is_none() && self.head.as_ref().is_none_or(|head| head.steps() >= self.upto)
     }
 
-    /// Returns the price of the release, as entered in the books.
+    /// Returns the release, as entered in the books.
     #[must_use]
-    pub const fn price(&self) -> &Price {
-        &self.price
+    pub const fn entry(&self) -> &Release {
+        match &self.paid {
+            Paid::Sums(price) => &price.release,
+            Paid::Training(price) => &price.release,
+        }
+    }
+
+    /// Returns the ledger of the release.
+    ///
+    /// # Errors
+    /// Never, for a price made here.
+    fn ledger(&self) -> Result<Ledger, FunctionalError> {
+        match &self.paid {
+            Paid::Sums(price) => price.ledger(1),
+            Paid::Training(price) => price.ledger(1),
+        }
     }
 
     /// Requests more steps on the release.
@@ -120,26 +175,27 @@ impl PayOnce {
     pub fn piece(&mut self, time: Duration) -> Result<Piece, FunctionalError> {
         let start = Instant::now();
         let Digits { train, test, .. } = &self.digits;
-        if let Some(sums) = &mut self.sums {
-            if self.summed >= train.len() {
+        if let Some(secret) = &mut self.secret {
+            let Some(share) = secret.piece(&self.map, train, || start.elapsed() < time)? else {
                 return Ok(Piece::Books);
-            }
-            while self.summed < train.len() && start.elapsed() < time {
-                let upto = (self.summed + AT_A_TIME).min(train.len());
-                sums.add_images(&self.map, train, self.summed..upto)?;
-                self.summed = upto;
-            }
+            };
             // A progress bar need not move more often.
-            if self.summed < train.len() && self.told.is_some_and(|told| told.elapsed() < TELL_EVERY) {
+            if share < 1.0 && self.told.is_some_and(|told| told.elapsed() < TELL_EVERY) {
                 return Ok(Piece::Nothing);
             }
             self.told = Some(start);
-            return Ok(Piece::FunctionalProgress(FunctionalProgress::Summed(self.summed as f64 / train.len() as f64)));
+            return Ok(Piece::FunctionalProgress(FunctionalProgress::Summed(share)));
         }
-        let Some(head) = &mut self.head else { return Ok(Piece::Nothing) };
         while self.trial.len() < test.len() && start.elapsed() < time {
             self.trial.add(&self.map, test, self.trial.len())?;
         }
+        if self.trial.len() >= test.len()
+            && let (Some(model), Paid::Training(price)) = (self.model.take(), &self.paid)
+        {
+            let (step, accuracy) = (price.steps(), self.trial.accuracy(&model));
+            return Ok(Piece::FunctionalProgress(FunctionalProgress::Measured { step, accuracy, last: true }));
+        }
+        let Some(head) = &mut self.head else { return Ok(Piece::Nothing) };
         while self.trial.len() >= test.len() && head.steps() < self.upto && start.elapsed() < time {
             head.step();
             let step = head.steps();
@@ -157,22 +213,60 @@ impl PayOnce {
     /// # Errors
     /// If there is no entropy; then nothing is released.
     pub fn release(&mut self) -> Result<FunctionalProgress, FunctionalError> {
-        if let Some(sums) = &mut self.sums {
-            self.head = Some(Head::new(Released::new(sums, &self.price)?));
-            // A second release would cost again.
-            self.sums = None;
+        let mut curves = [vec![], vec![]];
+        match (&mut self.secret, &self.paid) {
+            (Some(Secret::Sums(sums, _)), Paid::Sums(price)) => {
+                self.head = Some(Head::new(Released::new(sums, price)?));
+            }
+            (Some(Secret::Training(training)), Paid::Training(price)) => {
+                self.model = Some(training.release()?.clone());
+                curves = price.curves(self.wanted.delta, POINTS)?;
+            }
+            _ => {}
         }
-        Ok(FunctionalProgress::Released(self.wanted, self.price.ledger(1)?.to_json()))
+        // A second release would cost again.
+        self.secret = None;
+        Ok(FunctionalProgress::Released { wanted: self.wanted, ledger: self.ledger()?.to_json(), curves })
+    }
+}
+
+impl Secret {
+    /// Works while `goes_on`; returns the share that is done, or `None` if all was done before.
+    fn piece(
+        &mut self,
+        map: &Map,
+        train: &Dataset,
+        goes_on: impl Fn() -> bool,
+    ) -> Result<Option<f64>, FunctionalError> {
+        match self {
+            Self::Sums(_, summed) if *summed >= train.len() => Ok(None),
+            Self::Sums(sums, summed) => {
+                while *summed < train.len() && goes_on() {
+                    let upto = (*summed + AT_A_TIME).min(train.len());
+                    sums.add_images(map, train, *summed..upto)?;
+                    *summed = upto;
+                }
+                Ok(Some(*summed as f64 / train.len() as f64))
+            }
+            Self::Training(training) if training.is_done() => Ok(None),
+            Self::Training(training) => {
+                while training.examples() < train.len() && goes_on() {
+                    training.read(map, train, training.examples() + AT_A_TIME)?;
+                }
+                let read = training.examples() as f64 / train.len() as f64;
+                while read >= 1.0 && !training.is_done() && goes_on() {
+                    training.advance()?;
+                }
+                Ok(Some(READING * read + (1.0 - READING) * training.steps() as f64 / hidden::STEPS as f64))
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        accounting::ledger::Ledger,
-        data::{Dataset, synthetic},
-    };
+    use crate::data::synthetic;
 
     const WANTED: FunctionalRequest =
         FunctionalRequest { features: Features::Pixels14, mechanism: Mechanism::Gaussian, epsilon: 3.0, delta: 1e-5 };
@@ -181,7 +275,7 @@ mod tests {
     #[test]
     fn nothing_is_released_before_the_books_are_written_and_no_step_asks_for_them_again() {
         let mut job = PayOnce::new(WANTED, synthetic::digits(2, 3000, 500)).unwrap();
-        let price = job.price().clone();
+        let ledger_of = job.ledger().unwrap();
         let (mut released, mut curve, mut books) = (0, Vec::new(), 0);
         for _ in 0..100_000 {
             match job.piece(Duration::from_millis(2)).unwrap() {
@@ -190,8 +284,10 @@ mod tests {
                     assert!(curve.is_empty());
                     // Without `release`, the job makes no progress.
                     if books > 3 {
-                        let FunctionalProgress::Released(WANTED, ledger) = job.release().unwrap() else { panic!() };
-                        assert_eq!(Ledger::from_json(&ledger).unwrap(), price.ledger(1).unwrap());
+                        let FunctionalProgress::Released { wanted: WANTED, ledger, .. } = job.release().unwrap() else {
+                            panic!()
+                        };
+                        assert_eq!(Ledger::from_json(&ledger).unwrap(), ledger_of);
                         released += 1;
                     }
                 }
@@ -209,10 +305,41 @@ mod tests {
             }
         }
         assert_eq!((released, books), (1, 4));
-        assert_eq!(job.price(), &price);
         let (last, accuracy) = *curve.last().unwrap();
         assert!(last == 3 * STEPS && accuracy > 0.5, "{last} {accuracy}");
         assert_eq!(curve[..4].iter().map(|point| point.0).collect::<Vec<_>>(), [1, 2, 4, 8]);
+    }
+
+    /// No model of a training in secret is shown but the last, whose price is in the books before.
+    #[test]
+    fn a_training_in_secret_shows_its_end_alone() {
+        let wanted = FunctionalRequest { mechanism: Mechanism::Hidden, ..WANTED };
+        let mut job = PayOnce::new(wanted, synthetic::digits(2, 1500, 500)).unwrap();
+        let mut shares = vec![];
+        loop {
+            match job.piece(Duration::from_millis(20)).unwrap() {
+                Piece::FunctionalProgress(FunctionalProgress::Summed(share)) => shares.push(share),
+                Piece::FunctionalProgress(other) => panic!("{other:?} before the books"),
+                Piece::Nothing => {}
+                Piece::Books => break,
+            }
+        }
+        assert!(shares.windows(2).all(|pair| pair[0] <= pair[1]) && *shares.last().unwrap() <= 1.0);
+        let FunctionalProgress::Released { ledger, curves: [shown, hidden], .. } = job.release().unwrap() else {
+            panic!()
+        };
+        assert!(Ledger::from_json(&ledger).unwrap().releases()[0].hidden.is_some());
+        assert!(shown.len() == 100 && (hidden[99].1 / WANTED.epsilon - 1.0).abs() < 1e-2, "{:?}", hidden[99]);
+        let mut measured = vec![];
+        while !job.idle() {
+            if let Piece::FunctionalProgress(progress) = job.piece(Duration::from_millis(20)).unwrap() {
+                measured.push(progress);
+            }
+        }
+        let [FunctionalProgress::Measured { step: hidden::STEPS, accuracy, last: true }] = measured[..] else {
+            panic!("{measured:?}")
+        };
+        assert!(accuracy > 0.3, "{accuracy}");
     }
 
     #[test]

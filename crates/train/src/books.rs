@@ -14,8 +14,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     accounting::{
+        PrivacyError,
+        books::Books,
         composition::{self, Total},
         error::json_fault,
+        filter::PrivacyFilter,
         ledger::Ledger,
         sampling::NeighbouringRelation,
     },
@@ -23,8 +26,8 @@ use crate::{
 };
 
 const FORMAT: &str = "hushgrad-books";
-/// Version 1 had no openings.
-const VERSION: u32 = 2;
+/// Version 1 had no openings, version 2 no budgets.
+const VERSION: u32 = 3;
 /// Largest file read, in bytes: a thousand runs take 1 MB, sixteen of the widest envelopes this.
 pub const LARGEST: usize = 256 << 20;
 
@@ -39,6 +42,9 @@ pub struct DatasetBooks {
     /// By opening digest: the digests of the sets that begin so.
     #[serde(default)]
     openings: BTreeMap<String, BTreeSet<String>>,
+    /// By opening digest: the budget of all runs on the sets that begin so.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    budgets: BTreeMap<String, PrivacyFilter>,
 }
 
 /// The digests by which books identify a set.
@@ -83,6 +89,24 @@ pub enum BooksError {
     Later { name: String, version: u32 },
     #[error("{name}: the run “{run}” cannot have happened: {reason}")]
     Impossible { name: String, run: String, reason: Message },
+    #[error("{name}: the budget of a set is none: {reason}")]
+    Budget { name: String, reason: Message },
+}
+
+/// Why runs on a set get no budget, or are not within it.
+#[derive(Clone, Debug, PartialEq, hushgrad_message::Error)]
+pub enum BudgetError {
+    /// A budget that is chosen after releases may depend on them.
+    #[error(
+        "a budget is set before the first run on these digits, and these books have {runs}; name new books, and leave out what is public"
+    )]
+    Late { runs: usize },
+    #[error("these books have the budget ε ≤ {epsilon} at δ = {delta:?} for these digits, which stays as it was set")]
+    Other { epsilon: f64, delta: f64 },
+    #[error("a run without a guarantee is not within a budget")]
+    NoGuarantee,
+    #[error(transparent)]
+    Unpriced(#[from] PrivacyError),
 }
 
 /// The joint cost of all runs on the same set.
@@ -95,6 +119,20 @@ pub struct AllRuns {
     pub planned: Option<Cost>,
     /// Of the steps that ran.
     pub cost: Cost,
+    /// The budget of all runs, if one is set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
+}
+
+/// A budget of all runs on a set, and how much of it is spent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Budget {
+    /// Holds at any stopping time, whatever was chosen on the way.
+    pub epsilon: f64,
+    pub delta: f64,
+    /// Share of the Rényi divergence that ε allows.
+    pub spent: f64,
 }
 
 /// A bound, or the reason why there is none.
@@ -109,7 +147,13 @@ pub enum Cost {
 
 impl Default for DatasetBooks {
     fn default() -> Self {
-        Self { format: FORMAT.to_owned(), version: VERSION, digits: BTreeMap::new(), openings: BTreeMap::new() }
+        Self {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            digits: BTreeMap::new(),
+            openings: BTreeMap::new(),
+            budgets: BTreeMap::new(),
+        }
     }
 }
 
@@ -144,6 +188,10 @@ impl DatasetBooks {
                 reason: error.to_message(),
             })?;
         }
+        for budget in books.budgets.values() {
+            let checked = PrivacyFilter::at_order(budget.epsilon(), budget.delta(), budget.order());
+            checked.map_err(|error| BooksError::Budget { name: name.to_owned(), reason: error.to_message() })?;
+        }
         Ok(books)
     }
 
@@ -161,13 +209,75 @@ impl DatasetBooks {
 
     /// Enters `entry`, replacing the same run's earlier entry.
     pub fn enter(&mut self, set: &SetName, entry: Entry) {
-        self.openings.entry(set.opening.clone()).or_default().insert(set.digest.clone());
-        self.version = VERSION;
+        self.know(set);
         let runs = self.digits.entry(set.digest.clone()).or_default();
         match runs.iter_mut().find(|earlier| earlier.run == entry.run) {
             Some(earlier) => *earlier = entry,
             None => runs.push(entry),
         }
+    }
+
+    /// Sets the budget of all runs on `set`, before the first of them.
+    ///
+    /// # Errors
+    /// [`BudgetError::Late`], or [`BudgetError::Other`] if there is another.
+    pub fn set_budget(&mut self, set: &SetName, budget: PrivacyFilter) -> Result<(), BudgetError> {
+        let same = |known: &PrivacyFilter| (known.epsilon(), known.delta()) == (budget.epsilon(), budget.delta());
+        match self.budget_of(set) {
+            Some(known) if same(known) => Ok(()),
+            Some(known) => Err(BudgetError::Other { epsilon: known.epsilon(), delta: known.delta() }),
+            None => match self.runs(set).count() {
+                0 => {
+                    self.know(set);
+                    self.budgets.insert(set.opening.clone(), budget);
+                    Ok(())
+                }
+                runs => Err(BudgetError::Late { runs }),
+            },
+        }
+    }
+
+    /// True if all runs on `set`, with `entry` in place of the same run's earlier one, are within
+    /// the budget, or if there is none.
+    ///
+    /// # Errors
+    /// [`BudgetError::NoGuarantee`]; releases that a [`PrivacyFilter`] does not cover.
+    pub fn within_budget(&self, set: &SetName, entry: &Entry) -> Result<bool, BudgetError> {
+        let Some(budget) = self.budget_of(set) else { return Ok(true) };
+        let others = self.runs(set).filter(|other| other.run != entry.run);
+        Ok(budget.covers(&Self::together(others.chain([entry]))?)?)
+    }
+
+    /// The releases of `runs` as one ledger with its prices, for one example.
+    fn together<'a>(mut runs: impl Iterator<Item = &'a Entry>) -> Result<Books, BudgetError> {
+        let all = runs.try_fold(Ledger::new(), |all, entry| {
+            let released = entry.released.as_ref().ok_or(BudgetError::NoGuarantee)?;
+            Ok::<_, BudgetError>(all.compose(&released.per_example())?)
+        })?;
+        Ok(Books::of(all)?)
+    }
+
+    /// The budget of a set that begins like `set`, or has its examples in another order.
+    fn budget_of(&self, set: &SetName) -> Option<&PrivacyFilter> {
+        let alike = self.openings.get(&set.opening);
+        let same = |digests: &BTreeSet<String>| {
+            digests.contains(&set.digest) || alike.is_some_and(|alike| !alike.is_disjoint(digests))
+        };
+        let known = self.openings.iter().filter(|(_, digests)| same(digests));
+        known.filter_map(|(opening, _)| self.budgets.get(opening)).next()
+    }
+
+    /// The budget of all runs on `set`, if one is set.
+    fn budget(&self, set: &SetName) -> Option<Budget> {
+        let budget = self.budget_of(set)?;
+        let spent = Self::together(self.runs(set)).ok().and_then(|books| budget.spent(&books).ok());
+        Some(Budget { epsilon: budget.epsilon(), delta: budget.delta(), spent: spent? })
+    }
+
+    /// Records that sets begin so.
+    fn know(&mut self, set: &SetName) {
+        self.openings.entry(set.opening.clone()).or_default().insert(set.digest.clone());
+        self.version = VERSION;
     }
 
     /// Drops the plan of the run whose file has this SHA-256: another entry has the rest of it.
@@ -193,6 +303,7 @@ impl DatasetBooks {
             runs: runs.len(),
             planned: planned.then(|| cost(|entry| entry.planned.as_ref().or(entry.released.as_ref()))),
             cost: cost(|entry| entry.released.as_ref()),
+            budget: self.budget(set),
         }
     }
 }
@@ -268,7 +379,8 @@ mod tests {
         assert_eq!(DatasetBooks::from_json("books", books.to_json().as_bytes()), Ok(books.clone()));
         books.enter(&set("a"), entry("4", None));
         assert_eq!((epsilon(&books, "a"), epsilon(&books, "b")), (None, Some(cost(1))));
-        let AllRuns { runs: 3, planned: None, cost: Cost::NoGuarantee { reason } } = books.all_runs(&set("a"), 1e-5)
+        let AllRuns { runs: 3, planned: None, cost: Cost::NoGuarantee { reason }, budget: None } =
+            books.all_runs(&set("a"), 1e-5)
         else {
             panic!()
         };
@@ -294,6 +406,45 @@ mod tests {
         assert!(matches!(DatasetBooks::from_json("", json.as_bytes()), Err(BooksError::Impossible { .. })));
     }
 
+    #[test]
+    fn a_budget_is_set_first_and_holds_for_all_runs() {
+        let plan = Books::of(ledger(100)).unwrap();
+        let [filter, other] = [1.0, 2.0].map(|epsilon| PrivacyFilter::for_plan(epsilon, 1e-5, &plan).unwrap());
+        let a = set("a");
+        let mut books = DatasetBooks::default();
+        assert!(books.within_budget(&a, &entry("1", Some(1_000_000))).unwrap());
+        books.set_budget(&a, filter).unwrap();
+        assert_eq!(books.set_budget(&a, filter), Ok(()));
+        let most = (1..).find(|steps| !books.within_budget(&a, &entry("1", Some(*steps))).unwrap()).unwrap() - 1;
+        assert!(epsilon_of_steps(most) <= 1.0 && most > 10, "{most}");
+        books.enter(&a, entry("1", Some(most - 5)));
+        for (steps, within) in [(5, true), (6, false)] {
+            assert_eq!(books.within_budget(&a, &entry("2", Some(steps))), Ok(within), "{steps}");
+        }
+        // The same run, later; other digits have no budget.
+        assert_eq!(books.within_budget(&a, &entry("1", Some(most))), Ok(true));
+        assert_eq!(books.within_budget(&set("b"), &entry("2", Some(1_000_000))), Ok(true));
+        assert_eq!(books.within_budget(&a, &entry("2", None)), Err(BudgetError::NoGuarantee));
+        // Another order of the same digits, and other digits after the same first ones.
+        for alike in [SetName { opening: "b…".into(), ..set("a") }, SetName { digest: "c".into(), ..set("a") }] {
+            assert_eq!(books.within_budget(&alike, &entry("2", Some(1_000_000))), Ok(false), "{alike:?}");
+        }
+        let Some(Budget { epsilon, delta, spent }) = books.all_runs(&a, 1e-6).budget else { panic!("no budget") };
+        assert!((epsilon, delta) == (1.0, 1e-5) && spent > 0.5 && spent < 1.0, "{spent}");
+        // It neither changes nor comes late.
+        assert_eq!(books.set_budget(&a, other), Err(BudgetError::Other { epsilon: 1.0, delta: 1e-5 }));
+        books.enter(&set("b"), entry("3", Some(1)));
+        assert_eq!(books.set_budget(&set("b"), other), Err(BudgetError::Late { runs: 1 }));
+        let json = books.to_json();
+        assert_eq!(DatasetBooks::from_json("books", json.as_bytes()), Ok(books));
+        let broken = json.replace("\"epsilon\":1.0", "\"epsilon\":-1.0");
+        assert!(matches!(DatasetBooks::from_json("", broken.as_bytes()), Err(BooksError::Budget { .. })));
+    }
+
+    fn epsilon_of_steps(steps: u64) -> f64 {
+        account(&ledger(steps), 1e-5).unwrap().improved.epsilon
+    }
+
     /// The two have different digests and share 1999 of 2000 examples.
     #[test]
     fn removing_or_reordering_examples_keeps_the_books() {
@@ -310,7 +461,7 @@ mod tests {
             assert_eq!(books.runs(&set).count(), known, "{set:?}");
         }
         // Version 1 knew no openings.
-        let of_before = books.to_json().replacen("\"version\":2", "\"version\":1", 1);
+        let of_before = books.to_json().replacen("\"version\":3", "\"version\":1", 1);
         let of_before = format!("{}}}", of_before.split_once(",\"openings\"").unwrap().0);
         let read = DatasetBooks::from_json("books", of_before.as_bytes()).unwrap();
         assert_eq!(read.runs(&SetName::of(&all)).count(), 1);
@@ -326,7 +477,7 @@ mod tests {
             (String::new(), "EOF"),
             (json[..json.len() / 2].to_owned(), "EOF"),
             (json.replace("hushgrad-books", "hushgrad-run"), "its format is “hushgrad-run”"),
-            (json.replacen("\"version\":2", "\"version\":3", 1), "later version"),
+            (json.replacen("\"version\":3", "\"version\":4", 1), "later version"),
             (json.replace("\"count\":3", "\"count\":0"), "cannot have happened"),
             (json.replace("\"files\"", "\"filez\""), "filez"),
         ] {

@@ -58,6 +58,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         Some(_) => books.gaussian(CUT_OFF)?,
         None => None,
     };
+    let concentrated = books.concentrated(arguments.delta)?;
     let choice = match arguments.best_of {
         Some(runs) => Some(selection::best_of(std::slice::from_ref(&ledger), runs, arguments.delta)?),
         None => None,
@@ -69,6 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let said = if arguments.json {
         let mut whole = serde_json::to_value(&account)?;
         whole["gaussian"] = json!(gaussian);
+        whole["concentrated"] = json!(concentrated);
         if choice.is_some() {
             whole["best-of"] = json!(choice);
         }
@@ -97,7 +99,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
                 draw.name()
             )
         });
-        format!("{account}{gaussian}{attack}{choice}")
+        let concentrated = concentrated.map_or_else(String::new, |bound| format!("\n{}.", bound.in_words()));
+        format!("{account}{gaussian}{concentrated}{attack}{choice}")
     };
     say(&said)
 }

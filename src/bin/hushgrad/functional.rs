@@ -1,6 +1,10 @@
 //! `hushgrad functional`: the functional mechanism for a convex head. Training costs no more ε.
 
-use std::{error::Error, path::PathBuf, time::Instant};
+use std::{
+    error::Error,
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
 use clap::ValueEnum;
 use hushgrad::{
@@ -42,6 +46,73 @@ pub enum Kind {
     Cosines,
     /// The scattering transform's first two orders
     Scattering,
+}
+
+impl Kind {
+    pub const fn map(self) -> Features {
+        match self {
+            Self::Pixels14 => Features::Pixels14,
+            Self::Pixels28 => Features::Pixels28,
+            Self::Cosines => Features::Cosines,
+            Self::Scattering => Features::Scattering,
+        }
+    }
+}
+
+/// Where one release is entered before it is made.
+pub struct Records {
+    ledger: Option<KeptFile>,
+    shared: Option<KeptFile>,
+    books: Option<KeptBooks>,
+}
+
+impl Records {
+    /// Claims the files, before anything is read or computed.
+    ///
+    /// # Errors
+    /// A file that exists, cannot be written, or is locked.
+    pub fn claim(ledger: Option<&Path>, books: Option<&Path>) -> Result<Self, Box<dyn Error>> {
+        let ledger = ledger.map(|path| KeptFile::claim("the ledger", path, false, "name another")).transpose()?;
+        let shared = books.map(|path| KeptFile::shared("the books", path)).transpose()?;
+        Ok(Self { ledger, shared, books: None })
+    }
+
+    /// The records of a release on `train`, called `name` in the books.
+    ///
+    /// # Errors
+    /// No entropy for the entry's name.
+    pub fn of(mut self, train: &Dataset, name: String) -> Result<Self, Box<dyn Error>> {
+        let books = self.shared.take().map(|file| KeptBooks::new(file, SetName::of(train), name));
+        self.books = books.transpose()?;
+        Ok(self)
+    }
+
+    /// Enters a release; `None` has no guarantee, and no ledger.
+    ///
+    /// # Errors
+    /// If a file cannot be written, or the release exceeds the budget of the books.
+    pub fn enter(&mut self, released: Option<&Ledger>) -> Result<(), Box<dyn Error>> {
+        if let Some(books) = &mut self.books
+            && !books.enter(released, None, None)?
+        {
+            return Err("nothing was released: it would exceed the budget of the books".into());
+        }
+        if let (Some(file), Some(released)) = (&self.ledger, released) {
+            file.write(released.to_json().as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Prints what all runs on the digits cost together, if there are books.
+    ///
+    /// # Errors
+    /// If the books cannot be read.
+    pub fn tell(&self, delta: f64) -> Result<(), Box<dyn Error>> {
+        if let Some(books) = &self.books {
+            tell(&together(&books.all_runs(delta)?));
+        }
+        Ok(())
+    }
 }
 
 #[derive(clap::Args)]
@@ -90,38 +161,22 @@ pub struct Arguments {
 /// # Errors
 /// A sentence that says what to change.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let features = match arguments.features {
-        Kind::Pixels14 => Features::Pixels14,
-        Kind::Pixels28 => Features::Pixels28,
-        Kind::Cosines => Features::Cosines,
-        Kind::Scattering => Features::Scattering,
-    };
+    let features = arguments.features.map();
     let budget = if arguments.pure {
         Budget::Pure { epsilon: arguments.epsilon }
     } else {
         Budget::Approximate { epsilon: arguments.epsilon, delta: arguments.delta }
     };
     let price = budget.price(features.dimension())?;
-    let ledger = arguments.ledger.as_ref();
-    let ledger = ledger.map(|path| KeptFile::claim("the ledger", path, false, "name another")).transpose()?;
-    let books = arguments.books.as_ref().map(|path| KeptFile::shared("the books", path)).transpose()?;
+    let records = Records::claim(arguments.ledger.as_deref(), arguments.books.as_deref())?;
     let mut map = Map::new(features, budget.ball());
     if arguments.relevance {
         map = map.by_relevance()?;
     }
     let Digits { train, test, .. } = found(arguments.data.as_deref(), arguments.synthetic)?;
-    let name = format!("paid once: {}", features.key());
-    let mut books = books.map(|file| KeptBooks::new(file, SetName::of(&train), name)).transpose()?;
-    let enter = |released: Option<&Ledger>| -> Result<(), Box<dyn Error>> {
-        if let (Some(file), Some(released)) = (&ledger, released) {
-            file.write(released.to_json().as_bytes())?;
-        }
-        books.as_mut().map_or(Ok(()), |books| books.enter(released, None, None))
-    };
-    let told = measure(arguments, &map, &price, (&train, &test), enter)?;
-    if let Some(books) = &books {
-        tell(&together(&books.all_runs(arguments.delta)?));
-    }
+    let mut records = records.of(&train, format!("paid once: {}", features.key()))?;
+    let told = measure(arguments, &map, &price, (&train, &test), |released| records.enter(released))?;
+    records.tell(arguments.delta)?;
     if arguments.json {
         say(&told.json(arguments, features).to_string())
     } else {

@@ -21,6 +21,8 @@ mod functional;
 #[cfg(not(target_arch = "wasm32"))]
 mod given;
 #[cfg(not(target_arch = "wasm32"))]
+mod hidden;
+#[cfg(not(target_arch = "wasm32"))]
 mod label;
 #[cfg(not(target_arch = "wasm32"))]
 mod measured;
@@ -75,6 +77,8 @@ fn main() -> std::process::ExitCode {
         Attack(Box<attack::Arguments>),
         /// Functional mechanism: one noisy release of the sufficient statistics, then free training
         Functional(functional::Arguments),
+        /// Noisy gradient descent on all images, of which only the last model is released
+        Hidden(hidden::Arguments),
         /// Repeat the project's published measurements
         Reproduce(reproduce::Arguments),
         /// Create the program's pre-trained parameters from synthetic images
@@ -94,6 +98,7 @@ fn main() -> std::process::ExitCode {
         Command::Anneal(arguments) => anneal::run(&arguments),
         Command::Attack(arguments) => attack::run(&arguments),
         Command::Functional(arguments) => functional::run(&arguments),
+        Command::Hidden(arguments) => hidden::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Pretrain(arguments) => pretrain::run(&arguments),
     };

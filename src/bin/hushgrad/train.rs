@@ -109,6 +109,10 @@ pub struct Arguments {
     /// the file may be deleted if the digits are public
     #[arg(long, value_name = "FILE")]
     books: Option<PathBuf>,
+    /// Keep all runs on these digits within this ε: a step that would exceed it is not taken, however
+    /// the runs were chosen (a Rényi filter). Set with the first run in the books, for good
+    #[arg(long, value_name = "EPSILON", requires = "books", value_parser = setting_flags::finite)]
+    books_budget: Option<f64>,
     /// Replace existing files
     #[arg(long)]
     force: bool,
@@ -263,26 +267,23 @@ impl Run<'_> {
             return Ok(End::By(signal));
         }
         for step in session.step_count() + 1..=self.steps {
-            keep.reserve(session).await?;
+            if !keep.reserve(session).await? {
+                let done = step - 1;
+                let of = count(self.steps, "step");
+                tell(&format!("ended after {done} of {of}: another step would exceed the budget of the books"));
+                self.steps = done;
+                return Ok(End::Complete(self.report(session, keep).await?.map(Box::new)));
+            }
             session.step().await?;
             self.bar.inc(1);
             if let Some(signal) = self.signals.received() {
                 return Ok(End::By(signal));
             }
             if step % self.every == 0 || step == self.steps {
-                let accuracy = session.accuracy(&self.digits.test).await?;
-                let report = session.report(Some(accuracy)).await?;
-                let report = Report { test_set: Some(self.digits.test_set), ..report };
-                keep.note(&report);
-                let ends = step == self.steps;
-                let together = ends && self.arguments.json;
-                let all_runs = if together { keep.all_runs(session.plan().config.delta)? } else { None };
-                let bounds = said::Bounds { planned: self.planned, tight: self.tight(session, ends), all_runs };
-                if !said::announce(self.arguments.json, &self.bar, &report, session.plan(), &bounds)? {
-                    // The reader has closed standard output.
+                last = self.report(session, keep).await?;
+                if last.is_none() {
                     return Ok(End::Complete(None));
                 }
-                last = Some(report);
             }
         }
         if session.plan().config.minority == Minority::Turned && !self.arguments.json {
@@ -292,6 +293,24 @@ impl Run<'_> {
             });
         }
         Ok(End::Complete(last.map(Box::new)))
+    }
+
+    /// Evaluates the model and writes a report; `None` if the reader has closed standard output.
+    async fn report(
+        &mut self,
+        session: &mut Session<AnyEngine>,
+        keep: &mut Keep,
+    ) -> Result<Option<Report>, Box<dyn Error>> {
+        let accuracy = session.accuracy(&self.digits.test).await?;
+        let report = session.report(Some(accuracy)).await?;
+        let report = Report { test_set: Some(self.digits.test_set), ..report };
+        keep.note(&report);
+        let ends = report.step == self.steps;
+        let together = ends && self.arguments.json;
+        let all_runs = if together { keep.all_runs(session.plan().config.delta)? } else { None };
+        let bounds = said::Bounds { planned: self.planned, tight: self.tight(session, ends), all_runs };
+        let read = said::announce(self.arguments.json, &self.bar, &report, session.plan(), &bounds)?;
+        Ok(read.then_some(report))
     }
 
     /// Computes the tight ε, at the end and otherwise with at most a twentieth of the time.

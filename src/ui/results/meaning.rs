@@ -7,7 +7,7 @@ use super::{
     sentence::sentence,
 };
 use crate::{
-    accounting::gdp::GaussianFit,
+    accounting::{gdp::GaussianFit, rdp::Concentrated},
     plot::format,
     train::report::{OrderedEpsilon, Privacy, PrivacyBound},
     ui::{
@@ -43,6 +43,7 @@ pub fn meaning(page: Page) -> impl IntoView {
         let details = view! {
             {conversions(page, &bound)}
             {view_fn(move || gaussian(page))}
+            {view_fn(move || concentrated(page))}
             <p data-testid="promise">{text_fn(move || promise(page))}</p>
             <p>{holds}</p>
             <ul>{bound.assumptions.iter().map(|phrase| view! { <li>{heard(phrase)}</li> }).collect_view()}{view_fn(move || of_one(page))}</ul>
@@ -116,6 +117,24 @@ fn gaussian(page: Page) -> Option<AnyView> {
         regret = format::epsilon(regret)
     );
     Some(view! { <p data-testid="mu">{said}</p> }.into_any())
+}
+
+/// ρ, with the orders for which it holds.
+fn concentrated(page: Page) -> Option<AnyView> {
+    let Concentrated { rho, order } = page.spending.concentrated()?;
+    let rho = format::epsilon(rho);
+    let said = match order {
+        None => t!(
+            "In concentrated privacy (zCDP; Bun and Steinke 2016) this is ρ ≤ {rho}: at every order α, the Rényi divergence is at most ρ·α.",
+            rho = rho
+        ),
+        Some(order) => t!(
+            "In concentrated privacy (Bun and Steinke 2016) this is ρ ≤ {rho}: at every order α up to {order}, the Rényi divergence is at most ρ·α. Sampling helps at small orders only.",
+            rho = rho,
+            order = format::number(order)
+        ),
+    };
+    Some(view! { <p data-testid="rho">{said}</p> }.into_any())
 }
 
 /// The cost of one digit of a user or a micro-batch, once the whole privacy curve is known.

@@ -12,7 +12,7 @@ use crate::{
         drawing::{Drawing, Line, Range, Shape, Write},
         format,
     },
-    train::functional::{features::Features, price::Mechanism},
+    train::functional::{features::Features, hidden::STEPS as HIDDEN_STEPS, price::Mechanism},
     ui::{
         browser,
         settings::Number,
@@ -39,7 +39,8 @@ const NAMES: [Text; 4] = [
     text!("scattering features"),
 ];
 
-const NOISES: [Text; 3] = [text!("Gaussian"), text!("Gaussian, by relevance"), text!("Laplace, δ = 0")];
+const NOISES: [Text; 4] =
+    [text!("Gaussian"), text!("Gaussian, by relevance"), text!("Laplace, δ = 0"), text!("Hidden steps")];
 
 /// The fold; `None` in an embedded page, which stores no books.
 pub fn panel(page: Page) -> Option<AnyView> {
@@ -60,17 +61,27 @@ fn inside(page: Page) -> AnyView {
             || !page.digits.loaded.with(|digits| digits.as_ref().is_some_and(|digits| digits.complete))
     };
     let released = move || matches!(once.paid.get(), Paid::Released(_));
+    // A model that was trained in secret cannot go on: its next steps would cost again.
+    let ended = move || matches!(once.paid.get(), Paid::Released(wanted) if wanted.mechanism == Mechanism::Hidden);
+    let about = move || match once.mechanism.get() {
+        Mechanism::Hidden => t!(
+            "A simple classifier is trained on all digits, with noise in every step, and nobody sees a model but the last. So ε levels off, however many steps there are. With DP-SGD, every model is seen."
+        ),
+        _ => t!(
+            "The sums that a simple classifier needs are released once, with noise. Training on them then costs nothing, however long it takes: no step is in a ledger. With DP-SGD, every step is."
+        ),
+    };
     let release = move || if released() { t!("Release again, and pay again") } else { t!("Release once") };
     let save = move |_| {
         once.ledger.with_value(|json| browser::download("hushgrad-ledger.json", "application/json", json.as_bytes()));
     };
     view! {
-        <p>{t!("The sums that a simple classifier needs are released once, with noise. Training on them then costs nothing, however long it takes: no step is in a ledger. With DP-SGD, every step is.")}</p>
+        <p>{text_fn(about)}</p>
         <p class="field-error" hidden=bool_fn(move || !others.get())>{t!("This needs 28×28 grey images in ten classes; the loaded ones are different.")}</p>
         <div class="once">{features(page)}{noise(page)}{epsilon(page)}</div>
         <div class="once-buttons">
             <button type="button" class="primary" data-testid="pay" disabled=bool_fn(waits) on:click=on_click(move |_| page.pay_once())>{text_fn(release)}</button>
-            <button type="button" data-testid="train-on" disabled=bool_fn(move || !released() || busy()) on:click=on_click(move |_| once.train_on())>{t!("{n} more steps, free", n = STEPS)}</button>
+            <button type="button" data-testid="train-on" hidden=bool_fn(ended) disabled=bool_fn(move || !released() || busy()) on:click=on_click(move |_| once.train_on())>{t!("{n} more steps, free", n = STEPS)}</button>
             <button type="button" data-testid="once-ledger" disabled=bool_fn(move || !released()) on:click=on_click(save)>{t!("Save its ledger")}</button>
         </div>
         {view_fn(move || standing(page))}
@@ -126,7 +137,7 @@ fn noise(page: Page) -> AnyView {
             "once-noise",
             t!("Noise, paid once"),
             t!(
-                "Gaussian noise meets ε at the δ in the settings; Laplace noise needs no δ, but is wider. By relevance: features that matter more on drawn digits get more of an image's length, so noise affects them less."
+                "Gaussian noise meets ε at the δ in the settings; Laplace noise needs no δ, but is wider. By relevance: features that matter more on drawn digits get more of an image's length, so noise affects them less. Hidden steps: nothing is released but the last model of a training on all digits, so ε stops growing with its steps."
             ),
         ],
         Mechanism::ALL.iter().zip(NOISES).map(offer).collect(),
@@ -240,18 +251,29 @@ fn standing(page: Page) -> Option<AnyView> {
         }
         Paid::Released(wanted) => {
             let last = once.curve.with(|curve| curve.last().copied());
-            let paid = t!(
-                "Paid: ε ≤ {epsilon} at δ = {delta}, once, for {n} features and ten outputs.",
-                epsilon = format::budget(wanted.epsilon),
-                delta = format::number(if wanted.mechanism == Mechanism::Laplace { 0.0 } else { wanted.delta }),
-                n = format::integer(wanted.features.dimension() as u64)
-            );
-            let so_far = last.map(|(step, accuracy)| {
+            let hidden = wanted.mechanism == Mechanism::Hidden;
+            let paid = if hidden {
                 t!(
+                    "Paid: ε ≤ {epsilon} at δ = {delta}, for replacing one digit by another, by the last model of {n} steps. The models before it were never shown.",
+                    epsilon = format::budget(wanted.epsilon),
+                    delta = format::number(wanted.delta),
+                    n = format::integer(HIDDEN_STEPS)
+                )
+            } else {
+                t!(
+                    "Paid: ε ≤ {epsilon} at δ = {delta}, once, for {n} features and ten outputs.",
+                    epsilon = format::budget(wanted.epsilon),
+                    delta = format::number(if wanted.mechanism == Mechanism::Laplace { 0.0 } else { wanted.delta }),
+                    n = format::integer(wanted.features.dimension() as u64)
+                )
+            };
+            let so_far = last.map(|(step, accuracy)| match hidden {
+                true => t!("It reads {accuracy} of the test digits right.", accuracy = format::percent(accuracy)),
+                false => t!(
                     "{n} step so far, 0 in the ledger: {accuracy} of the test digits are read right. | {n} steps so far, 0 in the ledger: {accuracy} of the test digits are read right.",
                     n = format::integer(step as u64),
                     accuracy = format::percent(accuracy)
-                )
+                ),
             });
             let of = page.digits.loaded.with_untracked(|digits| digits.as_ref().map(|digits| digits.test_set));
             let caution = of.filter(|of| *of != TestSet::Public).map(|_| {
@@ -295,6 +317,20 @@ fn accuracy(page: Page) -> Drawing {
 fn spent(page: Page) -> Drawing {
     page.charts.tick.track();
     let once = page.pay_once;
+    let [shown, hidden] = once.epsilons.get();
+    if !hidden.is_empty() {
+        let line = |class, name: &'static str, points| Line { class, name: name.to_owned(), points };
+        let lines = vec![
+            line("line-epsilon", t!("if every model were shown"), shown),
+            line("line-n3", t!("as only the last is shown"), hidden),
+        ];
+        return drawn(
+            lines,
+            0.0,
+            t!("If every model were shown, ε would grow with each step; as only the last one is, it levels off.")
+                .to_owned(),
+        );
+    }
     let own = page.run.curves.with_value(|curves| curves.tight.points().to_vec());
     let (name, rising) = if own.len() > 1 {
         (t!("DP-SGD, this run"), own)
@@ -307,18 +343,24 @@ fn spent(page: Page) -> Drawing {
         _ => once.epsilon.get(),
     };
     let after = once.curve.with(|curve| curve.last().map_or(0.0, |point| point.0));
-    let x = steps(&lines);
-    let x = Range { high: x.high.max(after), ..x };
+    let high = steps(&lines).high.max(after);
     lines.push(Line {
         class: "line-n3",
         name: t!("paid once").to_owned(),
-        points: vec![(0.0, epsilon), (x.high, epsilon)],
+        points: vec![(0.0, epsilon), (high, epsilon)],
     });
-    let highest = lines.iter().flat_map(|line| &line.points).map(|point| point.1).fold(0.0, f64::max);
     let summary = t!(
         "Paid once, the cost stays at ε = {epsilon}; with DP-SGD it grows with every step.",
         epsilon = format::budget(epsilon)
     );
+    drawn(lines, after, summary)
+}
+
+/// A chart of ε by step, at least to step `after`.
+fn drawn(lines: Vec<Line>, after: f64, summary: String) -> Drawing {
+    let x = steps(&lines);
+    let x = Range { high: x.high.max(after), ..x };
+    let highest = lines.iter().flat_map(|line| &line.points).map(|point| point.1).fold(0.0, f64::max);
     let y = Range {
         low: 0.0,
         high: axis::nice_end(highest * 1.02, 4),

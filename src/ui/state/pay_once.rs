@@ -2,11 +2,15 @@
 
 use leptos::prelude::*;
 
+use super::page::Page;
 use crate::{
-    plot::series::Point,
+    plot::{format, series::Point},
     train::functional::{features::Features, price::Mechanism},
-    ui::{link::Link, threads::training::TrainingClient},
-    worker::{functional::FunctionalRequest, protocol::Request},
+    ui::{link::Link, text::t, threads::training::TrainingClient},
+    worker::{
+        functional::{FunctionalProgress, FunctionalRequest},
+        protocol::Request,
+    },
 };
 
 /// Progress of the release.
@@ -35,6 +39,8 @@ pub struct PayOnce {
     pub ledger: StoredValue<String>,
     /// Test accuracy by step of training on it.
     pub curve: RwSignal<Vec<Point>>,
+    /// ε by step of a training in secret: if its models had been shown, and as they were not.
+    pub epsilons: RwSignal<[Vec<Point>; 2]>,
     /// Whether training is in progress.
     pub trains: RwSignal<bool>,
 }
@@ -53,6 +59,7 @@ impl PayOnce {
             paid: RwSignal::new(Paid::Nothing),
             ledger: StoredValue::new(String::new()),
             curve: RwSignal::new(vec![]),
+            epsilons: RwSignal::new(<[Vec<Point>; 2]>::default()),
             trains: RwSignal::new(false),
         }
     }
@@ -78,6 +85,7 @@ impl PayOnce {
     pub fn forget(self) {
         self.paid.set(Paid::Nothing);
         self.curve.set(vec![]);
+        self.epsilons.set(<[Vec<Point>; 2]>::default());
         self.trains.set(false);
     }
 
@@ -85,5 +93,48 @@ impl PayOnce {
     pub fn train_on(self) {
         self.trains.set(true);
         self.trainer.send(Request::TrainOn);
+    }
+}
+
+impl Page {
+    /// Makes a release with the current settings.
+    pub fn pay_once(self) {
+        let once = self.pay_once;
+        once.forget();
+        once.paid.set(Paid::Summing(0.0));
+        let delta = self.settings.with_untracked(|settings| settings.delta);
+        let (features, mechanism) = (once.features.get_untracked(), once.mechanism.get_untracked());
+        let epsilon = once.epsilon.get_untracked();
+        self.trainer.send(Request::PayOnce(FunctionalRequest { features, mechanism, epsilon, delta }));
+    }
+
+    /// Takes a report of the training thread.
+    pub(super) fn take_paid(self, news: FunctionalProgress) {
+        let once = self.pay_once;
+        if once.paid.get_untracked() == Paid::Nothing {
+            return;
+        }
+        match news {
+            FunctionalProgress::Summed(share) => once.paid.set(Paid::Summing(share)),
+            FunctionalProgress::Released { wanted, ledger, curves } => {
+                once.ledger.set_value(ledger);
+                once.epsilons.set(curves);
+                once.paid.set(Paid::Released(wanted));
+                once.trains.set(true);
+            }
+            FunctionalProgress::Measured { step, accuracy, last } => {
+                once.curve.update(|curve| curve.push((step as f64, accuracy)));
+                if last {
+                    once.trains.set(false);
+                    let says = t!(
+                        "Test accuracy by step: {accuracy} at step {step}.",
+                        accuracy = format::percent(accuracy),
+                        step = format::integer(step)
+                    );
+                    self.messages.spoken.set(says);
+                }
+            }
+            FunctionalProgress::Ended => once.forget(),
+        }
     }
 }

@@ -15,7 +15,7 @@ use super::{
     run::Run,
 };
 use crate::{
-    accounting::{gdp::GaussianFit, ledger::Event},
+    accounting::{gdp::GaussianFit, ledger::Event, rdp::Concentrated},
     plot::series::Point,
     ui::{
         browser,
@@ -137,6 +137,12 @@ impl LiveEpsilon {
     #[must_use]
     pub fn gaussian(self) -> Option<GaussianFit> {
         self.known_curve()?.gaussian
+    }
+
+    /// Returns ρ of a paused run, if there is one.
+    #[must_use]
+    pub fn concentrated(self) -> Option<Concentrated> {
+        self.known_curve()?.concentrated
     }
 
     /// Returns what one example of a paused run costs if others share its vector.

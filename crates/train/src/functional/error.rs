@@ -11,6 +11,26 @@ pub enum FunctionalError {
     /// δ is out of range.
     #[error("delta is {0}; it must be above 1e-15 and below 0.1")]
     Delta(f64),
+    /// λ is out of range.
+    #[error("lambda is {0}; it must be from 1e-6 to 1")]
+    StrongConvexity(f64),
+    /// The number of steps is out of range.
+    #[error("steps is {0}; it must be from 1 to 100000")]
+    Steps(u64),
+    /// A model of a training in secret was asked for before its end.
+    #[error("the training is not over: only its last model may be seen")]
+    Early,
+    /// The price of a training in secret is that of another number of digits.
+    #[error("the training was priced for {priced} digits, and {found} were read")]
+    Examples {
+        /// Digits read.
+        found: usize,
+        /// Digits of the price.
+        priced: u64,
+    },
+    /// The features do not fit into memory.
+    #[error("there is not enough memory for the features of all images; choose fewer features")]
+    Memory,
     /// There are no images to sum.
     #[error("there are no digits to sum")]
     Empty,

@@ -18,6 +18,7 @@
 //! | [`price`] | the noise for an ε, and its entry in a ledger |
 //! | [`release`] | the one noisy release |
 //! | [`head`] | training on the release, as long as wanted |
+//! | [`hidden`] | instead: noisy descent of which only the last model is released |
 //! | [`relevance`] | which features matter on drawn digits |
 //! | [`error`] | what is refused |
 
@@ -26,6 +27,7 @@
 pub mod error;
 pub mod features;
 pub mod head;
+pub mod hidden;
 pub mod price;
 pub mod release;
 pub mod relevance;

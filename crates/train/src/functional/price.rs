@@ -49,11 +49,14 @@ pub enum Mechanism {
     Relevance,
     /// Laplace, for δ = 0.
     Laplace,
+    /// Gaussian, in each step of a training of which only the last model is released
+    /// ([`super::hidden`]).
+    Hidden,
 }
 
 impl Mechanism {
     /// All mechanisms, in the order in which they are offered.
-    pub const ALL: [Self; 3] = [Self::Gaussian, Self::Relevance, Self::Laplace];
+    pub const ALL: [Self; 4] = [Self::Gaussian, Self::Relevance, Self::Laplace, Self::Hidden];
 
     /// Returns the name used in links.
     #[must_use]
@@ -62,6 +65,7 @@ impl Mechanism {
             Self::Gaussian => "gaussian",
             Self::Relevance => "relevance",
             Self::Laplace => "laplace",
+            Self::Hidden => "hidden",
         }
     }
 
@@ -71,12 +75,14 @@ impl Mechanism {
         Self::ALL.into_iter().find(|mechanism| mechanism.key() == key)
     }
 
-    /// Returns the budget; δ applies to Gaussian noise only.
+    /// Returns the budget of one release of sums; δ applies to Gaussian noise only. `None` if no sums
+    /// are released.
     #[must_use]
-    pub const fn budget(self, epsilon: f64, delta: f64) -> Budget {
+    pub const fn budget(self, epsilon: f64, delta: f64) -> Option<Budget> {
         match self {
-            Self::Gaussian | Self::Relevance => Budget::Approximate { epsilon, delta },
-            Self::Laplace => Budget::Pure { epsilon },
+            Self::Gaussian | Self::Relevance => Some(Budget::Approximate { epsilon, delta }),
+            Self::Laplace => Some(Budget::Pure { epsilon }),
+            Self::Hidden => None,
         }
     }
 }

@@ -49,7 +49,7 @@ pub struct Arguments {
     jobs: Option<usize>,
 }
 
-const METHODS: [Mechanism; 22] = [
+const METHODS: [Mechanism; 24] = [
     Mechanism { name: "DP-SGD", change: |_| {} },
     Mechanism { name: "momentum 0.9", change: |config| config.momentum = 0.9 },
     Mechanism { name: "random allocation", change: |config| config.sampling = SamplingPolicy::RandomAllocation },
@@ -73,6 +73,8 @@ const METHODS: [Mechanism; 22] = [
     Mechanism { name: "best linear estimator", change: |config| config.denoiser = Denoiser::Linear },
     Mechanism { name: "soft threshold", change: |config| config.denoiser = Denoiser::SoftThreshold },
     Mechanism { name: "Kolmogorov–Smirnov distance", change: |config| config.denoiser = Denoiser::KolmogorovSmirnov },
+    Mechanism { name: "Cramér–von Mises distance", change: |config| config.denoiser = Denoiser::CramerVonMises },
+    Mechanism { name: "Wasserstein distance", change: |config| config.denoiser = Denoiser::Wasserstein },
     Mechanism { name: "low-pass filter, 0.9", change: |config| config.denoiser = Denoiser::LowPass { keeps: 0.9 } },
     Mechanism { name: "Kalman filter, gain 0.5", change: |config| config.denoiser = Denoiser::Kalman { gain: 0.5 } },
 ];

@@ -45,6 +45,8 @@ pub struct Files {
     run: Option<KeptFile>,
     weights: Option<KeptFile>,
     books: Option<KeptFile>,
+    /// The ε of all runs on the digits that the books are to keep.
+    budget: Option<f64>,
     /// True if another run's ledger may be replaced.
     force: bool,
 }
@@ -61,7 +63,7 @@ impl Files {
     /// # Errors
     /// The first file that exists, cannot be written, or is locked by another process.
     pub fn claim(arguments: &Arguments) -> Result<Self, Box<dyn Error>> {
-        let Arguments { ledger, out, resume, weights, books, force, .. } = arguments;
+        let Arguments { ledger, out, resume, weights, books, books_budget, force, .. } = arguments;
         let run = out.as_ref().or(resume.as_ref());
         let in_place = match (out, resume) {
             (Some(out), Some(resume)) => same(out, resume),
@@ -93,6 +95,7 @@ impl Files {
             run: claim("the run", run, *force || in_place, or_resume)?,
             weights: claim("the weights", weights.as_ref(), *force, "--force replaces them")?,
             books: books.as_ref().map(|path| KeptFile::shared("the books", path)).transpose()?,
+            budget: *books_budget,
             force: *force,
         };
         if let Some(books) = &files.books {
@@ -228,7 +231,7 @@ impl Keep {
         let called = files.run.as_ref().and_then(|file| file.called().file_stem());
         let name = called.map_or_else(|| "a run".to_owned(), |name| clipped(&name.to_string_lossy()));
         let books = match files.books.take() {
-            Some(file) => Some(Self::open_books(file, session, digits, &name, resumed)?),
+            Some(file) => Some(Self::open_books(file, session, digits, &name, resumed, (files.budget, steps))?),
             None => None,
         };
         let card = match &files.run {
@@ -245,6 +248,7 @@ impl Keep {
         digits: &Digits,
         name: &str,
         resumed: Option<&Resumed>,
+        (budget, steps): (Option<f64>, u64),
     ) -> Result<KeptBooks, Box<dyn Error>> {
         let mut books = KeptBooks::new(file, SetName::of(&digits.train), name.to_owned())?;
         if let (Some(resumed), Some(ledger)) = (resumed, session.ledger())
@@ -253,6 +257,10 @@ impl Keep {
             // New in the session: an abandoned epoch's rest, already paid, or a newer ledger.
             let counted = if resumed.overtaken { resumed.file.ledger.as_ref() } else { Some(ledger) };
             books.leave_out(counted.cloned().unwrap_or_default(), resumed.sha256.clone());
+        }
+        if let Some(epsilon) = budget {
+            let planned = session.ledger_ahead(steps.saturating_sub(session.step_count()));
+            books.set_budget(epsilon, session.plan().config.delta, planned)?;
         }
         let before = books.all_runs(session.plan().config.delta)?;
         if before.runs > 0 {
@@ -318,14 +326,15 @@ impl Keep {
         }
     }
 
-    /// Called before every step; afterwards the step's release is on disk.
+    /// Called before every step; afterwards the step's release is on disk. False if the budget of
+    /// the books does not allow it.
     ///
     /// # Errors
     /// If a write fails. Then nothing more may be released.
-    pub async fn reserve(&mut self, session: &mut Session<AnyEngine>) -> Result<(), Box<dyn Error>> {
+    pub async fn reserve(&mut self, session: &mut Session<AnyEngine>) -> Result<bool, Box<dyn Error>> {
         let step = session.step_count();
         if !self.keeps() || step < self.until {
-            return Ok(());
+            return Ok(true);
         }
         // Excludes pending device work from the timing. The next step reports a lost device.
         let _ = session.settle().await;
@@ -334,11 +343,16 @@ impl Keep {
             let wanted = BLOCK.as_secs_f64() / one.max(1e-9);
             self.block = (wanted as u64).max(step / TAKEN).clamp(1, self.block.saturating_mul(4));
         }
-        let ahead = self.block.min(self.steps.saturating_sub(step)).max(1);
-        self.write(session, ahead).await?;
+        let mut ahead = self.block.min(self.steps.saturating_sub(step)).max(1);
+        while !self.write(session, ahead).await? {
+            ahead /= 2;
+            if ahead == 0 {
+                return Ok(false);
+            }
+        }
         self.until = step + ahead;
         self.since = Some((Instant::now(), step));
-        Ok(())
+        Ok(true)
     }
 
     /// Writes exactly what was released, and the weights.
@@ -363,12 +377,15 @@ impl Keep {
     }
 
     /// Writes the books first and the run file last, so that its releases are always in the others.
-    async fn write(&mut self, session: &mut Session<AnyEngine>, ahead: u64) -> Result<(), Box<dyn Error>> {
+    /// False, and nothing is written, if the budget of the books does not allow that much.
+    async fn write(&mut self, session: &mut Session<AnyEngine>, ahead: u64) -> Result<bool, Box<dyn Error>> {
         let ledger = session.ledger_ahead(ahead);
         let run = self.run_file(session, ahead, ledger.as_ref()).await?;
         if let Some(books) = &mut self.books {
             let planned = session.ledger_ahead(self.steps.saturating_sub(session.step_count()));
-            books.enter(ledger.as_ref(), planned.as_ref(), run.as_deref().map(sha256))?;
+            if !books.enter(ledger.as_ref(), planned.as_ref(), run.as_deref().map(sha256))? {
+                return Ok(false);
+            }
         }
         if let (Some(file), Some(ledger)) = (&self.files.ledger, &ledger) {
             file.write(ledger.to_json().as_bytes())?;
@@ -376,7 +393,7 @@ impl Keep {
         if let (Some(file), Some(run)) = (&self.files.run, &run) {
             file.write(run)?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Returns the current run, or the last one saved if the engine fails or its parameters are not

@@ -3,9 +3,9 @@
 use std::error::Error;
 
 use hushgrad::{
-    accounting::ledger::Ledger,
+    accounting::{books::Books, filter::PrivacyFilter, ledger::Ledger},
     rng::SystemRng,
-    train::books::{self, AllRuns, BooksError, DatasetBooks, Entry, SetName},
+    train::books::{self, AllRuns, BooksError, BudgetError, DatasetBooks, Entry, SetName},
 };
 use rand::rand_core::Rng as _;
 
@@ -44,29 +44,52 @@ impl KeptBooks {
         Ok(self.read()?.counts(&self.digits, file))
     }
 
+    /// Sets the budget of all runs on these digits, at the order that suits `plan`, or finds the same
+    /// budget.
+    ///
+    /// # Errors
+    /// If there are runs already, or another budget; if the books cannot be read or written; a plan
+    /// without a guarantee, or one that a filter does not cover.
+    pub fn set_budget(&self, epsilon: f64, delta: f64, plan: Option<Ledger>) -> Result<(), Box<dyn Error>> {
+        let plan = Books::of(plan.ok_or(BudgetError::NoGuarantee)?.per_example())?;
+        let _turn = self.file.turn()?;
+        let mut books = self.read()?;
+        books.set_budget(&self.digits, PrivacyFilter::for_plan(epsilon, delta, &plan)?)?;
+        self.file.write(books.to_json().as_bytes())?;
+        Ok(())
+    }
+
     /// Continues the run file with this SHA-256, whose ledger is in the books.
     pub fn leave_out(&mut self, counted: Ledger, file: String) {
         (self.counted, self.earlier) = (counted, Some(file));
     }
 
     /// Enters releases so far and ahead, the whole plan's, and the SHA-256 of the next run file.
-    /// The previous file stays known, in case the program ends before the next replaces it.
+    /// The previous file stays known, in case the program ends before the next replaces it. False,
+    /// and nothing is entered, if the releases would exceed the budget of these digits.
     ///
     /// # Errors
-    /// If the books cannot be read or written, or become too large to read.
+    /// If the books cannot be read or written, or become too large to read; if the budget does not
+    /// cover such releases.
     pub fn enter(
         &mut self,
         ledger: Option<&Ledger>,
         planned: Option<&Ledger>,
         file: Option<String>,
-    ) -> Result<(), Box<dyn Error>> {
+    ) -> Result<bool, Box<dyn Error>> {
         let _turn = self.file.turn()?;
         let mut books = self.read()?;
         let own = |ledger: &Ledger| ledger.after(&self.counted).unwrap_or_else(|| ledger.clone());
-        self.entry.released = ledger.map(own);
-        self.entry.planned = planned.filter(|planned| Some(*planned) != ledger).map(own);
-        self.entry.files = self.last.iter().chain(&file).cloned().collect();
-        self.entered = true;
+        let entry = Entry {
+            released: ledger.map(own),
+            planned: planned.filter(|planned| Some(*planned) != ledger).map(own),
+            files: self.last.iter().chain(&file).cloned().collect(),
+            ..self.entry.clone()
+        };
+        if !books.within_budget(&self.digits, &entry)? {
+            return Ok(false);
+        }
+        (self.entry, self.entered) = (entry, true);
         if let Some(file) = &self.earlier {
             books.go_on(file);
         }
@@ -78,7 +101,7 @@ impl KeptBooks {
         }
         self.file.write(json.as_bytes())?;
         self.last = file.or_else(|| self.last.take());
-        Ok(())
+        Ok(true)
     }
 
     /// Returns the cost of all runs on the digits, including this one even if the file was removed.

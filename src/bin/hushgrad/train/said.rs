@@ -10,7 +10,7 @@ use hushgrad::{
     data::TestSet,
     engine::AnyEngine,
     train::{
-        books::{AllRuns, Cost},
+        books::{AllRuns, Budget, Cost},
         plan::Plan,
         report::{Privacy, ReleasedMetrics, Report},
         session::Session,
@@ -147,21 +147,29 @@ pub fn spent(privacy: &Privacy) -> String {
 }
 
 /// States the cost of all runs on these digits.
-pub fn together(AllRuns { runs, planned, cost }: &AllRuns) -> String {
+pub fn together(AllRuns { runs, planned, cost, budget }: &AllRuns) -> String {
     let in_words = |cost: &Cost| match cost {
         Cost::Bounded { epsilon, delta, neighbours } => {
             format!("ε ≤ {} at δ = {delta:e} ({neighbours})", upper(*epsilon, 4))
         }
         Cost::NoGuarantee { reason } => format!("no privacy guarantee: {reason}"),
     };
-    match planned {
+    let kept = budget.map_or_else(String::new, |Budget { epsilon, delta, spent }| {
+        format!(
+            "; within their budget of ε ≤ {} at δ = {delta:e}, which holds whatever was chosen on the way: {:.0} % is spent",
+            upper(epsilon, 4),
+            (100.0 * spent).ceil()
+        )
+    });
+    let said = match planned {
         Some(planned) if planned != cost => format!(
             "all runs on these digits ({runs}): {} with all their planned steps, which holds whenever they stop; {} for the steps that ran",
             in_words(planned),
             in_words(cost),
         ),
         _ => format!("all runs on these digits ({runs}): {}", in_words(cost)),
-    }
+    };
+    said + &kept
 }
 
 /// Prints the final summary.
