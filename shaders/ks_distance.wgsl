@@ -1,4 +1,4 @@
-// Third pass of mechanism::denoise::kolmogorov_smirnov: the largest |rank / P − u|, exactly. An
+// Third pass of mechanism::denoise::Distance: the largest |rank / P − u|, exactly. An
 // invocation takes a value and counts its bin. Bins too full for this are left to ks_full.wgsl.
 
 @compute @workgroup_size(64)

@@ -1,4 +1,4 @@
-// Fourth pass of mechanism::denoise::kolmogorov_smirnov, for bins of more than FEW values: they are
+// Fourth pass of mechanism::denoise::Distance, for bins of more than FEW values: they are
 // cut into 2^14 cells of 2^-24, in eight rounds, and the values of a cell count as equal. This is
 // f32's resolution, and it bounds the work if all values fall into one bin. Each workgroup takes a
 // share of the full bins.

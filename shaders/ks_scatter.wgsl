@@ -1,4 +1,4 @@
-// Second pass of mechanism::denoise::kolmogorov_smirnov: a counting sort into the bins. Each
+// Second pass of mechanism::denoise::Distance: a counting sort into the bins. Each
 // workgroup sums the bins' counts itself, which costs less than another dispatch.
 
 var<workgroup> starts: array<u32, 1024>;

@@ -1,5 +1,5 @@
 // mechanism::noise::add_noise and, without a denoiser, the update; for
-// mechanism::denoise::kolmogorov_smirnov the first pass: u = F(noisy) in fixed point, counted into
+// mechanism::denoise::Distance the first pass: u = F(noisy) in fixed point, counted into
 // bins. An invocation computes a block of ChaCha20: four coordinates.
 
 // Whether values are counted for the distance; whether the update follows at once.

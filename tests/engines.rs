@@ -44,9 +44,11 @@ use suite::*;
 #[test]
 fn every_model_has_both_engines() {
     every_named_model_is_taken(CpuEngine::new);
+    assert!(!refuses_summed_distances(CpuEngine::new));
     #[cfg(feature = "gpu")]
     if with_adapter() {
         every_named_model_is_taken(on_gpu);
+        assert!(refuses_summed_distances(on_gpu));
     }
 }
 

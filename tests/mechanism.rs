@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hushgrad::accounting::noise::NoiseSpec;
 use hushgrad::mechanism::{
     Algorithm, Denoiser, Encoder, EncoderSpec, EnvelopeShape, State,
-    denoise::{self, Planes, kolmogorov_smirnov},
+    denoise::{self, Distance, Planes},
     encode::{bucket, bucket_bounds, first_bucket, histogram},
     envelope::Envelope,
     noise::{add_noise, noise_at},
@@ -142,7 +142,7 @@ proptest! {
             let f = logistic(f64::from(x));
             (share(&|v| v <= x) - f).abs().max((share(&|v| v < x) - f).abs())
         }).fold(0.0, f64::max);
-        let fast = kolmogorov_smirnov(&values, logistic);
+        let fast = Distance::KolmogorovSmirnov.of(&values, logistic);
         prop_assert!((slow - fast).abs() < 1e-14, "{} by definition, {}", slow, fast);
     }
 
@@ -281,7 +281,7 @@ fn noise_follows_its_distribution() {
         let mut key = KEY;
         key[0] = n;
         add_noise(&key, &*noise, &vec![0.0; DRAWS], &mut draws);
-        let distance = kolmogorov_smirnov(&draws, |x| distribution_function(&spec, x));
+        let distance = Distance::KolmogorovSmirnov.of(&draws, |x| distribution_function(&spec, x));
         println!("{spec:?}: KS distance {distance:.5}, threshold {threshold:.5}");
         assert!(distance < threshold, "{spec:?}: {distance}");
         // KS says little about tails: counts beyond up to one in a thousand on either side must be
@@ -425,6 +425,8 @@ proptest! {
         let planes = Planes { offset: 2, count: 4, side: 4 };
         for denoiser in [
             Denoiser::KolmogorovSmirnov,
+            Denoiser::CramerVonMises,
+            Denoiser::Wasserstein,
             Denoiser::JamesStein,
             Denoiser::Linear,
             Denoiser::SoftThreshold,

@@ -20,7 +20,7 @@ use hushgrad::{
     },
     mechanism::{
         Denoiser,
-        denoise::kolmogorov_smirnov,
+        denoise::Distance,
         encode::{bucket, first_bucket},
         noise::{chacha20_block, noise_at},
     },
@@ -402,7 +402,7 @@ fn noise_on_the_device() {
             // Where two large terms cancel (cos near 0), the rest keeps the terms' error.
             assert!(error < 2e-6 * (plain.abs() + scale), "{spec:?}, coordinate {i}: {z} against {plain}");
         }
-        let distance = kolmogorov_smirnov(&noise, |x| distribution.cdf(x));
+        let distance = Distance::KolmogorovSmirnov.of(&noise, |x| distribution.cdf(x));
         let alarm = ((2e6_f64).ln() / 2.0).sqrt() / (noise.len() as f64).sqrt();
         assert!(distance < alarm, "{spec:?}: {distance} is not below {alarm}");
         let symmetric = noise.iter().filter(|z| **z < 0.0).count() as f64 / noise.len() as f64;
@@ -425,7 +425,7 @@ fn kolmogorov_smirnov_on_the_device() {
                     let trace = trace(&mut engine, lot, 77);
                     let found = f64::from(block_on(engine.metrics()).unwrap().denoise_factor);
                     let distribution = spec.build().unwrap();
-                    let exact = kolmogorov_smirnov(&trace.noisy, |x| distribution.cdf(x));
+                    let exact = Distance::KolmogorovSmirnov.of(&trace.noisy, |x| distribution.cdf(x));
                     assert!((found - exact).abs() < 3e-7, "{model:?}, {spec:?}, {lot:?}: {found} against {exact}");
                 }
             }

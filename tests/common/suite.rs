@@ -12,14 +12,12 @@ use hushgrad::{
     },
     data::{Dataset, Shift, sharing::Sharing},
     engine::{
-        Engine, EngineError, LocalSteps, Metrics, Performance, Reading, StepInput, StepTrace, Task,
+        Engine, EngineError, LocalSteps, Metrics, Performance, Reading, StepInput, StepTrace, Task, Unsupported,
         cpu::CpuEngine,
         reading,
         reference::{ReferenceEngine, pixels},
     },
-    mechanism::{
-        Denoiser, EncoderSpec, EnvelopeShape, LayerClip, State, denoise::kolmogorov_smirnov, envelope::Envelope,
-    },
+    mechanism::{Denoiser, EncoderSpec, EnvelopeShape, LayerClip, State, denoise::Distance, envelope::Envelope},
     model::{Architecture, PIXELS, initial_parameters},
 };
 use pollster::block_on;
@@ -265,7 +263,7 @@ pub fn assert_same_step<E: Engine>(make: Make<E>, task: &Task, lot: &[u32]) {
     assert_eq!(ours.non_finite, theirs.non_finite, "{what}");
     if let (Denoiser::KolmogorovSmirnov, Some(noise)) = (task.denoiser, &task.noise) {
         let noise = noise.build().unwrap();
-        let exact = kolmogorov_smirnov(&noisy, |x| noise.cdf(x));
+        let exact = Distance::KolmogorovSmirnov.of(&noisy, |x| noise.cdf(x));
         let error = (f64::from(ours.denoise_factor) - exact).abs();
         assert!(error < 3e-7, "{what}: the distance is {exact}, not {}", ours.denoise_factor);
     } else {
@@ -324,7 +322,23 @@ pub fn several_steps_stay_together<E: Engine>(make: Make<E>) {
     }
 }
 
-/// Every denoiser but Kolmogorov–Smirnov's, which the combinations above cover.
+/// True if the engine refuses distances that are sums over sorted values; another refusal panics.
+pub fn refuses_summed_distances<E: Engine>(make: Make<E>) -> bool {
+    let model = models(make)[0];
+    let task = Task { denoiser: Denoiser::Wasserstein, ..clip(model) };
+    match make(task, examples(), &initial_parameters(model, SEED), Performance::default()) {
+        Ok(_) => false,
+        Err(EngineError::Unsupported(Unsupported::DistanceOnGpu)) => true,
+        Err(other) => panic!("{other}"),
+    }
+}
+
+/// The distances that are sums, if the engine computes them.
+fn summed<E: Engine>(make: Make<E>) -> Vec<Denoiser> {
+    if refuses_summed_distances(make) { vec![] } else { vec![Denoiser::CramerVonMises, Denoiser::Wasserstein] }
+}
+
+/// Every denoiser but the distances: combinations cover Kolmogorov–Smirnov's.
 pub fn denoisers(model: Architecture) -> Vec<Denoiser> {
     let mut all = vec![
         Denoiser::JamesStein,
@@ -341,7 +355,7 @@ pub fn denoisers(model: Architecture) -> Vec<Denoiser> {
 
 pub fn denoisers_do_the_same<E: Engine>(make: Make<E>) {
     for model in models(make) {
-        for denoiser in denoisers(model) {
+        for denoiser in denoisers(model).into_iter().chain(summed(make)) {
             // So little noise that no sum is denoised to zero.
             let noise = Some(NoiseSpec::Gaussian { sigma: 0.01 });
             let task = Task { denoiser, ..task(model, EncoderSpec::Clip { norm: 1.0 }, noise) };
@@ -873,6 +887,7 @@ pub fn images_are_read_with_the_mean<E: Engine>(make: Make<E>) {
 pub fn what_does_not_fit_is_refused<E: Engine>(make: Make<E>) {
     let model = Architecture::Linear;
     let start = initial_parameters(model, SEED);
+    let summed = summed(make);
     let make = |task: Task, data: Dataset, start: &[f32]| make(task, data, start, Performance::default());
     assert!(make(clip(model), examples(), &start[1..]).is_err());
     let mut labels = examples();
@@ -883,10 +898,11 @@ pub fn what_does_not_fit_is_refused<E: Engine>(make: Make<E>) {
     assert!(make(envelope.clone(), examples(), &start).is_err());
     envelope.envelope = Some(Arc::new(Envelope::draw(EnvelopeShape::Gaussian, 1, 7, 3).unwrap()));
     assert!(make(envelope, examples(), &start).is_err());
-    for denoiser in [Denoiser::KolmogorovSmirnov, Denoiser::JamesStein, Denoiser::Linear, Denoiser::SoftThreshold] {
+    let own = [Denoiser::KolmogorovSmirnov, Denoiser::JamesStein, Denoiser::Linear, Denoiser::SoftThreshold];
+    for denoiser in own.into_iter().chain(summed) {
         assert!(make(Task { noise: None, denoiser, ..clip(model) }, examples(), &start).is_err(), "{denoiser:?}");
         let noise = Some(NoiseSpec::Cauchy { scale: 1.0 });
-        let compares = denoiser == Denoiser::KolmogorovSmirnov;
+        let compares = denoiser.distance().is_some();
         let made = make(Task { noise, denoiser, ..clip(model) }, examples(), &start);
         assert_eq!(made.is_ok(), compares, "{denoiser:?} without a standard deviation");
     }

@@ -40,6 +40,9 @@ pub enum Unsupported {
     /// The kernel holds a plane in workgroup memory, twice.
     #[error("smoothing planes of {side}×{side} on the graphics device: its limit is {most}×{most}, the CPU has none")]
     SmoothingOnGpu { side: usize, most: usize },
+    /// The kernels find a supremum without sorting; these distances are sums over sorted values.
+    #[error("this distance from the noise, on the graphics device: only the CPU computes it")]
+    DistanceOnGpu,
     /// Measured: 7 ms per image on lavapipe, 0.08 ms on one thread of the same processor.
     #[error("scattering features on this adapter: it is software, and the CPU alone is a hundred times faster")]
     ScatteringOnSoftware,

@@ -182,13 +182,14 @@ impl Choice for Architecture {
 }
 
 impl Choice for EnvelopeShape {
-    const ALL: &'static [Self] = &[Self::Gaussian, Self::HeavyTailed, Self::Sparse, Self::Mixed];
+    const ALL: &'static [Self] = &[Self::Gaussian, Self::HeavyTailed, Self::Sparse, Self::Mixed, Self::Drawn];
     fn key(self) -> &'static str {
         match self {
             Self::Gaussian => "gaussian",
             Self::HeavyTailed => "heavy-tailed",
             Self::Sparse => "sparse",
             Self::Mixed => "mixed",
+            Self::Drawn => "drawn",
         }
     }
     fn label(self) -> String {
@@ -197,6 +198,7 @@ impl Choice for EnvelopeShape {
             Self::HeavyTailed => t!("Heavy-tailed"),
             Self::Sparse => t!("Sparse (a tenth)"),
             Self::Mixed => t!("Mixed"),
+            Self::Drawn => t!("Like drawn digits"),
         }
         .to_owned()
     }
@@ -207,6 +209,8 @@ impl Choice for EnvelopeShape {
 pub enum DenoiserKind {
     None,
     KolmogorovSmirnov,
+    CramerVonMises,
+    Wasserstein,
     Smoothing,
     JamesStein,
     Linear,
@@ -227,7 +231,9 @@ impl DenoiserKind {
     pub const fn does(self) -> &'static str {
         match self {
             Self::None | Self::LowPass | Self::Kalman => "nothing",
-            Self::KolmogorovSmirnov | Self::JamesStein | Self::Linear => "scale",
+            Self::KolmogorovSmirnov | Self::CramerVonMises | Self::Wasserstein | Self::JamesStein | Self::Linear => {
+                "scale"
+            }
             Self::Smoothing | Self::SoftThreshold => "change",
         }
     }
@@ -237,6 +243,8 @@ impl Choice for DenoiserKind {
     const ALL: &'static [Self] = &[
         Self::None,
         Self::KolmogorovSmirnov,
+        Self::CramerVonMises,
+        Self::Wasserstein,
         Self::Smoothing,
         Self::JamesStein,
         Self::Linear,
@@ -248,6 +256,8 @@ impl Choice for DenoiserKind {
         match self {
             Self::None => "none",
             Self::KolmogorovSmirnov => "kolmogorov-smirnov",
+            Self::CramerVonMises => "cramer-von-mises",
+            Self::Wasserstein => "wasserstein",
             Self::Smoothing => "laplacian-smoothing",
             Self::JamesStein => "james-stein",
             Self::Linear => "linear",
@@ -260,6 +270,8 @@ impl Choice for DenoiserKind {
         match self {
             Self::None => t!("None"),
             Self::KolmogorovSmirnov => t!("Kolmogorov–Smirnov"),
+            Self::CramerVonMises => t!("Cramér–von Mises"),
+            Self::Wasserstein => t!("Wasserstein"),
             Self::Smoothing => t!("Laplacian smoothing"),
             Self::JamesStein => t!("James–Stein"),
             Self::Linear => t!("Linear (Balle & Wang)"),

@@ -219,6 +219,8 @@ impl Settings {
             _ if self.family == Family::None => Denoiser::None,
             DenoiserKind::None => Denoiser::None,
             DenoiserKind::KolmogorovSmirnov => Denoiser::KolmogorovSmirnov,
+            DenoiserKind::CramerVonMises => Denoiser::CramerVonMises,
+            DenoiserKind::Wasserstein => Denoiser::Wasserstein,
             DenoiserKind::Smoothing => Denoiser::LaplacianSmoothing { strength: self.smoothing },
             DenoiserKind::JamesStein => Denoiser::JamesStein,
             DenoiserKind::Linear => Denoiser::Linear,
@@ -314,6 +316,8 @@ impl Settings {
         settings.denoiser = match config.denoiser {
             Denoiser::None => DenoiserKind::None,
             Denoiser::KolmogorovSmirnov => DenoiserKind::KolmogorovSmirnov,
+            Denoiser::CramerVonMises => DenoiserKind::CramerVonMises,
+            Denoiser::Wasserstein => DenoiserKind::Wasserstein,
             Denoiser::LaplacianSmoothing { strength } => {
                 settings.smoothing = strength;
                 DenoiserKind::Smoothing

@@ -161,7 +161,7 @@ numbers! {
         key: "pre-scale",
         paths: &["encoder.pre-scale"],
         label: text!("Pre-scale"),
-        hint: text!("Gradients are multiplied by this before they are fitted under the envelope, whose vectors have length 1; about 1 works best."),
+        hint: text!("Gradients are multiplied by this before they are fitted under the envelope, whose vectors have length 1; about 1 works best. At 1e9 each number becomes plus or minus the envelope’s value at its rank, and its own size is lost."),
         named: text!("pre-scale {value}"),
         least: At(1e-9),
         slider: slider(0.01, 100.0, Factors, [text!("clamps less"), text!("clamps more")]),

@@ -143,7 +143,7 @@ selects! {
         key: "shape",
         id: "envelope-shape",
         label: text!("Envelope shape"),
-        hint: text!("The distribution that the envelope's public vectors are drawn from."),
+        hint: text!("The distribution that the envelope's public vectors are drawn from: a formula, or the values of gradients of digits that the program draws itself."),
         applies: Some(|s| s.encoder == Encoder::Envelope),
         framed: true,
         change: Some(text!("{option} envelope")),

@@ -81,7 +81,7 @@ fn sentence(page: Page, which: usize) -> String {
                 _ => t!("Noise is added to every number of the sum. Only the sum with its noise is released."),
             },
             _ => match config.map(|config| config.denoiser) {
-                Some(Denoiser::KolmogorovSmirnov) => {
+                Some(Denoiser::KolmogorovSmirnov | Denoiser::CramerVonMises | Denoiser::Wasserstein) => {
                     t!("The sum is multiplied by how much its values differ from pure noise. That costs no privacy.")
                 }
                 Some(Denoiser::JamesStein | Denoiser::Linear) => {

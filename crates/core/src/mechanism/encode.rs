@@ -310,7 +310,7 @@ mod tests {
         let p = 5000;
         // Few magnitudes share a bucket; those get the smallest of its bounds.
         let gradient: Vec<f32> = (0..p).map(|i| ((i * i % 9973) as f32 / 4987.0 - 1.0).powi(5)).collect();
-        for pre_scale in [1e-3, 1.0, 100.0, 1e6] {
+        for pre_scale in [1e-3, 1.0, 100.0, 1e6, 1e9] {
             let spec = EncoderSpec::Envelope { shape: EnvelopeShape::Gaussian, vectors: 1, pre_scale, seed: 8 };
             let encoder = Encoder::new(&spec, p).unwrap();
             let Encoder::Envelope { envelope, .. } = &encoder else { unreachable!() };
@@ -328,6 +328,9 @@ mod tests {
             let apart =
                 square(&mut found.iter().zip(&sorted).map(|(a, b)| a - b)) / square(&mut sorted.iter().copied());
             assert!(apart.sqrt() < 0.01, "pre-scale {pre_scale}: {:.1e}", apart.sqrt());
+            // The largest replace coordinates by ±ψ, as the paper's §3.1 has it.
+            let replaced = found.iter().filter(|value| psi.contains(&value.abs())).count();
+            assert_eq!(replaced > p * 99 / 100, pre_scale >= 1e6, "pre-scale {pre_scale}: {replaced}");
         }
     }
 

@@ -3,7 +3,7 @@
 
 use rand::rand_core::Rng;
 
-use super::{EnvelopeShape, error::MechanismError, quantile::UpperQuantile};
+use super::{EnvelopeShape, error::MechanismError, gradients::QUANTILES, quantile::UpperQuantile};
 use crate::rng::NotPrivateReplay;
 
 pub use super::error::{MAX_ENTRIES, MAX_VECTORS};
@@ -50,7 +50,7 @@ impl Envelope {
         // A separate stream for each vector, so that they can be drawn in any order.
         let mut seeds = NotPrivateReplay::new(seed);
         let streams: Vec<u64> = (0..n).map(|_| seeds.next_u64()).collect();
-        let tables = Tables::new();
+        let tables = Tables::new(p);
         let draw = |index: usize, row: &mut [f32]| draw_row(shape.of_vector(index), streams[index], &tables, row);
         #[cfg(not(target_arch = "wasm32"))]
         {
@@ -179,11 +179,16 @@ struct Tables {
     exponential: UpperQuantile,
     normal: UpperQuantile,
     student_t3: UpperQuantile,
+    drawn: UpperQuantile,
 }
 
 impl Tables {
-    fn new() -> Self {
+    /// Tables for vectors of `p` entries.
+    fn new(p: usize) -> Self {
+        let [(_, all), models @ ..] = &QUANTILES;
+        let own = models.iter().find(|(parameters, _)| *parameters == p).map_or(all, |(_, own)| own);
         Self {
+            drawn: UpperQuantile::of_values(own),
             exponential: UpperQuantile::exponential(),
             normal: UpperQuantile::half_normal(),
             student_t3: UpperQuantile::half_student_t3(),
@@ -200,6 +205,7 @@ fn draw_row(shape: EnvelopeShape, stream: u64, tables: &Tables, row: &mut [f32])
     rest.fill(0.0);
     let quantile = match shape {
         EnvelopeShape::HeavyTailed => &tables.student_t3,
+        EnvelopeShape::Drawn => &tables.drawn,
         _ => &tables.normal,
     };
     let mut rng = NotPrivateReplay::new(stream);
@@ -231,8 +237,13 @@ mod tests {
     use super::*;
     use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
-    const SHAPES: [EnvelopeShape; 4] =
-        [EnvelopeShape::Gaussian, EnvelopeShape::HeavyTailed, EnvelopeShape::Sparse, EnvelopeShape::Mixed];
+    const SHAPES: [EnvelopeShape; 5] = [
+        EnvelopeShape::Gaussian,
+        EnvelopeShape::HeavyTailed,
+        EnvelopeShape::Sparse,
+        EnvelopeShape::Mixed,
+        EnvelopeShape::Drawn,
+    ];
 
     /// Computes Σψ² exactly, in units of 2^−80: entries of at least 1e-5 are multiples of 2^−40.
     fn exact_square(psi: &[f32]) -> u128 {
@@ -289,6 +300,22 @@ mod tests {
             .iter()
             .fold(0xcbf2_9ce4_8422_2325_u64, |hash, v| (hash ^ u64::from(v.to_bits())).wrapping_mul(0x0100_0000_01b3));
         assert_eq!(digest, 15_142_241_369_812_265_214);
+    }
+
+    /// Sorted entries have the measured quantiles, up to a common factor.
+    #[test]
+    fn a_drawn_shape_has_the_quantiles_of_gradients() {
+        for (p, quantiles) in &QUANTILES[1..] {
+            let envelope = Envelope::draw(EnvelopeShape::Drawn, 1, *p, 4).unwrap();
+            let square = |values: &[f32]| values.iter().map(|&v| f64::from(v).powi(2)).sum::<f64>() / *p as f64;
+            let unit = square(envelope.vector(0)).sqrt();
+            for k in [2, 4, 8, 12] {
+                let rank = (*p as f64 * 0.5f64.powf(f64::from(k) / 2.0)) as usize;
+                let entry = f64::from(envelope.vector(0)[rank - 1]) / unit;
+                let expected = quantiles[k as usize];
+                assert!((entry - expected).abs() < 0.15 * expected + 0.02, "{p}, {k}: {entry}, {expected}");
+            }
+        }
     }
 
     /// One-sample KS test of the entries, at a false-alarm rate of 1e-6 for each vector.

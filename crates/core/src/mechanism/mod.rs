@@ -12,6 +12,7 @@ pub mod encode;
 pub mod envelope;
 pub mod error;
 pub mod exact_sum;
+mod gradients;
 pub mod grid;
 pub mod layers;
 pub mod noise;
@@ -43,7 +44,8 @@ pub enum EncoderSpec {
         shape: EnvelopeShape,
         /// Number of vectors n in Ψ, 1 to [`error::MAX_VECTORS`]; each has L2 norm 1.
         vectors: u32,
-        /// Factor on gradients before encoding, 1e-9 to 1e9. Larger ones clamp more coordinates.
+        /// Factor on gradients before encoding, 1e-9 to 1e9. Larger ones clamp more coordinates; at
+        /// 1e9 each becomes ±ψ of its rank: the gradient is replaced (Nasr et al., §3.1).
         pre_scale: f64,
         /// Public seed from which Ψ is drawn.
         seed: u64,
@@ -64,4 +66,7 @@ pub enum EnvelopeShape {
     Sparse,
     /// The three shapes in turn, so that the choice by cosine similarity matters.
     Mixed,
+    /// The values of gradients of drawn, public digits, as measured for each named model and for
+    /// all of them together (Nasr et al., Figure 1).
+    Drawn,
 }

@@ -84,6 +84,28 @@ impl UpperQuantile {
         Self::tabulate(survival, density)
     }
 
+    /// A distribution of which shares 1, 2^−½, 2^−1, … exceed `values`, which do not fall: between
+    /// them u is a power of x. Smaller shares continue the last power; a share below the first
+    /// positive value's is 0.
+    pub(super) fn of_values(values: &[f64]) -> Self {
+        let at = |u: f64| {
+            let place = -2.0 * libm::log2(u);
+            let below = (place as usize).min(values.len() - 2);
+            let (low, high) = (values[below], values[below + 1]);
+            if low <= 0.0 {
+                // No power leads from 0.
+                return high * (place - below as f64).clamp(0.0, 1.0);
+            }
+            low * libm::pow(high / low, place - below as f64)
+        };
+        let node = |cell: u64| at(f64::from_bits((FIRST + cell) << SHIFT));
+        let cells = (0..u64::from(OCTAVES * CELLS)).map(|cell| {
+            let left = node(cell);
+            [left, node(cell + 1) - left, 0.0, 0.0]
+        });
+        Self { cells: cells.collect() }
+    }
+
     /// Returns x with Pr[X > x] = u, for u in (0, 1].
     #[inline]
     pub(super) fn at(&self, u: f64) -> f64 {

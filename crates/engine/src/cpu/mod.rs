@@ -97,8 +97,7 @@ pub struct CpuEngine {
 
 /// How a noisy sum is denoised.
 enum Denoising {
-    /// Multiplies the sum y by the Kolmogorov–Smirnov distance of its values from the noise's F;
-    /// `uniforms` holds F(y).
+    /// Multiplies the sum y by the distance of its values from the noise's F; `uniforms` holds F(y).
     Distance {
         cdf: Cdf,
         uniforms: Vec<f32>,
@@ -113,12 +112,11 @@ impl Denoising {
     fn new(task: &Task, noise: Option<&Family>) -> Result<Option<Self>, EngineError> {
         task.check_denoiser()?;
         let (planes, p) = (task.model.planes(), task.model.parameters());
+        if let (Some(kind), Some(Family { noise, .. })) = (task.denoiser.distance(), noise) {
+            let (cdf, uniforms) = (Cdf::new(|x| noise.cdf(x)), vec![0.0; padded(p)]);
+            return Ok(Some(Self::Distance { cdf, uniforms, distance: Distance::new(kind, p) }));
+        }
         Ok(match (task.denoiser, noise, planes) {
-            (Denoiser::KolmogorovSmirnov, Some(Family { noise, .. }), _) => Some(Self::Distance {
-                cdf: Cdf::new(|x| noise.cdf(x)),
-                uniforms: vec![0.0; padded(p)],
-                distance: Distance::new(p),
-            }),
             (Denoiser::LaplacianSmoothing { strength }, _, Some(planes)) => {
                 Some(Self::Smoothing(Smoothing::new(planes, strength)))
             }

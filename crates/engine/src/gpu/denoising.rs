@@ -30,7 +30,8 @@ impl Denoising {
     /// Returns the denoising of `task` and the number that its kernels take.
     ///
     /// # Errors
-    /// As [`Task::check_denoiser`]; noise out of range; [`Unsupported::SmoothingOnGpu`].
+    /// As [`Task::check_denoiser`]; noise out of range; [`Unsupported::SmoothingOnGpu`] and
+    /// [`Unsupported::DistanceOnGpu`].
     pub fn of(task: &Task) -> Result<(Self, f64), EngineError> {
         task.check_denoiser()?;
         let d = task.model.parameters();
@@ -38,6 +39,7 @@ impl Denoising {
         let sigma = noise.map_or(0.0, |noise| noise.standard_deviation());
         Ok(match (task.denoiser, task.model.planes()) {
             (Denoiser::KolmogorovSmirnov, _) => (Self::Distance, 0.0),
+            (Denoiser::CramerVonMises | Denoiser::Wasserstein, _) => return Err(Unsupported::DistanceOnGpu.into()),
             (Denoiser::JamesStein, _) => (Self::Shrunk, (d as f64 - 2.0).max(0.0) * sigma * sigma),
             (Denoiser::Linear, _) => (Self::Shrunk, d as f64 * sigma * sigma),
             (Denoiser::SoftThreshold, _) => (Self::Soft, threshold(d, sigma).into()),

@@ -12,7 +12,7 @@ mod filter;
 mod shrink;
 mod smoothing;
 
-pub use distance::kolmogorov_smirnov;
+pub use distance::Distance;
 pub use filter::Filter;
 pub use shrink::{james_stein, linear, soft, threshold};
 pub use smoothing::{Hartley, Planes, smooth};
@@ -29,6 +29,10 @@ pub enum Denoiser {
     /// Scales y by the Kolmogorov–Smirnov distance between its values and the noise's distribution
     /// (Nasr, Shokri & Houmansadr 2020).
     KolmogorovSmirnov,
+    /// Scales y by the [Cramér–von Mises distance](Distance::CramerVonMises) instead.
+    CramerVonMises,
+    /// Scales y by the [Wasserstein distance](Distance::Wasserstein) instead.
+    Wasserstein,
     /// (I − sL)⁻¹y, L the Laplacian on a torus over each first-layer unit's pixels ([`smooth`];
     /// Wang et al. 2019, DP-LSSGD, which smooths the flat vector). Other layers are unchanged.
     LaplacianSmoothing {
@@ -91,24 +95,34 @@ impl Denoiser {
             _ => {}
         }
         let Some(noise) = noise else { return Err(MechanismError::DenoiserWithoutNoise) };
-        let compares = self == Self::KolmogorovSmirnov;
-        if compares || noise.standard_deviation().is_finite() {
+        if self.distance().is_some() || noise.standard_deviation().is_finite() {
             Ok(())
         } else {
             Err(MechanismError::DenoiserWithoutVariance)
         }
     }
 
+    /// The distance to the noise's distribution that it scales the sum by, if any.
+    #[must_use]
+    pub const fn distance(self) -> Option<Distance> {
+        match self {
+            Self::KolmogorovSmirnov => Some(Distance::KolmogorovSmirnov),
+            Self::CramerVonMises => Some(Distance::CramerVonMises),
+            Self::Wasserstein => Some(Distance::Wasserstein),
+            _ => None,
+        }
+    }
+
     /// True if it scales the sum by a computed factor.
     #[must_use]
     pub const fn is_factor(self) -> bool {
-        matches!(self, Self::KolmogorovSmirnov | Self::JamesStein | Self::Linear)
+        matches!(self, Self::JamesStein | Self::Linear) || self.distance().is_some()
     }
 
     /// True if it uses the noise's distribution or standard deviation.
     #[must_use]
     pub const fn needs_noise(self) -> bool {
-        matches!(self, Self::KolmogorovSmirnov | Self::JamesStein | Self::Linear | Self::SoftThreshold)
+        matches!(self, Self::SoftThreshold) || self.is_factor()
     }
 
     /// Returns the update filter of a run with this momentum.
@@ -141,7 +155,9 @@ pub fn prepared(
     let noise = noise.map(NoiseSpec::build).transpose()?;
     denoiser.check(noise.as_deref(), planes, momentum, false)?;
     Ok(match (denoiser, noise, planes) {
-        (Denoiser::KolmogorovSmirnov, Some(noise), _) => Some(Box::new(Scaled::Distance(noise))),
+        (_, Some(noise), _) if let Some(distance) = denoiser.distance() => {
+            Some(Box::new(Scaled::Distance(distance, noise)))
+        }
         (Denoiser::JamesStein, Some(noise), _) => Some(Box::new(Scaled::JamesStein(noise.standard_deviation()))),
         (Denoiser::Linear, Some(noise), _) => Some(Box::new(Scaled::Linear(noise.standard_deviation()))),
         (Denoiser::SoftThreshold, Some(noise), _) => Some(Box::new(Thresholded(noise.standard_deviation()))),
@@ -155,7 +171,7 @@ pub fn prepared(
 /// Scaling by a factor computed from the sum and the noise or its standard deviation.
 #[derive(Debug)]
 enum Scaled {
-    Distance(Box<dyn Noise>),
+    Distance(Distance, Box<dyn Noise>),
     JamesStein(f64),
     Linear(f64),
 }
@@ -163,7 +179,7 @@ enum Scaled {
 impl Denoise for Scaled {
     fn denoise(&self, sum: &mut [f32]) -> f64 {
         let factor = match self {
-            Self::Distance(noise) => kolmogorov_smirnov(sum, |x| noise.cdf(x)),
+            Self::Distance(distance, noise) => distance.of(sum, |x| noise.cdf(x)),
             Self::JamesStein(sigma) => james_stein(sum, *sigma),
             Self::Linear(sigma) => linear(sum, *sigma),
         };

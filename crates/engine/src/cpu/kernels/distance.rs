@@ -1,11 +1,14 @@
-//! The exact Kolmogorov–Smirnov distance, without a full sort.
+//! The exact distance of values to a distribution F, from u = F(value).
 //!
-//! Values are mapped to u = F(value) and counted in equal buckets of [0, 1]. Both distribution
+//! Kolmogorov–Smirnov's needs no full sort: values are counted in equal buckets of [0, 1]. Both distribution
 //! functions are known at the edges, which bounds the distance from below; counts bound it from
 //! above inside a bucket. Only buckets that may hold the supremum are sorted: a few dozen values.
 
 use super::math::interpolate;
-use crate::cpu::simd::{Kernel, Simd};
+use crate::{
+    cpu::simd::{Kernel, Simd},
+    mechanism::denoise,
+};
 
 const BUCKETS: usize = 4096;
 /// Cells of the table.
@@ -45,18 +48,30 @@ impl Cdf {
 
 /// Buffers of [`Distance::of`].
 pub struct Distance {
+    kind: denoise::Distance,
     counts: Vec<u32>,
     suspect: Vec<bool>,
     candidates: Vec<f32>,
 }
 
 impl Distance {
-    pub fn new(p: usize) -> Self {
-        Self { counts: vec![0; BUCKETS], suspect: vec![false; BUCKETS], candidates: Vec::with_capacity(p) }
+    pub fn new(kind: denoise::Distance, p: usize) -> Self {
+        Self { kind, counts: vec![0; BUCKETS], suspect: vec![false; BUCKETS], candidates: Vec::with_capacity(p) }
     }
 
-    /// sup |F̂ − F| for values whose F(value) are `uniforms`, in [0, 1].
+    /// The distance for values whose F(value) are `uniforms`, in [0, 1].
     pub fn of(&mut self, uniforms: &[f32]) -> f64 {
+        if self.kind == denoise::Distance::KolmogorovSmirnov {
+            return self.supremum(uniforms);
+        }
+        self.candidates.clear();
+        self.candidates.extend_from_slice(uniforms);
+        self.candidates.sort_unstable_by(f32::total_cmp);
+        self.kind.of_uniforms(self.candidates.iter().map(|&u| f64::from(u)))
+    }
+
+    /// sup |F̂ − F|.
+    fn supremum(&mut self, uniforms: &[f32]) -> f64 {
         let n = uniforms.len() as f64;
         self.counts.fill(0);
         for &u in uniforms {
@@ -133,7 +148,6 @@ mod tests {
     use crate::{
         accounting::noise::{CustomDensity, NoiseSpec},
         cpu::simd::{Dispatch, for_each},
-        mechanism::denoise::kolmogorov_smirnov,
     };
 
     fn families() -> [NoiseSpec; 8] {
@@ -199,10 +213,14 @@ mod tests {
             cases.push((0..n).map(|k| (noise(k) * 8.0).floor() / 8.0).collect());
             cases.push((0..n).map(|k| if k % 3 == 0 { noise(k) } else { 0.75 }).collect());
         }
-        let mut distance = Distance::new(26_010);
-        for values in cases {
-            let (found, expected) = (distance.of(&values), kolmogorov_smirnov(&values, uniform));
-            assert!((found - expected).abs() < 1e-12, "{} values: {found}, not {expected}", values.len());
+        for kind in
+            [denoise::Distance::KolmogorovSmirnov, denoise::Distance::CramerVonMises, denoise::Distance::Wasserstein]
+        {
+            let mut distance = Distance::new(kind, 26_010);
+            for values in &cases {
+                let (found, expected) = (distance.of(values), kind.of(values, uniform));
+                assert!((found - expected).abs() < 1e-12, "{kind:?}, {} values: {found}, not {expected}", values.len());
+            }
         }
     }
 }
