@@ -131,7 +131,8 @@ fn concentrated(page: Page) -> Option<AnyView> {
         Some(order) => t!(
             "In concentrated privacy (Bun and Steinke 2016) this is ρ ≤ {rho}: at every order α up to {order}, the Rényi divergence is at most ρ·α. Sampling helps at small orders only.",
             rho = rho,
-            order = format::number(order)
+            // Rounded down: beyond the last order nothing is stated.
+            order = format::local(format::lower(order, 2))
         ),
     };
     Some(view! { <p data-testid="rho">{said}</p> }.into_any())

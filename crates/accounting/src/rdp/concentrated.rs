@@ -6,7 +6,11 @@ use super::{
     accountant::RdpAccountant,
     conversion::{Bound, improved},
 };
-use crate::{decimal::upper, error::PrivacyError, numeric::max_or_infinite};
+use crate::{
+    decimal::{lower, upper},
+    error::PrivacyError,
+    numeric::max_or_infinite,
+};
 
 /// Where fractional orders are known: the smallest α − 1 at which ε(α) is computed, and the ratio of
 /// neighbouring ones.
@@ -65,13 +69,13 @@ impl Concentrated {
         )
     }
 
-    /// States ρ and the orders for which it holds.
+    /// States ρ, rounded up, and the orders for which it holds, the last one rounded down.
     #[must_use]
     pub fn in_words(&self) -> String {
         let rho = upper(self.rho, 6);
         match self.order {
             None => format!("ρ ≤ {rho} at all Rényi orders (zero-concentrated, zCDP)"),
-            Some(order) => format!("ρ ≤ {rho} up to Rényi order {} (truncated CDP)", crate::numeric::six_digits(order)),
+            Some(order) => format!("ρ ≤ {rho} up to Rényi order {} (truncated CDP)", lower(order, 4)),
         }
     }
 }
@@ -142,6 +146,12 @@ mod tests {
 
     fn of(release: &Release, steps: u64) -> RdpAccountant {
         RdpAccountant::of_steps(&RdpCurve::of(release).unwrap(), steps)
+    }
+
+    #[test]
+    fn the_last_order_is_rounded_down_in_words() {
+        let bound = Concentrated { rho: 0.045_000_1, order: Some(11.900_06) };
+        assert_eq!(bound.in_words(), "ρ ≤ 0.045001 up to Rényi order 11.9000 (truncated CDP)");
     }
 
     #[test]
