@@ -6,8 +6,11 @@ use std::time::{Duration, Instant};
 
 use hushgrad_accounting::{
     PrivacyError,
+    books::Books,
+    dynamics::Setting,
     envelope::EnvelopeProfile,
     ledger::{Ledger, Release, Sensitivity, PrivacyUnit},
+    filter::PrivacyFilter,
     noise::{CustomDensity, NoiseSpec},
     normal,
     pld::{Method, Pld, Tight},
@@ -91,7 +94,24 @@ fn sensitivity(u: &mut Unstructured<'_>, scale: f64) -> Option<Sensitivity> {
     Some(Sensitivity::Envelope { profile })
 }
 
+/// Noisy gradient descent of which only the last model is released.
+fn hidden(u: &mut Unstructured<'_>) -> Option<Release> {
+    let smoothness = number(u, 1e-3, 1e3, &[1.0])?;
+    let setting = Setting {
+        step_size: number(u, 1e-6, 1.0, &[1.0])? / smoothness,
+        noise: number(u, 1e-9, 1e3, &[])?,
+        sensitivity: number(u, 1e-6, 1e6, &[1.0])?,
+        strong_convexity: smoothness * number(u, 1e-9, 1.0, &[1.0])?,
+        smoothness,
+        examples: number(u, 1.0, 1e9, &[1.0, 6e4])? as u64,
+    };
+    Some(setting.checked().ok()?.release(number(u, 1.0, 1e9, &[1.0, 2.0])? as u64))
+}
+
 fn release(u: &mut Unstructured<'_>, unit: PrivacyUnit) -> Option<Release> {
+    if unit == PrivacyUnit::Example && u.ratio(1u8, 16u8).ok()? {
+        return hidden(u);
+    }
     let noise = noise(u)?;
     let sensitivity = sensitivity(u, noise.scale())?;
     Some(Release { unit, ..Release::new(sampling(u)?, sensitivity, Some(noise)) })
@@ -171,6 +191,29 @@ fn exact(releases: &[(Release, u64)], delta: f64) -> Option<(f64, f64)> {
     }
 }
 
+/// What a filter admits costs at most its ε, and one more would cost more at its order.
+fn check_filter(u: &mut Unstructured<'_>, releases: &[(Release, u64)], delta: f64, bound: f64) -> Option<()> {
+    let budget = bound * number(u, 1e-3, 10.0, &[1.0])?;
+    let Ok(filter) = PrivacyFilter::new(budget, delta) else { return Some(()) };
+    let mut books = Books::default();
+    for (release, steps) in releases {
+        let id = books.register_priced(release.clone()).ok()?;
+        let Ok(admitted) = timed("a filter", || filter.admits(&books, id, *steps)) else { return Some(()) };
+        assert!(admitted <= *steps);
+        books.record(id, admitted);
+        assert!(admitted == 0 || filter.covers(&books) == Ok(true), "{filter:?} admits {admitted} too many");
+        if admitted < *steps {
+            let mut more = books.clone();
+            more.record(id, 1);
+            assert_eq!(filter.covers(&more), Ok(false), "{filter:?} admits {admitted}, one fewer than it may");
+        }
+    }
+    if let Ok(spent) = books.renyi(delta) {
+        assert!(spent.improved.epsilon <= budget * (1.0 + 1e-12), "{filter:?}: {}", spent.improved.epsilon);
+    }
+    Some(())
+}
+
 fn check(bytes: &[u8]) -> Option<()> {
     let u = &mut Unstructured::new(bytes);
     let delta = number(u, 1e-300, 0.999, &[1e-5, 0.999, 1e-300])?;
@@ -197,6 +240,11 @@ fn check(bytes: &[u8]) -> Option<()> {
     let known = exact(&releases, delta);
     let near = |value: f64| known.is_none_or(|(known, slack)| value >= known * (1.0 - 1e-9) - slack);
     assert!(near(bound), "Rényi: {bound:e} below {known:?}");
+    if let Ok(Some(found)) = timed("ρ", || RdpAccountant::of(&ledger_now).and_then(|all| all.concentrated(delta))) {
+        let epsilon = found.epsilon(delta).epsilon;
+        assert!(near(epsilon), "{found:?}: {epsilon:e} below {known:?}");
+    }
+    check_filter(u, &releases, delta, bound)?;
     let pld = match timed("to put releases on a grid", || Pld::of(&ledger_now)) {
         Ok(pld) => pld,
         Err(PrivacyError::Unpriced(_) | PrivacyError::TooMuchWork { .. }) => return Some(()),
