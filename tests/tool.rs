@@ -124,11 +124,9 @@ fn rounding_to_a_grid_is_accounted_for() {
 
 /// One unsampled Gaussian release of μ = 1.
 fn ledger_of_one(files: &Files) {
-    let mut ledger = Ledger::new();
     let noise = Some(NoiseSpec::Gaussian { sigma: 1.0 });
     let release = Release::new(Sampling::Poisson { rate: 1.0 }, Sensitivity::L2 { norm: 1.0 }, noise);
-    let id = ledger.register(release).unwrap();
-    ledger.record(id);
+    let ledger = Ledger::of([(release, 1)]).unwrap();
     std::fs::write(files.0.join("ledger.json"), ledger.to_json()).unwrap();
 }
 
@@ -341,11 +339,9 @@ fn printed_bounds_are_rounded_up() {
         assert!(*printed >= bound && *printed < bound + 1.01e-6, "{printed} {bound}");
     }
     // A tiny ε is not printed as zero.
-    let mut ledger = Ledger::new();
     let noise = Some(NoiseSpec::Gaussian { sigma: 1.0 });
     let release = Release::new(Sampling::Poisson { rate: 1e-9 }, Sensitivity::L2 { norm: 1.0 }, noise);
-    let id = ledger.register(release).unwrap();
-    ledger.record(id);
+    let ledger = Ledger::of([(release, 1)]).unwrap();
     std::fs::write(files.0.join("small.json"), ledger.to_json()).unwrap();
     let said = text(&hushgrad("account @small.json --delta 1e-12", &files.0).stdout);
     let json: serde_json::Value =

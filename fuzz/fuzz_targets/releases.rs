@@ -119,12 +119,7 @@ fn release(u: &mut Unstructured<'_>, unit: PrivacyUnit) -> Option<Release> {
 
 /// The ledger of `releases`, each with `more` extra steps.
 fn ledger(releases: &[(Release, u64)], more: u64) -> Option<Ledger> {
-    let mut ledger = Ledger::new();
-    for (release, steps) in releases {
-        let id = ledger.register(release.clone()).ok()?;
-        ledger.record_many(id, steps.saturating_add(more));
-    }
-    Some(ledger)
+    Ledger::of(releases.iter().map(|(release, steps)| (release.clone(), steps.saturating_add(more)))).ok()
 }
 
 /// CPU time of this process, in hundredths of a second; wall time since `start` if not on Linux.

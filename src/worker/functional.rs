@@ -150,17 +150,6 @@ impl PayOnce {
         }
     }
 
-    /// Returns the ledger of the release.
-    ///
-    /// # Errors
-    /// Never, for a price made here.
-    fn ledger(&self) -> Result<Ledger, FunctionalError> {
-        match &self.paid {
-            Paid::Sums(price) => price.ledger(1),
-            Paid::Training(price) => price.ledger(1),
-        }
-    }
-
     /// Requests more steps on the release.
     pub fn train_on(&mut self) {
         if let Some(head) = &self.head {
@@ -220,13 +209,14 @@ impl PayOnce {
             }
             (Some(Secret::Training(training)), Paid::Training(price)) => {
                 self.model = Some(training.release()?.clone());
-                curves = price.curves(self.wanted.delta, POINTS)?;
+                curves = price.curves(self.wanted.delta, POINTS);
             }
             _ => {}
         }
         // A second release would cost again.
         self.secret = None;
-        Ok(FunctionalProgress::Released { wanted: self.wanted, ledger: self.ledger()?.to_json(), curves })
+        let ledger = Ledger::of([(self.entry().clone(), 1)])?.to_json();
+        Ok(FunctionalProgress::Released { wanted: self.wanted, ledger, curves })
     }
 }
 
@@ -275,7 +265,7 @@ mod tests {
     #[test]
     fn nothing_is_released_before_the_books_are_written_and_no_step_asks_for_them_again() {
         let mut job = PayOnce::new(WANTED, synthetic::digits(2, 3000, 500)).unwrap();
-        let ledger_of = job.ledger().unwrap();
+        let ledger_of = Ledger::of([(job.entry().clone(), 1)]).unwrap();
         let (mut released, mut curve, mut books) = (0, Vec::new(), 0);
         for _ in 0..100_000 {
             match job.piece(Duration::from_millis(2)).unwrap() {

@@ -121,10 +121,8 @@ impl RunLog {
         match &self.release {
             Some(last) => {
                 let phases = self.phases.iter().map(|(release, count)| (release, *count)).chain([(last, u64::MAX)]);
-                for ((release, _), count) in phases.clone().zip(shares(phases.map(|(_, count)| count), reserved)) {
-                    let release = ledger.register(release.clone())?;
-                    ledger.record_many(release, count);
-                }
+                let shares = shares(phases.clone().map(|(_, count)| count), reserved);
+                ledger.append(phases.zip(shares).map(|((release, _), count)| (release.clone(), count)))?;
             }
             None if reserved > 0 => {
                 return Err(RunLogError::Unreadable(word!("they do not say what was released").into()));
@@ -198,9 +196,7 @@ mod tests {
                 Some(NoiseSpec::Gaussian { sigma }),
             )
         };
-        let mut ledger = Ledger::new();
-        let first = ledger.register(release(2.0)).unwrap();
-        ledger.record_many(first, 5);
+        let ledger = Ledger::of([(release(2.0), 5)]).unwrap();
         for other in [2.0, 1.0] {
             let books = RunLog::open(Some(&ledger), &[(&release(other), 1)], Some(9), None);
             let books = RunLog::from_json(&books.to_json()).unwrap();

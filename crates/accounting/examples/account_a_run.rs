@@ -17,9 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (sigma, lot, examples) = (argument(1, 1.1)?, argument(2, 256.0)?, argument(3, 60_000.0)?);
     let steps: u64 = argument(4, 3515)?;
 
-    let mut ledger = Ledger::new();
-    let step = ledger.register(dp_sgd::step(sigma, lot / examples))?;
-    ledger.record_many(step, steps);
+    let ledger = Ledger::of([(dp_sgd::step(sigma, lot / examples), steps)])?;
 
     let books = Books::of(ledger)?;
     let account = books.account(DELTA)?;

@@ -39,10 +39,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 fn print(name: &str, profile: &EnvelopeProfile, noise: NoiseSpec) -> Result<(), PrivacyError> {
     let sensitivity = Sensitivity::Envelope { profile: profile.clone() };
-    let mut ledger = Ledger::new();
-    let step = ledger.register(Release::new(Sampling::Poisson { rate: 0.02 }, sensitivity, Some(noise)))?;
-    ledger.record_many(step, STEPS);
-    let books = Books::of(ledger)?;
+    let step = Release::new(Sampling::Poisson { rate: 0.02 }, sensitivity, Some(noise));
+    let books = Books::of(Ledger::of([(step, STEPS)])?)?;
     let tight = books.tight(DELTA)?;
     let rigor = match tight.rigor {
         Rigor::Proven => "proven",

@@ -42,9 +42,7 @@ impl Accountant {
     /// # Errors
     /// As [`Release::validate`]; a `count` above 2^53.
     pub fn compose(self, release: Release, count: u64) -> Result<Self, PrivacyError> {
-        let mut run = Ledger::new();
-        let release = run.register(release)?;
-        run.record_many(release, count);
+        let run = Ledger::of([(release, count)])?;
         self.compose_run(run)
     }
 

@@ -256,12 +256,22 @@ impl Books {
         self.unpriced.clone().map_or_else(|| self.accountant.concentrated(delta), Err)
     }
 
-    /// Total Rényi divergence at `order`, if known there.
+    /// The accountant of all releases.
     ///
     /// # Errors
     /// Why a recorded release has no price.
-    pub(crate) fn divergence(&self, order: f64) -> Result<Option<f64>, PrivacyError> {
-        self.unpriced.clone().map_or_else(|| Ok(self.accountant.rdp(order)), Err)
+    pub(crate) fn accountant(&self) -> Result<&RdpAccountant, PrivacyError> {
+        self.unpriced.clone().map_or(Ok(&self.accountant), Err)
+    }
+
+    /// The accountant, and its curve of a release of the ledger.
+    ///
+    /// # Errors
+    /// Why a recorded release or this one has no price.
+    pub(crate) fn accountant_for(&self, release: ReleaseId) -> Result<(RdpAccountant, CurveId), PrivacyError> {
+        let mut books = self.clone();
+        let curve = books.priced(release)?;
+        Ok((books.accountant()?.clone(), curve))
     }
 
     pub(crate) fn losses(&self) -> Result<Pld, PrivacyError> {
@@ -353,11 +363,7 @@ mod tests {
         let known: Vec<(&Release, &RdpCurve)> = known.iter().map(|(release, curve)| (release, curve)).collect();
         let read = Books::of_priced(whole.clone(), &known).unwrap();
         assert_eq!(read.account(DELTA).unwrap(), account(&whole, DELTA).unwrap());
-        let mut beginning = Ledger::new();
-        for (kind, count) in [(0, 30), (1, 2)] {
-            let id = beginning.register(kinds()[kind].clone()).unwrap();
-            beginning.record_many(id, count);
-        }
+        let beginning = Ledger::of(kinds().into_iter().zip([30, 2])).unwrap();
         assert_eq!(read.after(32).unwrap().account(DELTA).unwrap(), account(&beginning, DELTA).unwrap());
         assert_eq!(read.after(u64::MAX).unwrap().account(DELTA).unwrap(), account(&whole, DELTA).unwrap());
         assert_eq!(read.after(0).unwrap().account(DELTA).unwrap().tight.unwrap().value, 0.0);

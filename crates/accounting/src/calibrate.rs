@@ -362,9 +362,7 @@ mod tests {
             Release::new(sampling, envelope, Some(NoiseSpec::StudentT { nu: 9.0, scale: 1.0 })),
         ];
         let books = |release: &Release, steps: u64, target: &Target<'_>| {
-            let mut ledger = Ledger::new();
-            let id = ledger.register(release.clone()).unwrap();
-            ledger.record_many(id, steps);
+            let ledger = Ledger::of([(release.clone(), steps)]).unwrap();
             match target.method {
                 Method::Classic => epsilon_of(&ledger, target.delta).unwrap().classic.epsilon,
                 Method::Improved => epsilon_of(&ledger, target.delta).unwrap().improved.epsilon,

@@ -31,7 +31,7 @@ impl Ledger {
         for release in self.releases() {
             both.charge_open_epoch(release.sampling);
         }
-        append(&mut both, next.events().iter().map(|event| (&next.releases()[event.release as usize], event.count)))?;
+        both.append(next.events().iter().map(|event| (next.releases()[event.release as usize].clone(), event.count)))?;
         both.validate()?;
         Ok(both)
     }
@@ -56,11 +56,9 @@ impl Ledger {
                 open = (there > taken).then_some(Event { release, count: there - taken });
             }
         }
-        let mut rest = Self::new();
         let left = open.into_iter().chain(own);
-        let left = left.map(|event| Some((self.releases().get(event.release as usize)?, event.count)));
-        append(&mut rest, left.collect::<Option<Vec<_>>>()?.into_iter()).ok()?;
-        Some(rest)
+        let left = left.map(|event| Some((self.releases().get(event.release as usize)?.clone(), event.count)));
+        Self::of(left.collect::<Option<Vec<_>>>()?).ok()
     }
 }
 
@@ -71,14 +69,6 @@ impl Ledger {
 pub fn total_per_example(runs: &[&Ledger], delta: f64) -> Result<Total, PrivacyError> {
     let own: Vec<Ledger> = runs.iter().map(|run| run.per_example()).collect();
     total(&own.iter().collect::<Vec<_>>(), delta)
-}
-
-fn append<'a>(to: &mut Ledger, events: impl Iterator<Item = (&'a Release, u64)>) -> Result<(), PrivacyError> {
-    for (release, count) in events {
-        let id = to.register(release.clone())?;
-        to.record_many(id, count);
-    }
-    Ok(())
 }
 
 /// The joint cost of several runs.
@@ -213,9 +203,7 @@ mod tests {
     }
 
     fn ledger(events: &[(Release, u64)]) -> Ledger {
-        let mut ledger = Ledger::new();
-        append(&mut ledger, events.iter().map(|(release, count)| (release, *count))).unwrap();
-        ledger
+        Ledger::of(events.iter().cloned()).unwrap()
     }
 
     fn epsilon(ledger: &Ledger) -> f64 {

@@ -20,6 +20,8 @@ use super::{
 
 /// z > 0 with 1 − e^{−z} = z/2: the hidden-state bound meets composition at K = 2z/(λη).
 const CROSSOVER: f64 = 1.593_624_260_040_04;
+/// Covers the rounding of a few operations.
+const ROUNDING: f64 = 1.0 + 16.0 * f64::EPSILON;
 
 /// A setting that the hidden-state theorem does not cover.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -157,24 +159,32 @@ impl NoisyGradientDescent {
         if !(alpha > 1.0 && alpha.is_finite()) {
             return Err(DynamicsError::Order(alpha));
         }
-        let k = steps as f64;
-        let contraction = self.0.strong_convexity * self.0.step_size;
-        // expm1: 1 − e^{−x} is accurate for few steps.
-        let hidden_state = self.limit(alpha) * -(-0.5 * contraction * k).exp_m1();
-        let composition = alpha * self.signal() / 4.0 * self.0.step_size * k;
-        let lower = alpha * self.signal() / 4.0 * -(-self.0.step_size * k).exp_m1();
+        let [hidden_state, composition] = [self.hidden_slope(steps), self.composed_slope(steps)].map(|rho| alpha * rho);
+        let lower = alpha * self.signal() / 4.0 * -(-self.0.step_size * steps as f64).exp_m1();
         let argument = if hidden_state < composition { Argument::HiddenState } else { Argument::Composition };
         Ok(RenyiBounds { hidden_state, composition, upper: hidden_state.min(composition), argument, lower })
     }
 
-    /// ρ of `steps` updates, with ε(α) = ρα at every order: the smaller of both bounds.
+    /// ρ of `steps` updates, with ε(α) = ρα at every order, if only the last model is seen: the
+    /// smaller of both bounds.
     #[must_use]
     pub fn rho(&self, steps: u64) -> f64 {
-        let k = steps as f64;
-        let Setting { strong_convexity, step_size, .. } = self.0;
-        let hidden_state = self.limit(1.0) * -(-0.5 * strong_convexity * step_size * k).exp_m1();
-        let composition = self.signal() / 4.0 * step_size * k;
-        hidden_state.min(composition) * (1.0 + 16.0 * f64::EPSILON)
+        self.hidden_slope(steps).min(self.composed_slope(steps)) * ROUNDING
+    }
+
+    /// ρ of `steps` updates if every model is seen.
+    #[must_use]
+    pub fn composed_rho(&self, steps: u64) -> f64 {
+        self.composed_slope(steps) * ROUNDING
+    }
+
+    fn hidden_slope(&self, steps: u64) -> f64 {
+        // expm1: 1 − e^{−x} is accurate for few steps.
+        self.limit(1.0) * -(-0.5 * self.0.strong_convexity * self.0.step_size * steps as f64).exp_m1()
+    }
+
+    fn composed_slope(&self, steps: u64) -> f64 {
+        self.signal() / 4.0 * self.0.step_size * steps as f64
     }
 
     /// The ledger's entry of a training of `steps` updates whose last model alone is released: one
@@ -377,9 +387,7 @@ mod tests {
                 assert!(price >= bound && price < bound * (1.0 + 1e-9), "{steps}, {order}: {price} {bound}");
             }
             assert!(matches!(Pld::for_release(&release), Err(PrivacyError::Unpriced(_))));
-            let mut ledger = Ledger::new();
-            let id = ledger.register(release.clone()).unwrap();
-            ledger.record(id);
+            let ledger = Ledger::of([(release.clone(), 1)]).unwrap();
             let account = account(&ledger, 1e-5).unwrap();
             let said = account.to_string();
             assert!(account.tight.is_none() && said.contains("whose models were not shown"), "{said}");

@@ -18,7 +18,7 @@ use super::{
     decimal::upper,
     error::{PrivacyError, require},
     ledger::{Release, ReleaseId},
-    rdp::{LAST_ORDER, improved},
+    rdp::{LAST_ORDER, RdpAccountant, improved},
     sampling::Sampling,
 };
 use hushgrad_message::{Message, message, word};
@@ -124,7 +124,7 @@ impl PrivacyFilter {
     /// # Errors
     /// As [`PrivacyFilter::admits`].
     pub fn covers(&self, books: &Books) -> Result<bool, PrivacyError> {
-        Ok(improved(self.divergence(books)?, self.order, self.delta) <= self.epsilon)
+        Ok(self.keeps(self.divergence(books)?))
     }
 
     /// How many of `count` further releases of a kind fit into the budget.
@@ -134,10 +134,12 @@ impl PrivacyFilter {
     /// chosen beforehand (random allocation, correlated noise) or that have no divergence at an
     /// order (on a grid); as [`Books::renyi`].
     pub fn admits(&self, books: &Books, release: ReleaseId, count: u64) -> Result<u64, PrivacyError> {
+        books.ledger().releases().iter().try_for_each(covered)?;
+        let (accountant, curve) = books.accountant_for(release)?;
         let fits = |count: u64| -> Result<bool, PrivacyError> {
-            let mut after = books.clone();
-            after.record(release, count);
-            self.covers(&after)
+            let mut after = accountant.clone();
+            after.compose(curve, count);
+            Ok(self.keeps(self.divergence_of(&after)?))
         };
         if fits(count)? {
             return Ok(count);
@@ -152,7 +154,15 @@ impl PrivacyFilter {
 
     fn divergence(&self, books: &Books) -> Result<f64, PrivacyError> {
         books.ledger().releases().iter().try_for_each(covered)?;
-        books.divergence(self.order)?.ok_or(PrivacyError::Unpriced(word!("a privacy filter at this Rényi order")))
+        self.divergence_of(books.accountant()?)
+    }
+
+    fn divergence_of(&self, accountant: &RdpAccountant) -> Result<f64, PrivacyError> {
+        accountant.rdp(self.order).ok_or(PrivacyError::Unpriced(word!("a privacy filter at this Rényi order")))
+    }
+
+    fn keeps(&self, divergence: f64) -> bool {
+        improved(divergence, self.order, self.delta) <= self.epsilon
     }
 
     /// States the guarantee in a phrase.

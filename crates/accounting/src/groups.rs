@@ -273,9 +273,7 @@ mod tests {
         let noisy = |group, noise| NoisyGroup { group, noise };
         let groups = vec![noisy(Group::new("gradient", 26_010, 0.5), 0.6), noisy(Group::correct_answers(), 20.0)];
         let groups = Groups::new(groups, Clipping::Separate).unwrap();
-        let mut ledger = Ledger::new();
-        let id = ledger.register(groups.release(Sampling::Poisson { rate: 1.0 })).unwrap();
-        ledger.record_many(id, 3);
+        let ledger = Ledger::of([(groups.release(Sampling::Poisson { rate: 1.0 }), 3)]).unwrap();
         let exact = normal::epsilon_gaussian((3.0 * ((0.5 / 0.6f64).powi(2) + 0.05f64.powi(2))).sqrt(), 1e-5);
         let found = account(&ledger, 1e-5).unwrap().tight.unwrap().value;
         assert!((found / exact - 1.0).abs() < 1e-9, "{found} {exact}");
@@ -289,9 +287,7 @@ mod tests {
         let of = |sigma: f64| {
             let noise = Some(NoiseSpec::Gaussian { sigma });
             let whole = Release::new(Sampling::Poisson { rate: 1.0 }, Sensitivity::L2 { norm: 1.0 }, noise);
-            let mut ledger = Ledger::new();
-            let id = ledger.register(Release { parts: parts.to_vec(), ..whole }).unwrap();
-            ledger.record_many(id, 1);
+            let ledger = Ledger::of([(Release { parts: parts.to_vec(), ..whole }, 1)]).unwrap();
             let priced = account(&ledger, 1e-5).unwrap();
             (priced.tight.unwrap().value, priced.improved.epsilon)
         };

@@ -381,6 +381,36 @@ impl Ledger {
         Self { format: FORMAT.to_owned(), version: VERSION, releases: Vec::new(), events: Vec::new() }
     }
 
+    /// The ledger of these releases, each with how often it happens, in this order.
+    ///
+    /// ```
+    /// use hushgrad_accounting::{books::account, dp_sgd, ledger::Ledger};
+    ///
+    /// let run = Ledger::of([(dp_sgd::step(1.1, 256.0 / 60_000.0), 3515)])?;
+    /// assert!(account(&run, 1e-5)?.improved.epsilon < 1.29);
+    /// # Ok::<(), hushgrad_accounting::PrivacyError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Release::validate`].
+    pub fn of(releases: impl IntoIterator<Item = (Release, u64)>) -> Result<Self, PrivacyError> {
+        let mut ledger = Self::new();
+        ledger.append(releases)?;
+        Ok(ledger)
+    }
+
+    /// Registers and records releases.
+    ///
+    /// # Errors
+    /// As [`Release::validate`]; those before the invalid one are recorded.
+    pub fn append(&mut self, releases: impl IntoIterator<Item = (Release, u64)>) -> Result<(), PrivacyError> {
+        releases.into_iter().try_for_each(|(release, count)| {
+            let id = self.register(release)?;
+            self.record_many(id, count);
+            Ok(())
+        })
+    }
+
     /// Adds a kind of release, or finds an equal one.
     ///
     /// # Errors

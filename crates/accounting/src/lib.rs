@@ -36,10 +36,7 @@
 //! ```
 //! use hushgrad_accounting::{books::Books, dp_sgd, ledger::Ledger};
 //!
-//! let mut ledger = Ledger::new();
-//! let step = ledger.register(dp_sgd::step(1.1, 256.0 / 60_000.0))?;
-//! ledger.record_many(step, 3515);
-//!
+//! let ledger = Ledger::of([(dp_sgd::step(1.1, 256.0 / 60_000.0), 3515)])?;
 //! let account = Books::of(ledger)?.account(1e-5)?;
 //! // The conversions of Mironov 2017 and of Canonne, Kamath & Steinke 2020.
 //! assert_eq!(format!("{:.3}", account.classic.epsilon), "1.593");
@@ -71,10 +68,7 @@
 //! let epsilon = |noise: NoiseSpec| {
 //!     let sensitivity = Sensitivity::Envelope { profile: profile.clone() };
 //!     let step = Release::new(Sampling::Poisson { rate: 0.01 }, sensitivity, Some(noise));
-//!     let mut ledger = Ledger::new();
-//!     let step = ledger.register(step)?;
-//!     ledger.record_many(step, 1000);
-//!     Ok::<f64, hushgrad_accounting::PrivacyError>(account(&ledger, 1e-5)?.improved.epsilon)
+//!     Ok::<f64, hushgrad_accounting::PrivacyError>(account(&Ledger::of([(step, 1000)])?, 1e-5)?.improved.epsilon)
 //! };
 //!
 //! let student = epsilon(NoiseSpec::StudentT { nu: 9.0, scale: 1.25 })?;

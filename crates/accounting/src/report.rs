@@ -197,18 +197,11 @@ impl fmt::Display for Account {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{books::account, pld::MOST_KINDS, sampling::Sampling};
+    use crate::{books::account, dp_sgd, ledger::Ledger, pld::MOST_KINDS};
 
     #[test]
     fn the_account_states_its_assumptions() {
-        let mut ledger = Ledger::new();
-        let release = Release::new(
-            Sampling::Poisson { rate: 256.0 / 60_000.0 },
-            Sensitivity::L2 { norm: 1.0 },
-            Some(NoiseSpec::Gaussian { sigma: 1.1 }),
-        );
-        let id = ledger.register(release).unwrap();
-        ledger.record_many(id, 14_062);
+        let mut ledger = Ledger::of([(dp_sgd::step(1.1, 256.0 / 60_000.0), 14_062)]).unwrap();
         let account = account(&ledger, 1e-5).unwrap();
         let text = account.to_string();
         for part in [
@@ -242,13 +235,8 @@ mod tests {
 
     #[test]
     fn very_many_kinds_of_release_are_not_accounted_for_tightly() {
-        let mut ledger = Ledger::new();
-        for i in 0..=MOST_KINDS {
-            let noise = Some(NoiseSpec::Gaussian { sigma: 5.0 + 0.1 * i as f64 });
-            let release = Release::new(Sampling::Poisson { rate: 0.01 }, Sensitivity::L2 { norm: 1.0 }, noise);
-            let id = ledger.register(release).unwrap();
-            ledger.record(id);
-        }
+        let kinds = (0..=MOST_KINDS).map(|i| (dp_sgd::step(5.0 + 0.1 * i as f64, 0.01), 1));
+        let ledger = Ledger::of(kinds).unwrap();
         let account = account(&ledger, 1e-5).unwrap();
         assert!(account.tight.is_none() && account.improved.epsilon > 0.0);
         assert!(account.to_string().contains("no tight accounting: 65 kinds of release"), "{account}");

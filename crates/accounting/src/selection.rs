@@ -159,7 +159,7 @@ impl Candidates {
         let mut curves = Vec::new();
         for books in books {
             for (worst, order) in orders.iter_mut().zip(FIRST_ORDER..) {
-                let own = books.divergence(f64::from(order))?.ok_or(PrivacyError::Inexact)?;
+                let own = books.accountant()?.rdp(f64::from(order)).ok_or(PrivacyError::Inexact)?;
                 *worst = max_or_infinite(*worst, own);
             }
             curves.push(curve(books)?);
@@ -311,12 +311,9 @@ mod tests {
     }
 
     fn ledger(sigma: f64) -> Ledger {
-        let mut ledger = Ledger::new();
         let sensitivity = Sensitivity::L2 { norm: 1.0 };
         let release = Release::new(Sampling::Poisson { rate: 0.01 }, sensitivity, Some(NoiseSpec::Gaussian { sigma }));
-        let step = ledger.register(release).unwrap();
-        ledger.record_many(step, 500);
-        ledger
+        Ledger::of([(release, 500)]).unwrap()
     }
 
     /// Exactly one run costs as much as that run.

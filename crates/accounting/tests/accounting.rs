@@ -391,11 +391,7 @@ fn epsilon_pld(inputs: &Value) -> Answer {
 
 /// A ledger of `(release, steps)` by both accountants; Rényi over the listed orders, if any.
 fn whole_ledger(runs: &[(Release, u64)], delta: f64, orders: Option<&[f64]>) -> Answer {
-    let mut ledger = Ledger::new();
-    for (release, steps) in runs {
-        let release = ledger.register(release.clone()).map_err(say)?;
-        ledger.record_many(release, *steps);
-    }
+    let ledger = Ledger::of(runs.iter().cloned()).map_err(say)?;
     let tight = Books::of(ledger.clone()).map_err(say)?.tight(delta).map_err(say)?;
     let mut result = json!({ "eps_upper": tight.value, "method": tight.method });
     if let Some(orders) = orders {
@@ -458,9 +454,7 @@ fn mu_gdp(inputs: &Value) -> Answer {
         Sensitivity::L2 { norm: 1.0 },
         Some(NoiseSpec::Gaussian { sigma: number(inputs, "sigma")? }),
     );
-    let mut ledger = Ledger::new();
-    let step = ledger.register(release).map_err(say)?;
-    ledger.record_many(step, whole(inputs, "steps")?);
+    let ledger = Ledger::of([(release, whole(inputs, "steps")?)]).map_err(say)?;
     let pld = Pld::of(&ledger).map_err(say)?;
     let fit = |cut_off| GaussianFit::of_losses(&pld, cut_off).map_err(say);
     let at_cut_off = fit(number(inputs, "err")?)?;

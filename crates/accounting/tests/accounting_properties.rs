@@ -25,9 +25,7 @@ fn gaussian(rate: f64, sigma: f64) -> Release {
 
 /// (classic, improved), infinite without a finite bound.
 fn epsilon(release: &Release, steps: u64, delta: f64) -> (f64, f64) {
-    let mut ledger = Ledger::new();
-    let id = ledger.register(release.clone()).expect("a possible release");
-    ledger.record_many(id, steps);
+    let ledger = Ledger::of([(release.clone(), steps)]).expect("a possible release");
     match epsilon_of(&ledger, delta) {
         Ok(e) => (e.classic.epsilon, e.improved.epsilon),
         Err(PrivacyError::Infinite) => (f64::INFINITY, f64::INFINITY),
@@ -129,9 +127,7 @@ proptest! {
     /// A ledger survives its JSON; other text is refused without a panic.
     #[test]
     fn ledgers_round_trip(rate in 0f64..=1.0, sigma in 0.01f64..100.0, count in 1u64..1u64 << 50, junk in ".{0,200}") {
-        let mut ledger = Ledger::new();
-        let id = ledger.register(gaussian(rate, sigma)).unwrap();
-        ledger.record_many(id, count);
+        let ledger = Ledger::of([(gaussian(rate, sigma), count)]).unwrap();
         prop_assert_eq!(Ledger::from_json(&ledger.to_json()).unwrap(), ledger);
         prop_assert!(Ledger::from_json(&junk).is_err());
     }
@@ -844,14 +840,7 @@ fn a_sampler_that_is_given_up_leaves_no_epoch_open() {
 fn noise_on_a_grid_is_charged_for_its_inexactness() {
     let on_grid =
         |exponent| Release { grid: Some(Grid { exponent, coordinates: 7850 }), ..gaussian(256.0 / 60_000.0, 1.1) };
-    let ledger = |releases: &[(Release, u64)]| {
-        let mut ledger = Ledger::new();
-        for (release, count) in releases {
-            let id = ledger.register(release.clone()).unwrap();
-            ledger.record_many(id, *count);
-        }
-        ledger
-    };
+    let ledger = |releases: &[(Release, u64)]| Ledger::of(releases.iter().cloned()).unwrap();
     let exact = |delta| {
         epsilon_of(&ledger(&[(on_grid(-10), 1000)].map(|(r, n)| (Release { grid: None, ..r }, n))), delta)
             .unwrap()
@@ -946,9 +935,7 @@ fn with_envelope(vectors: &[Vec<f64>]) -> serde_json::Value {
     let profile = EnvelopeProfile::from_vectors_f64(vectors.iter().map(Vec::as_slice)).unwrap();
     let noise = NoiseSpec::StudentT { nu: 3.0, scale: 0.3 };
     let release = Release::new(Sampling::Poisson { rate: 0.02 }, Sensitivity::Envelope { profile }, Some(noise));
-    let mut ledger = Ledger::new();
-    let id = ledger.register(release).unwrap();
-    ledger.record_many(id, 100);
+    let ledger = Ledger::of([(release, 100)]).unwrap();
     serde_json::from_str(&ledger.to_json()).unwrap()
 }
 
@@ -1046,9 +1033,7 @@ fn each_number(json: &mut serde_json::Value, seen: &mut dyn FnMut(&mut serde_jso
 
 #[test]
 fn impossible_ledgers_are_refused_with_the_place() {
-    let mut ledger = Ledger::new();
-    let id = ledger.register(gaussian(0.01, 1.0)).unwrap();
-    ledger.record_many(id, 5);
+    let mut ledger = Ledger::of([(gaussian(0.01, 1.0), 5)]).unwrap();
     let good = ledger.to_json();
     assert!(Ledger::from_json(&good).is_ok());
     for (from, to, place) in [
@@ -1086,14 +1071,7 @@ fn impossible_ledgers_are_refused_with_the_place() {
 #[test]
 fn different_privacy_units_are_not_added_up() {
     let of = |unit| Release { unit, ..gaussian(0.01, 1.0) };
-    let both = |first, second| {
-        let mut ledger = Ledger::new();
-        for unit in [first, second] {
-            let id = ledger.register(of(unit)).unwrap();
-            ledger.record_many(id, 100);
-        }
-        ledger
-    };
+    let both = |first, second| Ledger::of([(of(first), 100), (of(second), 100)]).unwrap();
     for unit in [PrivacyUnit::Example, PrivacyUnit::ExampleInMicroBatch] {
         for ledger in [both(unit, PrivacyUnit::MicroBatch), both(PrivacyUnit::MicroBatch, unit)] {
             assert_eq!(epsilon_of(&ledger, 1e-5), Err(PrivacyError::MixedUnits));

@@ -24,12 +24,7 @@ fn gaussian(sampling: Sampling, sigma: f64) -> Release {
 }
 
 fn ledger(events: &[(Release, u64)]) -> Ledger {
-    let mut ledger = Ledger::new();
-    for (release, count) in events {
-        let id = ledger.register(release.clone()).unwrap();
-        ledger.record_many(id, *count);
-    }
-    ledger
+    Ledger::of(events.iter().cloned()).unwrap()
 }
 
 /// Each example is drawn in the steps of one residue only, at its rate; groups stay.

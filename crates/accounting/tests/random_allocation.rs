@@ -36,12 +36,7 @@ fn laplace(sampling: Sampling, scale: f64) -> Release {
 }
 
 fn ledger(events: &[(Release, u64)]) -> Ledger {
-    let mut ledger = Ledger::new();
-    for (release, count) in events {
-        let id = ledger.register(release.clone()).unwrap();
-        ledger.record_many(id, *count);
-    }
-    ledger
+    Ledger::of(events.iter().cloned()).unwrap()
 }
 
 fn tight(events: &[(Release, u64)]) -> f64 {

@@ -25,10 +25,7 @@ fn round(rate: f64, sigma: f64) -> Release {
 }
 
 fn ledger(release: &Release, steps: u64) -> Ledger {
-    let mut ledger = Ledger::new();
-    let id = ledger.register(release.clone()).unwrap();
-    ledger.record_many(id, steps);
-    ledger
+    Ledger::of([(release.clone(), steps)]).unwrap()
 }
 
 /// Noise multipliers for 100 rounds, δ = N^−1.1, from another author's PLD accountant.

@@ -238,9 +238,7 @@ mod tests {
         let mut session = Session::new(plan.clone(), on_cpu(&plan)).unwrap();
         let cycles = |cycles: u64| {
             let release = plan.priced.as_ref().unwrap().0.clone();
-            let mut ledger = crate::accounting::ledger::Ledger::new();
-            let id = ledger.register(release).unwrap();
-            ledger.record_many(id, 4 * cycles);
+            let ledger = crate::accounting::ledger::Ledger::of([(release, 4 * cycles)]).unwrap();
             epsilon_of(&ledger, 1e-5).unwrap()
         };
         let steps = |session: &mut Session<CpuEngine>, steps| {

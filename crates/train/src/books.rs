@@ -335,12 +335,9 @@ mod tests {
     };
 
     fn ledger(steps: u64) -> Ledger {
-        let mut ledger = Ledger::new();
         let noise = Some(NoiseSpec::Gaussian { sigma: 2.0 });
         let release = Release::new(Sampling::Poisson { rate: 0.1 }, Sensitivity::L2 { norm: 1.0 }, noise);
-        let id = ledger.register(release).unwrap();
-        ledger.record_many(id, steps);
-        ledger
+        Ledger::of([(release, steps)]).unwrap()
     }
 
     fn entry(run: &str, steps: Option<u64>) -> Entry {

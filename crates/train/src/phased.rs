@@ -265,13 +265,13 @@ mod tests {
                 }
                 let config = RunConfig { encoder, ..config(list(&text.join(";")), steps) };
                 let plan = Plan::new(config.clone(), 60_000).unwrap();
-                let mut ledger = Ledger::new();
                 let mut left = after.min(steps);
-                for (release, count) in plan.releases_from(0).unwrap() {
-                    let id = ledger.register(release.clone()).unwrap();
-                    ledger.record_many(id, count.min(left));
-                    left -= count.min(left);
-                }
+                let happened = plan.releases_from(0).unwrap().into_iter().map(|(release, count)| {
+                    let count = count.min(left);
+                    left -= count;
+                    (release.clone(), count)
+                });
+                let ledger = Ledger::of(happened).unwrap();
                 let said = projection::cost(&config, 60_000, after.min(steps)).unwrap();
                 prop_assert_eq!(said, epsilon_of(&ledger, config.delta).unwrap());
                 let planned = projection::planned(&config, 60_000, after.min(steps)).unwrap();

@@ -241,10 +241,7 @@ mod tests {
     /// Returns the ledger that a run's report reads after `steps` steps.
     fn books(config: &RunConfig, train: u32, steps: u64) -> Ledger {
         let plan = Plan::new(config.clone(), train).unwrap();
-        let mut ledger = Ledger::new();
-        let id = ledger.register(plan.priced.unwrap().0).unwrap();
-        ledger.record_many(id, steps);
-        ledger
+        Ledger::of([(plan.priced.unwrap().0, steps)]).unwrap()
     }
 
     fn families() -> [NoiseSpec; 5] {

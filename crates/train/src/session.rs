@@ -866,9 +866,7 @@ mod tests {
 
     fn pays_for_the_epoch_that_it_gives_up(plan: &Plan) {
         let after = |steps| {
-            let mut ledger = Ledger::new();
-            let id = ledger.register(plan.priced.as_ref().unwrap().0.clone()).unwrap();
-            ledger.record_many(id, steps);
+            let ledger = Ledger::of([(plan.priced.as_ref().unwrap().0.clone(), steps)]).unwrap();
             epsilon_of(&ledger, 1e-5).unwrap().improved.epsilon
         };
         let (one, two) = (after(5), after(10));

@@ -1,10 +1,6 @@
 //! `hushgrad functional`: the functional mechanism for a convex head. Training costs no more ε.
 
-use std::{
-    error::Error,
-    path::{Path, PathBuf},
-    time::Instant,
-};
+use std::{error::Error, path::PathBuf, time::Instant};
 
 use clap::ValueEnum;
 use hushgrad::{
@@ -71,9 +67,10 @@ impl Records {
     ///
     /// # Errors
     /// A file that exists, cannot be written, or is locked.
-    pub fn claim(ledger: Option<&Path>, books: Option<&Path>) -> Result<Self, Box<dyn Error>> {
-        let ledger = ledger.map(|path| KeptFile::claim("the ledger", path, false, "name another")).transpose()?;
-        let shared = books.map(|path| KeptFile::shared("the books", path)).transpose()?;
+    pub fn claim(once: &Once) -> Result<Self, Box<dyn Error>> {
+        let claim = |path: &PathBuf| KeptFile::claim("the ledger", path, false, "name another");
+        let ledger = once.ledger.as_ref().map(claim).transpose()?;
+        let shared = once.books.as_ref().map(|path| KeptFile::shared("the books", path)).transpose()?;
         Ok(Self { ledger, shared, books: None })
     }
 
@@ -115,45 +112,52 @@ impl Records {
     }
 }
 
+/// The options of everything that is released once.
 #[derive(clap::Args)]
-pub struct Arguments {
+pub struct Once {
     /// ε of the release
     #[arg(long, default_value_t = 1.0)]
-    epsilon: f64,
+    pub epsilon: f64,
     #[arg(long, default_value_t = 1e-5)]
-    delta: f64,
-    /// Laplace noise, with δ = 0
-    #[arg(long, conflicts_with = "delta")]
-    pure: bool,
+    pub delta: f64,
     #[arg(long, value_enum, default_value = "pixels-14")]
-    features: Kind,
-    /// Give less noise to features that matter more on synthetic digits
-    #[arg(long)]
-    relevance: bool,
-    /// Training steps on the release; 0: the closed-form solution alone
-    #[arg(long, default_value_t = 300)]
-    steps: u64,
+    pub features: Kind,
     /// Folder or file of images, as for `train` [default: MNIST, as `train` finds it]
     #[arg(long, value_name = "FOLDER")]
-    data: Option<PathBuf>,
+    pub data: Option<PathBuf>,
     /// Use synthetic digits
     #[arg(long, conflicts_with = "data")]
-    synthetic: bool,
+    pub synthetic: bool,
     /// Write the ledger here, before anything is released
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
     /// Record the release in these books (as for `train`), before it is made
     #[arg(long, value_name = "FILE")]
     books: Option<PathBuf>,
+    /// One line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    once: Once,
+    /// Laplace noise, with δ = 0
+    #[arg(long, conflicts_with = "delta")]
+    pure: bool,
+    /// Give less noise to features that matter more on synthetic digits
+    #[arg(long)]
+    relevance: bool,
+    /// Training steps on the release; 0: the closed-form solution alone
+    #[arg(long, default_value_t = 300)]
+    steps: u64,
     /// Number of releases with independent noise, to measure with; the ledger has all of them
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
     releases: u64,
     /// Draw the noise from this seed, which anybody can repeat: no guarantee
     #[arg(long, value_name = "SEED")]
     replay: Option<u64>,
-    /// One line of JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// Releases, trains and reports.
@@ -161,23 +165,20 @@ pub struct Arguments {
 /// # Errors
 /// A sentence that says what to change.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let features = arguments.features.map();
-    let budget = if arguments.pure {
-        Budget::Pure { epsilon: arguments.epsilon }
-    } else {
-        Budget::Approximate { epsilon: arguments.epsilon, delta: arguments.delta }
-    };
+    let &Once { epsilon, delta, .. } = &arguments.once;
+    let features = arguments.once.features.map();
+    let budget = if arguments.pure { Budget::Pure { epsilon } } else { Budget::Approximate { epsilon, delta } };
     let price = budget.price(features.dimension())?;
-    let records = Records::claim(arguments.ledger.as_deref(), arguments.books.as_deref())?;
+    let records = Records::claim(&arguments.once)?;
     let mut map = Map::new(features, budget.ball());
     if arguments.relevance {
         map = map.by_relevance()?;
     }
-    let Digits { train, test, .. } = found(arguments.data.as_deref(), arguments.synthetic)?;
+    let Digits { train, test, .. } = found(arguments.once.data.as_deref(), arguments.once.synthetic)?;
     let mut records = records.of(&train, format!("paid once: {}", features.key()))?;
     let told = measure(arguments, &map, &price, (&train, &test), |released| records.enter(released))?;
-    records.tell(arguments.delta)?;
-    if arguments.json {
+    records.tell(delta)?;
+    if arguments.once.json {
         say(&told.json(arguments, features).to_string())
     } else {
         say(&told.words(arguments, features))
@@ -200,10 +201,10 @@ fn measure(
     (train, test): (&Dataset, &Dataset),
     mut enter: impl FnMut(Option<&Ledger>) -> Result<(), Box<dyn Error>>,
 ) -> Result<Told, Box<dyn Error>> {
-    let ledger = price.ledger(arguments.releases)?;
-    let delta = arguments.delta;
+    let ledger = Ledger::of([(price.release.clone(), arguments.releases)])?;
+    let delta = arguments.once.delta;
     let epsilon = if arguments.pure {
-        arguments.epsilon * arguments.releases as f64
+        arguments.once.epsilon * arguments.releases as f64
     } else {
         account(&ledger, delta)?.tight.map_or(f64::INFINITY, |tight| tight.value)
     };
@@ -238,7 +239,7 @@ impl Told {
         json!({
             "features": features.key(), "dimension": features.dimension(), "relevance": arguments.relevance,
             "releases": arguments.releases, "steps": arguments.steps,
-            "epsilon": private.then_some(self.epsilon), "delta": if arguments.pure { 0.0 } else { arguments.delta },
+            "epsilon": private.then_some(self.epsilon), "delta": if arguments.pure { 0.0 } else { arguments.once.delta },
             "accuracy": self.stepped, "solved": self.solved,
             "seconds": { "sums": self.seconds[0], "solution": self.seconds[1], "steps": self.seconds[2] },
         })
@@ -252,7 +253,7 @@ impl Told {
         let cost = match arguments.replay {
             Some(_) => "no guarantee, because the noise can be drawn again from its seed".to_owned(),
             None if arguments.pure => format!("ε ≤ {} with δ = 0", upper(self.epsilon, 6)),
-            None => format!("ε ≤ {} at δ = {:e}", upper(self.epsilon, 6), arguments.delta),
+            None => format!("ε ≤ {} at δ = {:e}", upper(self.epsilon, 6), arguments.once.delta),
         };
         let released =
             if arguments.releases == 1 { "one release".to_owned() } else { format!("{} releases", arguments.releases) };

@@ -8,7 +8,7 @@ use super::{AuditError, Errors, FROM_BELOW, Guesses};
 use crate::{
     books::Books,
     error::PrivacyError,
-    ledger::{Ledger, Part, Release},
+    ledger::{Event, Ledger, Part, Release},
     normal::{epsilon_gaussian, quantile},
     risk::{AttackBound, PrivacyCurve, RiskError},
     sampling::Sampling,
@@ -282,20 +282,14 @@ impl<'a> Family<'a> {
 
     /// Books with `factor` times the noise of each release.
     fn with(&self, factor: f64) -> Result<Books, AuditError> {
-        let mut ledger = Ledger::new();
-        for event in self.ledger.events() {
-            let release = ledger.register(self.release(event.release as usize, factor))?;
-            ledger.record_many(release, event.count);
-        }
-        Ok(Books::of(ledger)?)
+        let louder = |event: &Event| (self.release(event.release as usize, factor), event.count);
+        Ok(Books::of(Ledger::of(self.ledger.events().iter().map(louder))?)?)
     }
 
     /// The privacy curve of one release of this kind, given that the canary was drawn.
     fn step(&self, place: usize, factor: f64) -> Result<PrivacyCurve, AuditError> {
         let drawn = Release { sampling: Sampling::Poisson { rate: 1.0 }, ..self.release(place, factor) };
-        let mut ledger = Ledger::new();
-        let id = ledger.register(drawn)?;
-        ledger.record(id);
+        let ledger = Ledger::of([(drawn, 1)])?;
         curve(&Books::of(ledger)?, self.delta)
     }
 

@@ -114,9 +114,7 @@ pub fn step_level(errors: Errors, level: f64, sampling: Sampling, steps: u64, de
         return Ok(0.0);
     }
     let noise = NoiseSpec::Gaussian { sigma: mu.recip() };
-    let mut ledger = Ledger::new();
-    let release = ledger.register(Release::new(sampling, Sensitivity::L2 { norm: 1.0 }, Some(noise)))?;
-    ledger.record_many(release, steps);
+    let ledger = Ledger::of([(Release::new(sampling, Sensitivity::L2 { norm: 1.0 }, Some(noise)), steps)])?;
     Ok(FROM_BELOW * Books::of(ledger)?.tight(delta)?.value)
 }
 

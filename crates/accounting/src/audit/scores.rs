@@ -311,10 +311,8 @@ mod tests {
     }
 
     fn claim(sampling: Sampling, noise: &NoiseSpec, steps: u32, delta: f64) -> f64 {
-        let mut ledger = Ledger::new();
         let release = Release::new(sampling, Sensitivity::L2 { norm: 1.0 }, Some(noise.clone()));
-        let release = ledger.register(release).unwrap();
-        ledger.record_many(release, steps.into());
+        let ledger = Ledger::of([(release, steps.into())]).unwrap();
         Books::of(ledger).unwrap().tight(delta).unwrap().value
     }
 

@@ -154,14 +154,11 @@ impl RdpAccountant {
     /// ε for real-valued noise, at a valid δ.
     fn exact_at(&self, delta: f64, orders: Orders<'_>) -> Result<Epsilon, PrivacyError> {
         let terms = self.terms();
-        // Judged by the rate, since a loss may round to 0.
-        let nothing = |id: &CurveId| self.curves[id.0 as usize].sampling().rate() == 0.0;
-        if terms.iter().all(|(set, _)| set.iter().all(nothing)) {
-            // ε = 0 at every δ.
+        if self.is_free(&terms) {
             let none = Bound { epsilon: 0.0, order: f64::from(LAST_ORDER) };
             return Ok(Epsilon { classic: none, improved: none });
         }
-        if terms.iter().any(|(_, count)| *count == SATURATED) {
+        if is_saturated(&terms) {
             return Err(PrivacyError::Infinite);
         }
         let first = self.first_level(&terms, delta);
@@ -193,12 +190,30 @@ impl RdpAccountant {
     /// rounding is no Rényi divergence.
     #[must_use]
     pub fn rdp(&self, order: f64) -> Option<f64> {
-        if !self.on_grid().is_empty() {
-            return None;
-        }
-        let terms = self.terms();
+        let terms = self.terms_off_grid()?;
         let total = self.total_at(&terms, order)?;
-        Some(if terms.iter().any(|(_, count)| *count == SATURATED) { f64::INFINITY } else { total })
+        Some(if is_saturated(&terms) { f64::INFINITY } else { total })
+    }
+
+    /// (order, total ε) at the integers from 2 to `last`. `None` as for [`RdpAccountant::rdp`].
+    pub(super) fn at_integers(&self, last: f64) -> Option<Vec<(f64, f64)>> {
+        let level = LEVELS.iter().position(|level| last <= f64::from(*level))?;
+        let terms = self.terms_off_grid()?;
+        let mut totals = self.integer_totals(&terms, level);
+        totals.retain(|(order, _)| *order <= last);
+        if is_saturated(&terms) {
+            totals.iter_mut().for_each(|(_, total)| *total = f64::INFINITY);
+        }
+        Some(totals)
+    }
+
+    /// True if no example is ever drawn, so that ε = 0 at every δ. A loss may round to 0 as well.
+    pub(super) fn is_free(&self, terms: &[CompositionTerm<CurveId>]) -> bool {
+        self.that_happened(terms).all(|curve| curve.sampling().rate() == 0.0)
+    }
+
+    pub(super) fn terms_off_grid(&self) -> Option<Vec<CompositionTerm<CurveId>>> {
+        self.on_grid().is_empty().then(|| self.terms())
     }
 
     /// ρ with ε(α) ≤ ρα at every order, without amplification by sampling; `None` for noise that is
@@ -356,6 +371,10 @@ impl RdpAccountant {
         }
         best
     }
+}
+
+fn is_saturated(terms: &[CompositionTerm<CurveId>]) -> bool {
+    terms.iter().any(|(_, count)| *count == SATURATED)
 }
 
 /// Factor that covers the rounding of a sum over the terms.

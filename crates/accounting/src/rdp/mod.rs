@@ -31,10 +31,7 @@ mod tests {
     const RATE: f64 = 256.0 / 60_000.0;
 
     fn ledger(sensitivity: Sensitivity, noise: Option<NoiseSpec>, steps: u64) -> Ledger {
-        let mut ledger = Ledger::new();
-        let id = ledger.register(Release::new(Sampling::Poisson { rate: RATE }, sensitivity, noise)).unwrap();
-        ledger.record_many(id, steps);
-        ledger
+        Ledger::of([(Release::new(Sampling::Poisson { rate: RATE }, sensitivity, noise), steps)]).unwrap()
     }
 
     #[test]

@@ -236,10 +236,8 @@ fn cosine(a: &[f64], b: &[f64]) -> f64 {
 
 /// Returns ε of one step in which the image takes part for certain.
 fn epsilon(noise: &NoiseSpec, delta: f64) -> Result<f64, AttackError> {
-    let mut ledger = Ledger::new();
     let sampling = Sampling::Poisson { rate: 1.0 };
-    let step = ledger.register(Release::new(sampling, Sensitivity::L2 { norm: 1.0 }, Some(noise.clone())))?;
-    ledger.record(step);
+    let ledger = Ledger::of([(Release::new(sampling, Sensitivity::L2 { norm: 1.0 }, Some(noise.clone())), 1)])?;
     match Books::of(ledger).and_then(|books| books.tight(delta)) {
         Err(PrivacyError::Unpriced(_)) => Ok(f64::INFINITY),
         priced => Ok(priced?.value),

@@ -18,13 +18,14 @@ use super::{
     error::FunctionalError,
     features::{Map, Scratch, UNIT},
     head::Weights,
+    price::{check_delta, check_epsilon},
 };
 use crate::{
     accounting::{
         dynamics::{NoisyGradientDescent, Setting},
-        ledger::{Ledger, Release},
+        ledger::Release,
         noise::{Noise, NoiseSpec},
-        rdp::{RdpAccountant, RdpCurve},
+        rdp::{Concentrated, RdpAccountant, RdpCurve},
     },
     data::Dataset,
     mechanism::noise::noise_at,
@@ -73,12 +74,8 @@ impl HiddenBudget {
     /// A number out of range; no examples.
     pub fn price(self, examples: u64) -> Result<HiddenPrice, FunctionalError> {
         let Self { epsilon, delta, strong_convexity, steps } = self;
-        if !(1e-3..=100.0).contains(&epsilon) {
-            return Err(FunctionalError::Epsilon(epsilon));
-        }
-        if !(delta > 1e-15 && delta < 0.1) {
-            return Err(FunctionalError::Delta(delta));
-        }
+        check_epsilon(epsilon)?;
+        check_delta(delta)?;
         if !(1e-6..=1.0).contains(&strong_convexity) {
             return Err(FunctionalError::StrongConvexity(strong_convexity));
         }
@@ -126,32 +123,16 @@ impl HiddenPrice {
         self.steps
     }
 
-    /// ε after each number of steps at `delta`, if all models were shown, and if only the last is:
+    /// ε after each number of steps at `delta` in (0, 1), if all models were shown, and if only the last is:
     /// the smaller bound of [`NoisyGradientDescent::rho`].
-    ///
-    /// # Errors
-    /// `delta` outside (0, 1).
-    pub fn curves(&self, delta: f64, points: u64) -> Result<[Vec<(f64, f64)>; 2], FunctionalError> {
-        let mut curves = [vec![], vec![]];
-        let one = self.descent.renyi(2.0, 1).map_err(|_| FunctionalError::Empty)?.composition / 2.0;
-        for point in 1..=points {
-            let steps = (self.steps * point).div_ceil(points);
-            let of = |rho: f64| crate::accounting::rdp::Concentrated { rho, order: None }.epsilon(delta).epsilon;
-            curves[0].push((steps as f64, of(one * steps as f64)));
-            curves[1].push((steps as f64, of(self.descent.rho(steps))));
-        }
-        Ok(curves)
-    }
-
-    /// A ledger in which the training happened `times` times.
-    ///
-    /// # Errors
-    /// Never, for a price made here.
-    pub fn ledger(&self, times: u64) -> Result<Ledger, FunctionalError> {
-        let mut ledger = Ledger::new();
-        let id = ledger.register(self.release.clone())?;
-        ledger.record_many(id, times);
-        Ok(ledger)
+    #[must_use]
+    pub fn curves(&self, delta: f64, points: u64) -> [Vec<(f64, f64)>; 2] {
+        let epsilon = |rho: f64| Concentrated { rho, order: None }.epsilon(delta).epsilon;
+        let curve = |rho: fn(&NoisyGradientDescent, u64) -> f64| {
+            let steps = (1..=points).map(|point| (self.steps * point).div_ceil(points));
+            steps.map(|steps| (steps as f64, epsilon(rho(&self.descent, steps)))).collect()
+        };
+        [curve(NoisyGradientDescent::composed_rho), curve(NoisyGradientDescent::rho)]
     }
 }
 
@@ -163,6 +144,8 @@ pub struct HiddenTraining {
     phi: Vec<i16>,
     labels: Vec<u8>,
     scratch: Scratch,
+    /// Features of the example that is read.
+    row: Vec<i16>,
     weights: Weights,
     /// Σ (p − t)φᵀ of the examples of this step so far.
     sum: Weights,
@@ -176,17 +159,20 @@ impl HiddenTraining {
     /// Starts a training; noise is keyed by the system.
     ///
     /// # Errors
-    /// No entropy.
+    /// No entropy; not enough memory for the features.
     pub fn new(price: HiddenPrice, dimension: usize) -> Result<Self, FunctionalError> {
         let normal = NoiseSpec::Gaussian { sigma: 1.0 }.build().map_err(crate::accounting::PrivacyError::from)?;
         let zero = vec![[0.0; CLASSES]; dimension];
-        let (phi, labels, scratch) = (Vec::new(), Vec::new(), Scratch::default());
+        let examples = price.descent.setting().examples as usize;
+        let mut phi = Vec::new();
+        phi.try_reserve_exact(examples.saturating_mul(dimension)).map_err(|_| FunctionalError::Memory)?;
         let mut training = Self {
             price,
             dimension,
             phi,
-            labels,
-            scratch,
+            labels: Vec::with_capacity(examples),
+            scratch: Scratch::default(),
+            row: vec![0; dimension],
             weights: zero.clone(),
             sum: zero,
             summed: 0,
@@ -204,19 +190,15 @@ impl HiddenTraining {
     /// Computes the features of further images, up to `upto` in all.
     ///
     /// # Errors
-    /// An invalid image or label; not enough memory.
+    /// An invalid image or label.
     pub fn read(&mut self, map: &Map, data: &Dataset, upto: usize) -> Result<(), FunctionalError> {
-        self.phi
-            .try_reserve_exact(data.len() * self.dimension - self.phi.len())
-            .map_err(|_| FunctionalError::Memory)?;
-        let mut phi = vec![0; self.dimension];
         for image in self.labels.len()..upto.min(data.len()) {
-            map.write_image(data, image, &mut self.scratch, &mut phi)?;
+            map.write_image(data, image, &mut self.scratch, &mut self.row)?;
             let label = data.labels[image];
             if usize::from(label) >= CLASSES {
                 return Err(FunctionalError::Label(label));
             }
-            self.phi.extend_from_slice(&phi);
+            self.phi.extend_from_slice(&self.row);
             self.labels.push(label);
         }
         Ok(())
@@ -363,7 +345,7 @@ fn add(sum: &mut [f64; CLASSES], part: &[f64; CLASSES]) {
 mod tests {
     use super::*;
     use crate::{
-        accounting::books::account,
+        accounting::{books::account, ledger::Ledger},
         data::synthetic,
         functional::{
             features::{Ball, Features},
@@ -392,7 +374,7 @@ mod tests {
         let trial = Trial::of(&map, &synthetic::dataset(9, 50_000, 1000)).unwrap();
         let accuracy = trial.accuracy(training.release().unwrap());
         assert!(accuracy > 0.6, "{accuracy}");
-        let ledger = training.price.ledger(1).unwrap();
+        let ledger = Ledger::of([(training.price.release.clone(), 1)]).unwrap();
         let epsilon = account(&ledger, BUDGET.delta).unwrap().improved.epsilon;
         assert!(epsilon <= BUDGET.epsilon && epsilon > 0.999 * BUDGET.epsilon, "{epsilon}");
     }
@@ -441,7 +423,7 @@ mod tests {
     #[test]
     fn the_hidden_bound_levels_off_and_composition_does_not() {
         let price = HiddenBudget { strong_convexity: 0.02, steps: 1000, ..BUDGET }.price(60_000).unwrap();
-        let [shown, hidden] = price.curves(1e-5, 100).unwrap();
+        let [shown, hidden] = price.curves(1e-5, 100);
         assert!(hidden.iter().zip(&shown).all(|(hidden, shown)| hidden.1 <= shown.1 * (1.0 + 1e-12)));
         assert!(hidden[99].1 < 1.02 * hidden[49].1 && shown[99].1 > 1.35 * shown[49].1);
         assert!((hidden[99].1 / BUDGET.epsilon - 1.0).abs() < 1e-3, "{:?}", hidden[99]);

@@ -7,7 +7,7 @@ use crate::{
     accounting::{
         envelope::EnvelopeProfile,
         groups::{Clipping, Group, Groups, NoiseStrategy},
-        ledger::{Ledger, Release, Sensitivity},
+        ledger::{Release, Sensitivity},
         noise::NoiseSpec,
         normal::delta_gaussian,
         sampling::Sampling,
@@ -120,16 +120,12 @@ impl Budget {
     /// # Errors
     /// ε or δ out of range.
     pub fn price(self, dimension: usize) -> Result<Price, FunctionalError> {
-        if !(1e-3..=100.0).contains(&self.epsilon()) {
-            return Err(FunctionalError::Epsilon(self.epsilon()));
-        }
+        check_epsilon(self.epsilon())?;
         // Everyone is in it: a release without sampling.
         let sampling = Sampling::Poisson { rate: 1.0 };
         match self {
             Self::Approximate { epsilon, delta } => {
-                if !(delta > 1e-15 && delta < 0.1) {
-                    return Err(FunctionalError::Delta(delta));
-                }
+                check_delta(delta)?;
                 let entries = (dimension * (dimension + 1) / 2) as u64;
                 let moves_b = (CLASSES as f64).sqrt() / 2.0;
                 let parts = vec![
@@ -176,17 +172,18 @@ impl Price {
         };
         hold * (self.dimension as f64).sqrt() * deviation
     }
+}
 
-    /// Returns a ledger in which the release happened `times` times.
-    ///
-    /// # Errors
-    /// Never, for a price made here.
-    pub fn ledger(&self, times: u64) -> Result<Ledger, FunctionalError> {
-        let mut ledger = Ledger::new();
-        let id = ledger.register(self.release.clone())?;
-        ledger.record_many(id, times);
-        Ok(ledger)
-    }
+/// # Errors
+/// ε out of range.
+pub(super) fn check_epsilon(epsilon: f64) -> Result<(), FunctionalError> {
+    if (1e-3..=100.0).contains(&epsilon) { Ok(()) } else { Err(FunctionalError::Epsilon(epsilon)) }
+}
+
+/// # Errors
+/// δ out of range.
+pub(super) fn check_delta(delta: f64) -> Result<(), FunctionalError> {
+    if delta > 1e-15 && delta < 0.1 { Ok(()) } else { Err(FunctionalError::Delta(delta)) }
 }
 
 /// Returns the least Gaussian noise multiplier with δ(ε) ≤ δ, from above (Balle & Wang 2018).
@@ -208,9 +205,13 @@ fn least_multiplier(epsilon: f64, delta: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::accounting::{books::account, normal::epsilon_gaussian};
+    use crate::accounting::{books::account, ledger::Ledger, normal::epsilon_gaussian};
 
     const DELTA: f64 = 1e-5;
+
+    fn ledger(price: &Price, times: u64) -> Ledger {
+        Ledger::of([(price.release.clone(), times)]).unwrap()
+    }
 
     /// The ledger's entry costs the requested ε, by the closed curve and by the accountant.
     #[test]
@@ -221,7 +222,7 @@ mod tests {
             let mu = ((MOVES_A / a).powi(2) + (2.5 / b.powi(2))).sqrt();
             let closed = epsilon_gaussian(mu, delta);
             assert!((closed / epsilon - 1.0).abs() < 1e-6, "{epsilon} {closed}");
-            let account = account(&price.ledger(1).unwrap(), delta).unwrap();
+            let account = account(&ledger(&price, 1), delta).unwrap();
             let tight = account.tight.unwrap().value;
             assert!((tight / epsilon - 1.0).abs() < 1e-6 && tight <= epsilon, "{epsilon} {tight}");
             // As the mechanism is defined: √2·σ times how far each moves.
@@ -235,7 +236,7 @@ mod tests {
     fn two_releases_cost_what_their_composition_does() {
         let price = Budget::Approximate { epsilon: 1.0, delta: DELTA }.price(197).unwrap();
         let Some(NoiseSpec::Gaussian { sigma }) = price.release.noise else { panic!() };
-        let twice = account(&price.ledger(2).unwrap(), DELTA).unwrap().tight.unwrap().value;
+        let twice = account(&ledger(&price, 2), DELTA).unwrap().tight.unwrap().value;
         let closed = epsilon_gaussian(2.0_f64.sqrt() / sigma, DELTA);
         assert!((twice / closed - 1.0).abs() < 1e-6 && twice > 1.4, "{twice} {closed}");
     }
@@ -245,7 +246,7 @@ mod tests {
     fn the_accountant_finds_what_laplace_noise_costs() {
         for epsilon in [0.3, 1.0, 3.0] {
             let price = Budget::Pure { epsilon }.price(197).unwrap();
-            let tight = account(&price.ledger(1).unwrap(), 1e-10).unwrap().tight.unwrap().value;
+            let tight = account(&ledger(&price, 1), 1e-10).unwrap().tight.unwrap().value;
             assert!((tight / epsilon - 1.0).abs() < 2e-3, "{epsilon} {tight}");
             let [NoiseSpec::Laplace { scale: a }, NoiseSpec::Laplace { scale: b }] = price.noise else { panic!() };
             assert!((0.125 / a + 5.0 / b - epsilon).abs() < 1e-12);

@@ -20,10 +20,8 @@ use crate::{
 const DELTA: f64 = 1e-5;
 
 fn gaussian(sampling: Sampling, sigma: f64, steps: u64) -> Books {
-    let mut ledger = Ledger::new();
     let noise = Some(NoiseSpec::Gaussian { sigma });
-    let id = ledger.register(Release::new(sampling, Sensitivity::L2 { norm: 1.0 }, noise)).unwrap();
-    ledger.record_many(id, steps);
+    let ledger = Ledger::of([(Release::new(sampling, Sensitivity::L2 { norm: 1.0 }, noise), steps)]).unwrap();
     Books::of(ledger).unwrap()
 }
 

@@ -23,16 +23,9 @@ fn run() -> RunFile {
 
 fn run_of(config: RunConfig) -> RunFile {
     let plan = Plan::new(config.clone(), 60_000).unwrap();
-    let mut ledger = Ledger::new();
-    let id = ledger.register(ledger_release(&plan)).unwrap();
-    ledger.record_many(id, 12);
     let delta = config.delta;
-    let after = |steps| {
-        let mut ledger = Ledger::new();
-        let id = ledger.register(ledger_release(&plan)).unwrap();
-        ledger.record_many(id, steps);
-        rdp::epsilon_of(&ledger, delta).unwrap()
-    };
+    let taken = |steps| Ledger::of([(ledger_release(&plan), steps)]).unwrap();
+    let after = |steps| rdp::epsilon_of(&taken(steps), delta).unwrap();
     let epsilon = after(12);
     let report = Report {
         step: 12,
@@ -42,7 +35,7 @@ fn run_of(config: RunConfig) -> RunFile {
         test_accuracy: None,
         test_set: Some(TestSet::HeldOut),
         denoise_factor: 1.0,
-        privacy: Privacy::Bounded(PrivacyBound::new(config.delta, &epsilon, &ledger)),
+        privacy: Privacy::Bounded(PrivacyBound::new(config.delta, &epsilon, &taken(12))),
         complete: false,
         counted: Default::default(),
     };
@@ -61,7 +54,7 @@ fn run_of(config: RunConfig) -> RunFile {
         improved_curve: [0, 4, 12].map(|step| (step as f64, after(step).improved.epsilon)).to_vec(),
         classic_curve: [4, 12].map(|step| (step as f64, after(step).classic.epsilon)).to_vec(),
     };
-    RunFile::new(card, Some(ledger), State::start(parameters, false))
+    RunFile::new(card, Some(taken(12)), State::start(parameters, false))
 }
 
 fn ledger_release(plan: &Plan) -> crate::accounting::ledger::Release {
@@ -214,9 +207,7 @@ fn where_no_guarantee_was_stated_none_is_found() {
     for curve in [&mut file.run.improved_curve, &mut file.run.classic_curve] {
         curve.retain(|point| point.0 <= 3.0);
     }
-    let mut ledger = Ledger::new();
-    let id = ledger.register(ledger_release(&Plan::new(file.run.config.clone(), 60_000).unwrap())).unwrap();
-    ledger.record_many(id, 3);
+    let ledger = Ledger::of([(ledger_release(&Plan::new(file.run.config.clone(), 60_000).unwrap()), 3)]).unwrap();
     file.ledger = Some(ledger);
     for ledger in [file.ledger.clone(), None] {
         let back = read_file(&RunFile { ledger, ..file.clone() }).unwrap();
@@ -270,9 +261,7 @@ fn curves_are_what_the_ledger_says() {
 fn more_releases_than_steps_are_never_cheaper() {
     let mut file = run();
     let plan = Plan::new(file.run.config.clone(), 60_000).unwrap();
-    let mut ledger = Ledger::new();
-    let id = ledger.register(ledger_release(&plan)).unwrap();
-    ledger.record_many(id, 20);
+    let ledger = Ledger::of([(ledger_release(&plan), 20)]).unwrap();
     let epsilon = rdp::epsilon_of(&ledger, plan.config.delta).unwrap();
     file.run.report.privacy = Privacy::Bounded(PrivacyBound::new(plan.config.delta, &epsilon, &ledger));
     file.ledger = Some(ledger.clone());
@@ -291,11 +280,7 @@ fn earlier_releases_are_of_the_same_mechanism() {
         let plan = Plan::new(file.run.config.clone(), 60_000).unwrap();
         let mut earlier = ledger_release(&plan);
         edit(&mut earlier);
-        let mut ledger = Ledger::new();
-        for (release, count) in [(earlier, 10), (ledger_release(&plan), 2)] {
-            let id = ledger.register(release).unwrap();
-            ledger.record_many(id, count);
-        }
+        let ledger = Ledger::of([(earlier, 10), (ledger_release(&plan), 2)]).unwrap();
         let epsilon = rdp::epsilon_of(&ledger, plan.config.delta).unwrap();
         file.run.report.privacy = Privacy::Bounded(PrivacyBound::new(plan.config.delta, &epsilon, &ledger));
         file.ledger = Some(ledger);
