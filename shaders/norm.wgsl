@@ -40,6 +40,8 @@ const NONE: u32 = 0;
 const CLIP: u32 = 1;
 const ENVELOPE: u32 = 2;
 const LAYERS: u32 = 3;
+// `Run::groups` if each layer is clipped by itself.
+const ALONE: u32 = 0x76543210u;
 
 // Stored gradients by layer; `partial`: inputs and deltas of the first and second dense layer.
 var<workgroup> partial_stored: array<vec4<f32>, 64>;
@@ -48,6 +50,20 @@ var<workgroup> partial_more: array<vec4<f32>, 64>;
 var<workgroup> partial: array<vec4<f32>, 64>;
 // Factors of the layers in order; with two layers, the last two are unused.
 var<workgroup> chosen: vec4<f32>;
+
+// The norm of the group of `layer`, from those of its layers.
+fn of_group(norms: array<vec4<f32>, 2>, layer: u32) -> f32 {
+    var own = norms;
+    let group = (run.groups >> (4u * layer)) & 15u;
+    var square = 0.0;
+    for (var other = 0u; other < 8u; other++) {
+        if (((run.groups >> (4u * other)) & 15u) == group) {
+            let norm = own[other / 4u][other % 4u];
+            square += norm * norm;
+        }
+    }
+    return sqrt(square);
+}
 
 fn slice(start: u32, length: u32, t: u32) -> f32 {
     var sum = 0.0;
@@ -172,11 +188,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                 if (MANY) {
                     norms_more = sqrt(more) * run.weight[1];
                 }
-                if (run.joint == 1u) {
-                    norms = vec4<f32>(length(norms));
-                    if (MANY) {
-                        norms = vec4<f32>(length(vec2<f32>(norms.x, length(norms_more))));
-                        norms_more = norms;
+                if (run.groups != ALONE) {
+                    let own = array<vec4<f32>, 2>(norms, norms_more);
+                    for (var layer = 0u; layer < 4u; layer++) {
+                        norms[layer] = of_group(own, layer);
+                        norms_more[layer] = of_group(own, layer + 4u);
                     }
                 }
                 layers = factors(norms, 0u);

@@ -192,6 +192,12 @@ fn many_layers() -> Task {
 fn many_layers_together() -> Task {
     Task { encoder: joint().encoder, ..many_layers() }
 }
+/// Layers of two groups take turns.
+fn many_layers_in_groups() -> Task {
+    let mut clip = LayerClip::even(1.0);
+    clip.read("1+3+5+7:0.5@2 2+4+6+8:1@1").unwrap();
+    Task { encoder: EncoderSpec::Layers(clip), ..many_layers() }
+}
 fn shared_built() -> Task {
     Task { sharing: Sharing::MicroBatches { size: 4 }, ..convolved() }
 }
@@ -462,7 +468,13 @@ fn a_right_adapter_passes_for_each_kind_of_run() {
     tasks.extend([counting(), counting_cnn(), counting_units()]);
     tasks.extend([audited(), audited_layers(), audited_ranked(), audited_counting()]);
     tasks.extend([convolved(), strided(), grouped(), curved(), wide_ranked(), shared_built(), counting_built()]);
-    tasks.extend([many_layers(), many_layers_together(), with_canaries(many_layers()), with_canaries(convolved())]);
+    tasks.extend([
+        many_layers(),
+        many_layers_together(),
+        many_layers_in_groups(),
+        with_canaries(many_layers()),
+        with_canaries(convolved()),
+    ]);
     tasks.extend([shared(), shared_ranked(), cnn_ranked(), perceptron()].map(with_canaries));
     for task in tasks {
         if let Err(error) = build(&factory, &task) {

@@ -24,7 +24,8 @@ struct Run {
     weight: array<vec4<f32>, 2>,
     layer_target: array<vec4<f32>, 2>,
     layer_scale: array<vec4<f32>, 2>,
-    joint: u32,
+    // Each layer's group, in four bits.
+    groups: u32,
     // engine::task::LocalSteps: η of units that share a vector.
     rate: f32,
     // engine::task::Task::is_within: the largest squared norm that is within the clip.

@@ -59,7 +59,17 @@ pub fn encoders() -> Vec<EncoderSpec> {
 }
 
 pub fn layers(clipping: Clipping, strategy: NoiseStrategy, norms: &[f64]) -> EncoderSpec {
-    EncoderSpec::Layers(LayerClip { norms: norms.to_vec(), clipping, strategy })
+    EncoderSpec::Layers(LayerClip { norms: norms.to_vec(), clipping, strategy, ..LayerClip::even(1.0) })
+}
+
+/// Two groups, of the first and last layer and of the others, whose noise is larger.
+fn grouped(model: Architecture, norms: &[f64]) -> EncoderSpec {
+    let layers = model.lengths().len();
+    let groups: Vec<u8> = (1..=layers).map(|layer| if layer == 1 || layer == layers { 1 } else { 2 }).collect();
+    let count = groups.iter().copied().max().unwrap_or(1).into();
+    let norms = if norms.len() == 1 { norms } else { &norms[..count] };
+    let noises = vec![1.0, 3.0][..count].to_vec();
+    EncoderSpec::Layers(LayerClip { norms: norms.to_vec(), groups, noises, ..LayerClip::even(1.0) })
 }
 
 pub fn noises() -> Vec<Option<NoiseSpec>> {
@@ -737,19 +747,20 @@ pub fn state_is_kept_and_replaced<E: Engine>(make: Make<E>) {
     }
 }
 
-/// Layer clips of any norms, separate or joint, with either noise strategy: steps are the
-/// reference's, each layer stays within its norm in units of its noise, all together within the
+/// Layer clips of any norms, separate, joint or by groups, with either noise strategy: steps are the
+/// reference's, each group stays within its norm in units of its noise, all together within the
 /// accounted one, and the update is in units of gradients again.
 pub fn layers_keep_their_norms<E: Engine>(make: Make<E>) {
     let models = models(make);
-    for [model, clipping, strategy, norms] in rows([models.len(), 2, 2, 3]) {
+    for [model, clipping, strategy, norms] in rows([models.len(), 3, 2, 3]) {
         let model = models[model];
-        let clipping = [Clipping::Separate, Clipping::Joint][clipping];
+        let clipping = [Some(Clipping::Separate), Some(Clipping::Joint), None][clipping];
         let strategy = [NoiseStrategy::Proportional, NoiseStrategy::DimensionAdjusted][strategy];
         let own: Vec<f64> = (0..model.lengths().len()).map(|layer| 0.02 * 7f64.powi(layer as i32)).collect();
         let norms = [&own[..], &[0.3], &[30.0]][norms];
         let noise = Some(NoiseSpec::Gaussian { sigma: 1e-3 });
-        let task = Task { momentum: 0.5, ..task(model, layers(clipping, strategy, norms), noise) };
+        let encoder = clipping.map_or_else(|| grouped(model, norms), |clipping| layers(clipping, strategy, norms));
+        let task = Task { momentum: 0.5, ..task(model, encoder, noise) };
         // Without the grid of exact sums, whose steps are large for a small layer's bound; steps on
         // it are compared below.
         assert_same_step(make, &Task { noise: None, ..task.clone() }, &[0, 3, 17, 42]);
@@ -776,7 +787,7 @@ pub fn layers_keep_their_norms<E: Engine>(make: Make<E>) {
             let square: f64 = encoded.iter().map(|v| v * v).sum();
             assert!(square <= 1.0, "{square}");
             // If all gradients exceed separate clips, the vector is about as long as its bound.
-            let all = clipping == Clipping::Separate && norms == [0.3];
+            let all = clipping == Some(Clipping::Separate) && norms == [0.3];
             assert!(!all || square > 0.2, "{model:?} {square}");
         }
     }

@@ -142,10 +142,16 @@ impl Groups {
                 NoisyGroup { group, noise }
             })
             .collect();
-        let mut result = Self::new(noisy, clipping)?;
-        let correction = noise_multiplier / result.noise_multiplier();
-        result.groups.iter_mut().for_each(|group| group.noise *= correction);
-        Ok(result)
+        Ok(Self::new(noisy, clipping)?.scaled_to(noise_multiplier))
+    }
+
+    /// Scales all noise by one factor, such that the groups together cost one query with
+    /// `noise_multiplier` > 0. Only the ratios of their noise matter.
+    #[must_use]
+    pub fn scaled_to(mut self, noise_multiplier: f64) -> Self {
+        let factor = noise_multiplier / self.noise_multiplier();
+        self.groups.iter_mut().for_each(|group| group.noise *= factor);
+        self
     }
 
     /// z of the equivalent Gaussian query: (Σ C_g²/σ_g²)^{−1/2} for separate clips. With a joint

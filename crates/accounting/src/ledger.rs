@@ -116,7 +116,7 @@ impl Protected {
 pub struct Part {
     /// What the vector holds.
     pub holds: Held,
-    /// C_g: bound on its L2 norm. 1 for a gradient, which is in units of its current clip.
+    /// C_g: bound on its L2 norm. 1 for a whole gradient, which is in units of its current clip.
     pub clip: f64,
     /// σ_g: standard deviation of the Gaussian noise on each coordinate of the sum, in those units.
     pub noise: f64,
@@ -128,10 +128,41 @@ pub struct Part {
 pub enum Held {
     /// The clipped gradient.
     Gradient,
+    /// The clipped gradient of these layers of the model.
+    Layers(LayerSet),
     /// Whether the gradient's norm is within the clip: ±½.
     NormWithinClip,
     /// Whether the model classifies the example correctly (±½), and its class (one-hot).
     AnswerAndClass,
+}
+
+/// Layers of a model by number, from 1 to 64; in JSON a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<u8>", into = "Vec<u8>")]
+pub struct LayerSet(u64);
+
+impl LayerSet {
+    /// The numbers, in order.
+    pub fn numbers(self) -> impl Iterator<Item = u8> {
+        (1..=64).filter(move |number| self.0 >> (number - 1) & 1 == 1)
+    }
+}
+
+impl TryFrom<Vec<u8>> for LayerSet {
+    type Error = PrivacyError;
+
+    fn try_from(numbers: Vec<u8>) -> Result<Self, PrivacyError> {
+        numbers.into_iter().try_fold(Self(0), |Self(set), number| {
+            require((1..=64).contains(&number), "parts.layers", number.into(), word!("from 1 to 64"))?;
+            Ok(Self(set | 1 << (number - 1)))
+        })
+    }
+}
+
+impl From<LayerSet> for Vec<u8> {
+    fn from(set: LayerSet) -> Self {
+        set.numbers().collect()
+    }
 }
 
 /// One noisy sum over a sample.

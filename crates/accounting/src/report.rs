@@ -51,9 +51,15 @@ pub fn assumptions(ledger: &Ledger) -> Vec<Message> {
         }
         phrases.push(mechanism(release));
         for part in &release.parts {
+            let [bound, noise] = [part.clip, part.noise].map(six_digits);
             let sigma = six_digits(part.noise / part.clip);
             phrases.push(match part.holds {
                 Held::Gradient => message!("including the clipped gradient, with noise of σ {sigma} by itself"),
+                Held::Layers(layers) => {
+                    let numbers: Vec<String> = layers.numbers().map(|number| number.to_string()).collect();
+                    let layers = numbers.join(", ");
+                    message!("layers {layers} of the gradient: clipped to L2 norm {bound}, noise of σ {noise}")
+                }
                 Held::NormWithinClip => {
                     message!("including whether the gradient is within the clip, with noise of σ {sigma} by itself")
                 }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     accounting::{PrivacyError, noise::NoiseSpec},
-    mechanism::{Denoiser, EncoderSpec, MechanismError},
+    mechanism::{Denoiser, EncoderSpec, MechanismError, layers::Layers},
     model,
 };
 use hushgrad_message::{Message, message, word};
@@ -155,6 +155,9 @@ fn check_ranges(config: &RunConfig, train_examples: u32) -> Result<(), ConfigErr
                     (LEAST_SCALE..=1e6).contains(&norm),
                     word!("numbers of at least 1e-9 and at most 1000000").into(),
                 )?;
+            }
+            if !(clip.groups.is_empty() && clip.noises.is_empty()) {
+                return Ok(Layers::new(clip, &config.model.lengths()).map(drop)?);
             }
             let layers = config.model.layers().len();
             let count = clip.norms.len();

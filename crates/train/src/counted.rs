@@ -4,10 +4,10 @@
 use super::{config::RunConfig, error::ConfigError, number::quoted};
 use crate::{
     accounting::{
-        ledger::{Held, Part},
+        ledger::{Held, LayerSet, Part},
         noise::NoiseSpec,
     },
-    mechanism::{EncoderSpec, counts::Counting},
+    mechanism::{EncoderSpec, counts::Counting, layers::Layers},
     model::CLASSES,
 };
 use hushgrad_message::{Message, message, word};
@@ -34,17 +34,41 @@ impl RunConfig {
         Some(noise.with_scale(scale))
     }
 
-    /// Returns the parts of a release that is more than a gradient.
+    /// Returns the parts of a release that is more than a gradient, or has groups of layers.
     pub(super) fn parts(&self) -> Vec<Part> {
         let counting = self.counting();
-        let (false, Some(noise)) = (counting.is_none(), self.noise_of_gradient()) else { return Vec::new() };
+        let groups = self.groups_of_layers();
+        let Some(noise) = self.noise_of_gradient().filter(|_| !(counting.is_none() && groups.is_empty())) else {
+            return Vec::new();
+        };
         let held = counting
             .within
             .map(|_| Held::NormWithinClip)
             .into_iter()
             .chain(counting.answers.map(|_| Held::AnswerAndClass));
         let counts = held.zip(counting.groups()).map(|(holds, (group, noise))| Part { holds, clip: group.clip, noise });
-        std::iter::once(Part { holds: Held::Gradient, clip: 1.0, noise: noise.scale() }).chain(counts).collect()
+        let whole = groups.is_empty().then_some(Part { holds: Held::Gradient, clip: 1.0, noise: noise.scale() });
+        let groups = groups.into_iter().map(|part| Part { noise: part.noise * noise.scale(), ..part });
+        whole.into_iter().chain(groups).chain(counts).collect()
+    }
+
+    /// Groups of layers that a ledger can name, with the noise of each in noise multipliers.
+    fn groups_of_layers(&self) -> Vec<Part> {
+        let EncoderSpec::Layers(clip) = &self.encoder else { return Vec::new() };
+        let gaussian = matches!(self.noise, Some(NoiseSpec::Gaussian { .. })) && self.grid_bits.is_none();
+        if !gaussian || clip.groups.is_empty() && clip.noises.is_empty() {
+            return Vec::new();
+        }
+        let lengths = self.model.lengths();
+        let Ok(layers) = Layers::new(clip, &lengths) else { return Vec::new() };
+        let all = || (1..).zip(layers.parts());
+        let group = |group: u8| {
+            let own = all().filter(|(_, part)| part.group == group).map(|(number, _): (u8, _)| number);
+            let holds = Held::Layers(LayerSet::try_from(own.collect::<Vec<_>>()).ok()?);
+            let (_, part) = all().find(|(_, part)| part.group == group)?;
+            Some(Part { holds, clip: part.norm, noise: part.unit })
+        };
+        (0..lengths.len() as u8).filter_map(group).collect()
     }
 }
 

@@ -194,7 +194,7 @@ mod tests {
                 let groups = model.lengths().into_iter().zip(&norms);
                 let groups = groups.map(|(length, &norm)| Group::new("layer", length as u64, norm)).collect();
                 let groups = Groups::with_multiplier(groups, 1.1, strategy, clipping).unwrap();
-                let layers = LayerClip { norms, clipping, strategy };
+                let layers = LayerClip { norms, clipping, strategy, ..LayerClip::even(1.0) };
                 let config = RunConfig { model, encoder: EncoderSpec::Layers(layers.clone()), ..RunConfig::default() };
                 let PricedPhase { release, curve, .. } = of(&config, 60_000).unwrap().unwrap().remove(0);
                 let expected = groups.release(release.sampling);
@@ -206,8 +206,8 @@ mod tests {
                 let plan = Plan::new(config.clone(), 60_000).unwrap();
                 let noise = plan.task.noise.clone().unwrap().scale();
                 let units = plan.task.layers().unwrap().unwrap();
-                for ((_, unit, norm), group) in units.each().zip(groups.groups()) {
-                    assert!((unit * noise / group.noise - 1.0).abs() < 1e-12 && norm == group.group.clip);
+                for (part, group) in units.parts().iter().zip(groups.groups()) {
+                    assert!((part.unit * noise / group.noise - 1.0).abs() < 1e-12 && part.norm == group.group.clip);
                 }
                 let [json, bytes] = [
                     serde_json::from_str(&serde_json::to_string(&config).unwrap()).unwrap(),
@@ -227,6 +227,53 @@ mod tests {
         };
         let clip = laplace(EncoderSpec::Clip { norm: 1.0 });
         assert_eq!(laplace(EncoderSpec::Layers(LayerClip::even(7.0))), clip);
+    }
+
+    /// Groups with noise of their own cost their composition, and a ledger names them.
+    #[test]
+    fn groups_of_layers_are_priced_together_and_named() {
+        use crate::{
+            accounting::{
+                books::account,
+                ledger::{Held, Ledger},
+                normal::epsilon_gaussian,
+            },
+            mechanism::LayerClip,
+            model::Architecture,
+        };
+        let mut clip = LayerClip::even(1.0);
+        clip.read("1-2:0.5@3 3-4:2@1").unwrap();
+        let noise = Some(NoiseSpec::Gaussian { sigma: 5.0 });
+        let config = RunConfig {
+            model: Architecture::CnnTanh,
+            encoder: EncoderSpec::Layers(clip),
+            noise: noise.clone(),
+            ..RunConfig::default()
+        };
+        let PricedPhase { release, .. } = of(&config, 60_000).unwrap().unwrap().remove(0);
+        let sets: Vec<Vec<u8>> = release
+            .parts
+            .iter()
+            .filter_map(|part| match part.holds {
+                Held::Layers(set) => Some(set.into()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(sets, [[1, 2], [3, 4]]);
+        let [conv, dense] = release.parts[..] else { panic!() };
+        assert!((conv.noise / dense.noise - 3.0).abs() < 1e-12 && (conv.clip, dense.clip) == (0.5, 2.0));
+        let unsampled = crate::accounting::ledger::Release { sampling: Sampling::Poisson { rate: 1.0 }, ..release };
+        let ledger = Ledger::of([(unsampled, 10)]).unwrap();
+        assert_eq!(Ledger::from_json(&ledger.to_json()).unwrap(), ledger);
+        let mu = (10.0 * ((0.5 / conv.noise).powi(2) + (2.0 / dense.noise).powi(2))).sqrt();
+        let found = account(&ledger, 1e-5).unwrap();
+        assert!((found.tight.unwrap().value / epsilon_gaussian(mu, 1e-5) - 1.0).abs() < 1e-9);
+        let said = found.to_string();
+        assert!(said.contains("layers 1, 2 of the gradient: clipped to L2 norm 0.5, noise of σ"), "{said}");
+        // With paid metrics the groups come in place of the whole gradient.
+        let metrics = Some(crate::mechanism::PaidMetrics { noise: 0.05 });
+        let PricedPhase { release, .. } = of(&RunConfig { metrics, ..config }, 60_000).unwrap().unwrap().remove(0);
+        assert!(release.parts.len() == 3 && release.parts[2].holds == Held::AnswerAndClass && release.noise == noise);
     }
 
     #[test]

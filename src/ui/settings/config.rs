@@ -12,12 +12,11 @@ use crate::{
     accounting::noise::NoiseSpec,
     data::sharing::Sharing,
     engine::LocalSteps,
-    mechanism::{AdaptiveClip, Denoiser, EncoderSpec, LayerClip, PaidMetrics},
+    mechanism::{AdaptiveClip, Denoiser, EncoderSpec, LayerClip, MechanismError, PaidMetrics},
     model::pretrained,
     plot::format,
     train::{
         config::{Augmentation, Protects, RunConfig, Schedule, Start},
-        number::parse,
         phases::{NoiseSchedule, PhaseList, Phases, Rule},
     },
     ui::text::t,
@@ -101,11 +100,7 @@ impl Settings {
             encoder: match self.encoder {
                 Encoder::None => EncoderSpec::None,
                 Encoder::Clip => EncoderSpec::Clip { norm: self.clip_norm },
-                Encoder::Layers => EncoderSpec::Layers(LayerClip {
-                    norms: self.norms(),
-                    clipping: self.clipping,
-                    strategy: self.layer_noise,
-                }),
+                Encoder::Layers => EncoderSpec::Layers(self.layer_clip().unwrap_or_else(|_| LayerClip::even(0.0))),
                 Encoder::Envelope => EncoderSpec::Envelope {
                     shape: self.shape,
                     vectors: self.vectors,
@@ -156,12 +151,17 @@ impl Settings {
         }
     }
 
-    /// Returns the typed norms, invalid ones as 0, which is refused; or the clip norm for all.
-    fn norms(&self) -> Vec<f64> {
-        match self.layer_norms.is_empty() {
-            true => vec![self.clip_norm],
-            false => self.layer_norms.split_whitespace().map(|word| parse(word).unwrap_or(0.0)).collect(),
+    /// Returns the typed groups of layers; if nothing is typed, the clip norm for all.
+    ///
+    /// # Errors
+    /// As [`LayerClip::read`].
+    pub fn layer_clip(&self) -> Result<LayerClip, MechanismError> {
+        let (clipping, strategy) = (self.clipping, self.layer_noise);
+        let mut clip = LayerClip { clipping, strategy, ..LayerClip::even(self.clip_norm) };
+        if !self.layer_norms.is_empty() {
+            clip.read(&self.layer_norms)?;
         }
+        Ok(clip)
     }
 
     /// Returns how digits share vectors.
@@ -258,15 +258,12 @@ impl Settings {
         match &config.encoder {
             EncoderSpec::None => settings.encoder = Encoder::None,
             EncoderSpec::Clip { norm } => (settings.encoder, settings.clip_norm) = (Encoder::Clip, *norm),
-            EncoderSpec::Layers(LayerClip { norms, clipping, strategy }) => {
+            EncoderSpec::Layers(clip) => {
                 settings.encoder = Encoder::Layers;
-                (settings.clipping, settings.layer_noise) = (*clipping, *strategy);
-                match norms[..] {
-                    [norm] => settings.clip_norm = norm,
-                    _ => {
-                        let norms: Vec<String> = norms.iter().copied().map(format::exact).collect();
-                        settings.layer_norms = norms.join(" ");
-                    }
+                (settings.clipping, settings.layer_noise) = (clip.clipping, clip.strategy);
+                match clip.norms[..] {
+                    [norm] if clip.groups.is_empty() && clip.noises.is_empty() => settings.clip_norm = norm,
+                    _ => settings.layer_norms = clip.text(),
                 }
             }
             &EncoderSpec::Envelope { shape, vectors, pre_scale, seed } => {
@@ -412,6 +409,7 @@ mod tests {
         for (clipping, layer_noise, norms) in [
             (Clipping::Separate, NoiseStrategy::Proportional, ""),
             (Clipping::Joint, NoiseStrategy::DimensionAdjusted, "0.5 1e-3"),
+            (Clipping::Separate, NoiseStrategy::Proportional, "1+2:0.5@2 3+4:0.001@1"),
         ] {
             let layer_norms = norms.to_owned();
             let settings = Settings {
@@ -426,6 +424,7 @@ mod tests {
             assert_eq!(Settings::of_config(&config, Digits::Mnist).config(), config);
             let EncoderSpec::Layers(layers) = config.encoder else { panic!() };
             assert_eq!(layers.norms, if norms.is_empty() { vec![0.3] } else { vec![0.5, 1e-3] });
+            assert_eq!((layers.groups.len(), layers.noises.len()), if norms.contains(':') { (4, 2) } else { (0, 0) });
             // The same names in files, in links and on the command line.
             assert_eq!(serde_json::to_value(clipping).unwrap(), clipping.key());
             assert_eq!(serde_json::to_value(layer_noise).unwrap(), layer_noise.key());

@@ -2,12 +2,15 @@
 
 use leptos::prelude::*;
 
+use hushgrad_message::ToMessage as _;
+
 use super::hint::labelled;
+use crate::mechanism::layers::Layers;
 use crate::ui::{
     settings::{Encoder, Family, PhaseKind, Settings},
     size::closures::{bool_fn, bool_memo, on_event, text_fn, text_memo, view_fn},
     state::{Origin, Page, TaskLock},
-    text::{Text, text},
+    text::{Text, heard, text},
 };
 
 /// Label of a field for a density.
@@ -64,15 +67,18 @@ pub static OWN_PHASES: Typed = Typed {
 /// The layers' norms.
 pub static OWN_NORMS: Typed = Typed {
     id: "layer-norms",
-    label: text!("Clip norm per layer"),
+    label: text!("Clip norm per layer or group"),
     hint: text!(
-        "One norm per layer, from first to last, separated by spaces: 0.5 0.5 1 1. If empty, the clip norm is divided among the layers, so that the whole gradient is no longer than it."
+        "One norm per layer, from first to last, separated by spaces: 0.5 0.5 1 1. Or groups of layers, each with its norm and its noise relative to the others: 1-2:0.5@2 3-4:1@1. If empty, the clip norm is divided among the layers, so that the whole gradient is no longer than it."
     ),
     choice: "clipping",
     shown: |settings| settings.encoder == Encoder::Layers,
     get: |settings| &settings.layer_norms,
     set: |settings, typed| settings.layer_norms = typed,
-    problem: |_| String::new(),
+    problem: |page| {
+        let made = page.settings.with(|settings| Layers::new(&settings.layer_clip()?, &settings.model.lengths()));
+        made.err().map(|fault| heard(&fault.to_message())).unwrap_or_default()
+    },
 };
 
 /// The field, while it applies.

@@ -47,14 +47,40 @@ pub enum MechanismError {
     /// A pre-scale outside [1e-9, 1e9].
     #[error("the envelope's pre-scale is {0}; it must be from 1e-9 to 1e9")]
     PreScale(f64),
-    /// The number of norms does not match the number of layers.
-    #[error("there are {found} norms for {layers} layers; give one for each, or one number for all together")]
+    /// The number of norms does not match the number of groups.
+    #[error("there are {found} norms for {groups} layers or groups; give one for each, or one number for all together")]
     LayerNorms {
-        /// Number of layers of the model.
-        layers: usize,
+        /// Number of groups of the model's layers.
+        groups: usize,
         /// Number of norms given.
         found: usize,
     },
+    /// A word that is no group of layers.
+    #[error("“{0}” is no group of layers; write LAYERS:NORM@NOISE, for example 1-2:0.5@2")]
+    LayerGroup(String),
+    /// Only some groups name their layers, or their noise.
+    #[error("either every group names its layers, or none does; the same holds for its noise")]
+    LayerGroupsUnlike,
+    /// A layer in two groups.
+    #[error("layer {0} is in two groups")]
+    LayerTwice(u8),
+    /// A layer in no group.
+    #[error("layer {0} is in no group")]
+    LayerMissing(u8),
+    /// The groups are not those of the model's layers.
+    #[error("there are groups for {found} layers, and the model has {layers}; each layer must be in one group")]
+    LayerGroups {
+        /// Number of layers of the model.
+        layers: usize,
+        /// Number of layers in groups.
+        found: usize,
+    },
+    /// Groups with a joint clip.
+    #[error("groups of layers are clipped one by one; choose separate clips")]
+    LayerGroupsJoint,
+    /// A group's relative noise outside [1e-9, 1e9].
+    #[error("the relative noise of a group is {0}; it must be from 1e-9 to 1000000000")]
+    LayerNoise(f64),
     /// A layer's norm outside [1e-9, 1e6].
     #[error("the norm of a layer is {0}; it must be from 1e-9 to 1000000")]
     LayerNorm(f64),

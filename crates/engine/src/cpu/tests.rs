@@ -19,7 +19,7 @@ use crate::{
 fn tasks() -> Vec<Task> {
     let envelope = |shape, vectors, pre_scale| EncoderSpec::Envelope { shape, vectors, pre_scale, seed: 3 };
     let layers = |clipping, strategy, norms: &[f64]| {
-        EncoderSpec::Layers(LayerClip { norms: norms.to_vec(), clipping, strategy })
+        EncoderSpec::Layers(LayerClip { norms: norms.to_vec(), clipping, strategy, ..LayerClip::even(1.0) })
     };
     let encoders = [
         EncoderSpec::None,

@@ -35,7 +35,8 @@ enum KnownEncoder {
     None,
     Clip,
     Layers {
-        joint: bool,
+        /// Whether several layers are clipped as one.
+        together: bool,
     },
     /// `choice`: whether there are several vectors, and more than `bounds.wgsl` scores at once.
     Envelope {
@@ -47,7 +48,9 @@ enum KnownEncoder {
 impl Kind {
     pub fn of(task: &Task) -> Self {
         let encoder = match &task.encoder {
-            EncoderSpec::Layers(clip) => KnownEncoder::Layers { joint: clip.clipping == Clipping::Joint },
+            EncoderSpec::Layers(clip) => {
+                KnownEncoder::Layers { together: clip.clipping == Clipping::Joint || !clip.groups.is_empty() }
+            }
             EncoderSpec::None => KnownEncoder::None,
             EncoderSpec::Clip { .. } => KnownEncoder::Clip,
             EncoderSpec::Envelope { pre_scale, .. } => KnownEncoder::Envelope {

@@ -39,7 +39,8 @@ pub struct Run {
     pub weight: [f32; LAYERS],
     pub target: [f32; LAYERS],
     pub scale: [f32; LAYERS],
-    pub joint: u32,
+    /// Four bits a layer.
+    pub groups: u32,
     /// η of units that share a vector.
     pub rate: f32,
     /// Largest squared norm that is within the clip; negative without a single clip.
@@ -195,7 +196,8 @@ impl<'a> Lowered<'a> {
             weight: of(|factors| factors.weight),
             target: of(|factors| factors.target),
             scale: of(|factors| factors.scale),
-            joint: factors.is_some_and(|factors| factors.joint).into(),
+            groups: factors
+                .map_or(0, |factors| factors.group.iter().rev().fold(0, |all, group| all << 4 | u32::from(*group))),
             rate: self.rate,
             within: self.within,
             unused: 0,
@@ -206,9 +208,9 @@ impl<'a> Lowered<'a> {
     pub fn release(&self, buffers: &Buffers) -> Release {
         let (mut ends, mut units) = ([u32::MAX; LAYERS], [1.0; LAYERS]);
         let mut end = 0;
-        for (layer, (length, unit, _)) in self.layers.iter().flat_map(Layers::each).enumerate() {
-            end += length as u32;
-            (ends[layer], units[layer]) = (end, unit as f32);
+        for (layer, part) in self.layers.iter().flat_map(Layers::parts).enumerate() {
+            end += part.length as u32;
+            (ends[layer], units[layer]) = (end, part.unit as f32);
         }
         Release {
             key: [0; 8],

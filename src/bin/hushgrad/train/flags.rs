@@ -29,9 +29,10 @@ pub struct Flags {
     /// A network of your own, such as "conv 16 8x8/2 same, tanh, maxpool 2/1, dense 10" (docs/models.md)
     #[arg(long, value_name = "LIST", conflicts_with = "model")]
     pub layers: Option<LayerList>,
-    /// Clipping norm of each layer, from the first to the last
-    #[arg(long, value_name = "C,…", value_delimiter = ',', value_parser = finite, conflicts_with = "clip")]
-    pub layer_norms: Option<Vec<f64>>,
+    /// Clipping norm of each layer, from the first to the last; or groups of layers as
+    /// LAYERS:NORM@NOISE, with noise relative to the others': 1-2:0.5@2,3-4:1@1
+    #[arg(long, value_name = "C,…", alias = "layer-norms", conflicts_with = "clip")]
+    pub groups: Option<String>,
     /// The same as --clip-quantile 0.5: the clip follows the median norm
     #[arg(long)]
     pub adaptive_clip: bool,

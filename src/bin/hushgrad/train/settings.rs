@@ -131,11 +131,12 @@ fn change(arguments: &Flags, settings: &mut Settings) -> Result<BTreeSet<&'stati
         fields.insert("noise");
     }
     given.iter().for_each(|setting| setting.set(settings));
-    if let Some(norms) = &arguments.layer_norms {
+    if let Some(groups) = &arguments.groups {
         if settings.encoder != Encoder::Layers {
-            return Err(Need { option: "layer-norms", needs: Some("--encoder layers".to_owned()) }.into());
+            return Err(Need { option: "groups", needs: Some("--encoder layers".to_owned()) }.into());
         }
-        settings.layer_norms = norms.iter().map(f64::to_string).collect::<Vec<_>>().join(" ");
+        groups.clone_into(&mut settings.layer_norms);
+        settings.layer_clip()?;
         fields.insert("encoder");
     }
     setting_flags::check(&given, settings)?;
