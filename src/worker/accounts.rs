@@ -73,8 +73,6 @@ pub enum Question {
     Density(String),
     /// [`Planned::stairs`](crate::train::anneal::Planned::stairs) of a run's phases.
     NoiseOverRun(RunConfig),
-    /// The leakage of K steps if their models stay hidden, and if they do not.
-    HiddenStates,
     /// A run file's name and bytes, to be read, checked, and accounted for anew.
     OpenRun { name: String, bytes: Vec<u8> },
     /// This thread's network requests.
@@ -103,7 +101,6 @@ pub enum Answer {
     Density(Result<CustomDensity, Message>),
     /// Empty if there is nothing to draw.
     NoiseOverRun([Vec<Point>; 3]),
-    HiddenStates([Vec<Point>; 3]),
     /// The run's card, and the same as JSON, to be stored.
     OpenRun(Result<(Box<RunCard>, String), Message>),
     Requests(Vec<NetworkRequest>),
@@ -238,7 +235,6 @@ impl Accounts {
             Question::NoiseOverRun(config) => {
                 Answer::NoiseOverRun(Planned::of(&config).map(|planned| planned.stairs()).unwrap_or_default())
             }
-            Question::HiddenStates => Answer::HiddenStates(lab::hidden_states()),
             Question::OpenRun { name, bytes } => {
                 let opened = |file: RunFile| (Box::new(file.run.clone()), file.run.to_json());
                 Answer::OpenRun(in_words::<_, RunFileError>(RunFile::to_show(&name, &bytes).map(opened)))
@@ -355,7 +351,6 @@ mod tests {
         assert!(matches!(asked(town(None)), Answer::Allowed(Err(_))));
         let phased = RunConfig { phases: "20; 30 noise 0.5".parse().unwrap(), steps: Some(50), ..config.clone() };
         assert!(matches!(asked(Question::NoiseOverRun(phased)), Answer::NoiseOverRun([_, _, own]) if own.len() == 4));
-        assert!(matches!(asked(Question::HiddenStates), Answer::HiddenStates([a, ..]) if !a.is_empty()));
         let none = asked(Question::Projection { config: RunConfig { noise: None, ..config }, train: 1000, steps: 1 });
         assert!(matches!(none, Answer::Projection(Err(reason)) if reason.contains("no noise")));
         let opened = asked(Question::OpenRun { name: "x.json".to_owned(), bytes: b"PK".to_vec() });

@@ -6,7 +6,6 @@ use crate::{
     accounting::{
         PrivacyError,
         calibrate::{Method, Target, noise_scale},
-        dynamics::Setting,
         envelope::EnvelopeProfile,
         ledger::{Release, Sensitivity},
         noise::{CustomDensity, DensityError, NoiseError, NoiseSpec},
@@ -159,29 +158,6 @@ fn profile(psi: Psi) -> Result<EnvelopeProfile, LabError> {
     }
 }
 
-/// The setting of the figure on hidden states: Chourasia, Ye & Shokri 2021, figure 1.
-const HIDDEN: Setting =
-    Setting { step_size: 0.02, noise: 0.02, sensitivity: 4.0, strong_convexity: 1.0, smoothness: 4.0, examples: 5000 };
-/// Rényi order and steps of that figure.
-const HIDDEN_ORDER: f64 = 30.0;
-const HIDDEN_STEPS: u64 = 800;
-
-/// Returns the leakage of K steps of noisy descent: all models seen, the last alone, and at least.
-#[must_use]
-pub fn hidden_states() -> [Vec<Point>; 3] {
-    let mut curves = [vec![], vec![], vec![]];
-    if let Ok(descent) = HIDDEN.checked() {
-        for steps in (0..=HIDDEN_STEPS).step_by(10) {
-            if let Ok(bounds) = descent.renyi(HIDDEN_ORDER, steps) {
-                for (curve, bound) in curves.iter_mut().zip([bounds.composition, bounds.hidden_state, bounds.lower]) {
-                    curve.push((steps as f64, bound));
-                }
-            }
-        }
-    }
-    curves
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -246,12 +222,5 @@ mod tests {
         }
         let refused = of("exp(-(x-1.23456)^2)").unwrap_err().to_string();
         assert!(refused.ends_with("at x = 0.0625 it is 0.253, at −x it is 0.186"), "to three digits: {refused}");
-    }
-
-    #[test]
-    fn hidden_states_stop_leaking_and_composition_does_not() {
-        let [composition, hidden, least] = hidden_states();
-        assert!(composition.len() == 81 && composition[10].1 < hidden[10].1 && composition[80].1 > 4.0 * hidden[80].1);
-        assert!(least.iter().zip(&hidden).all(|(least, hidden)| least.1 <= hidden.1));
     }
 }

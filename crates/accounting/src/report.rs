@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{
     decimal::{upper, upper_power},
-    ledger::{Held, HiddenSteps, Ledger, Release, Sensitivity},
+    ledger::{Held, HiddenSteps, Ledger, Part, Release, Sensitivity},
     noise::NoiseSpec,
     numeric::six_digits,
     pld::Tight,
@@ -50,22 +50,7 @@ pub fn assumptions(ledger: &Ledger) -> Vec<Message> {
             phrases.push(message!("{steps} of the steps:"));
         }
         phrases.push(mechanism(release));
-        for part in &release.parts {
-            let [bound, noise] = [part.clip, part.noise].map(six_digits);
-            let sigma = six_digits(part.noise / part.clip);
-            phrases.push(match part.holds {
-                Held::Gradient => message!("including the clipped gradient, with noise of σ {sigma} by itself"),
-                Held::Layers(layers) => {
-                    let numbers: Vec<String> = layers.numbers().map(|number| number.to_string()).collect();
-                    let layers = numbers.join(", ");
-                    message!("layers {layers} of the gradient: clipped to L2 norm {bound}, noise of σ {noise}")
-                }
-                Held::NormWithinClip => {
-                    message!("including whether the gradient is within the clip, with noise of σ {sigma} by itself")
-                }
-                Held::AnswerAndClass => message!("including answer and class, with noise of σ {sigma} by itself"),
-            });
-        }
+        phrases.extend(release.parts.iter().map(Part::to_message));
         if let Some(grid) = release.grid {
             phrases.push(message!(
                 "gradients, sums and noise rounded to the grid 2^{}: leakage by low bits of floating-point noise is counted",
@@ -161,6 +146,24 @@ pub fn describe(noise: &NoiseSpec) -> Message {
         }
         NoiseSpec::Custom { density, .. } => message!("noise of scale {scale} and density {:?}", density.source()),
         other => message!("{} noise of scale {scale}", other.family()),
+    }
+}
+
+impl ToMessage for Part {
+    fn to_message(&self) -> Message {
+        let [bound, noise, sigma] = [self.clip, self.noise, self.noise / self.clip].map(six_digits);
+        match self.holds {
+            Held::Gradient => message!("including the clipped gradient, with noise of σ {sigma} by itself"),
+            Held::Layers(layers) => {
+                let numbers: Vec<String> = layers.numbers().map(|number| number.to_string()).collect();
+                let layers = numbers.join(", ");
+                message!("layers {layers} of the gradient: clipped to L2 norm {bound}, noise of σ {noise}")
+            }
+            Held::NormWithinClip => {
+                message!("including whether the gradient is within the clip, with noise of σ {sigma} by itself")
+            }
+            Held::AnswerAndClass => message!("including answer and class, with noise of σ {sigma} by itself"),
+        }
     }
 }
 

@@ -290,6 +290,7 @@ fn answer(kind: &str, inputs: &Value, case: &Value, default_orders: &[f64]) -> A
         "mu_gdp" => mu_gdp(inputs),
         "concentrated" => concentrated(inputs),
         "filter" => filter(inputs),
+        "groups" => groups(inputs),
         "random_allocation_gaussian" => {
             let noise = NoiseSpec::Gaussian { sigma: number(inputs, "sigma")? };
             random_allocation(inputs, case, Sensitivity::L2 { norm: 1.0 }, noise)
@@ -482,6 +483,19 @@ fn filter(inputs: &Value) -> Answer {
     let step = books.register_priced(dp_sgd::step(number(inputs, "sigma")?, 1.0)).map_err(say)?;
     let count = filter.admits(&books, step, 1_000_000_000).map_err(say)?;
     Ok(json!({ "count": count, "order_of_filter": filter.order() }))
+}
+
+fn groups(inputs: &Value) -> Answer {
+    let list = |field: &str| inputs[field].as_array().ok_or_else(|| format!("input {field} is missing"));
+    let noisy = |(norm, noise): (&Value, &Value)| {
+        let group = Group::new("group", 10, norm.as_f64()?);
+        Some(NoisyGroup { group, noise: noise.as_f64()? })
+    };
+    let noisy: Option<Vec<_>> = list("norms")?.iter().zip(list("noises")?).map(noisy).collect();
+    let clipping = if inputs["joint"] == true { Clipping::Joint } else { Clipping::Separate };
+    let groups = Groups::new(noisy.ok_or("a number is missing")?, clipping).map_err(say)?;
+    let release = groups.release(Sampling::Poisson { rate: 1.0 });
+    whole_ledger(&[(release, whole(inputs, "steps")?)], number(inputs, "delta")?, None)
 }
 
 /// As random allocation, or as a shuffled partition if the case wants the unamplified price.

@@ -35,7 +35,8 @@ impl RunConfig {
     }
 
     /// Returns the parts of a release that is more than a gradient, or has groups of layers.
-    pub(super) fn parts(&self) -> Vec<Part> {
+    #[must_use]
+    pub fn parts(&self) -> Vec<Part> {
         let counting = self.counting();
         let groups = self.groups_of_layers();
         let Some(noise) = self.noise_of_gradient().filter(|_| !(counting.is_none() && groups.is_empty())) else {

@@ -3,13 +3,11 @@
 //! | module | what it is |
 //! | --- | --- |
 //! | `formulas` | formulas with the run's numbers |
-//! | `hidden_states` | a figure: the leak of steps whose models are hidden |
 //! | `question` | a multiple-choice question |
 //! | `text` | a step's paragraphs, once their numbers are true |
 //! | `panel` | the menu, and the strip of the open lesson |
 
 pub mod formulas;
-mod hidden_states;
 pub mod panel;
 mod question;
 mod text;

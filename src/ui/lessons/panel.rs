@@ -8,7 +8,6 @@ use web_sys::{Element, ResizeObserver};
 
 use super::{
     formulas::formula,
-    hidden_states::hidden_states,
     question::question,
     text::{is_true, paragraphs},
 };
@@ -147,7 +146,6 @@ fn strip(page: Page, set: &Arc<LessonSet>, (at, step): (usize, usize)) -> AnyVie
     let side = |part: &Part| match part {
         Part::Text(_) => None,
         Part::Formula(key) => Some(formula(page, set, key, true)),
-        Part::Figure(_) => Some(hidden_states(page).into_any()),
     };
     let side = now.parts.iter().filter_map(side).collect_view();
     let asked = now.question.as_ref().map(|asked| question(page, asked));

@@ -46,6 +46,7 @@ pub fn paragraphs(page: Page, texts: &[&String]) -> AnyView {
         LessonProgress::Ready => t!("The numbers here are still being computed.").to_owned(),
         LessonProgress::Coming(sentence) => format!("{sentence} {}", t!("Then numbers appear here.")),
         LessonProgress::Other => t!("The settings differ from this step's.").to_owned(),
+        LessonProgress::Impossible(sentence) => sentence.to_owned(),
     };
     view! {
         {texts.iter().map(paragraph).collect_view()}

@@ -4,7 +4,6 @@ use leptos::{html, prelude::*};
 
 use super::fold::fold;
 use crate::{
-    data::Picture,
     data::TestSet,
     model::PIXELS,
     plot::{
@@ -18,7 +17,10 @@ use crate::{
         settings::Number,
         size::closures::{bool_fn, bool_memo, effect, on_click, on_event, text_fn, text_memo, view_fn},
         stage::colours::put,
-        state::{Origin, Page, pay_once::Paid},
+        state::{
+            Origin, Page,
+            pay_once::{ONCE_NEEDS, Paid},
+        },
         text::{Text, heard, t, text},
         widgets::{
             chart::{Frame, chart},
@@ -54,7 +56,7 @@ pub fn panel(page: Page) -> Option<AnyView> {
 fn inside(page: Page) -> AnyView {
     let once = page.pay_once;
     let busy = move || matches!(once.paid.get(), Paid::Summing(_)) || once.trains.get();
-    let others = bool_memo(move || page.digits.images() != (Picture::DIGIT, 10));
+    let others = bool_memo(move || !page.can_pay_once());
     let waits = move || {
         busy()
             || others.get()
@@ -77,7 +79,7 @@ fn inside(page: Page) -> AnyView {
     };
     view! {
         <p>{text_fn(about)}</p>
-        <p class="field-error" hidden=bool_fn(move || !others.get())>{t!("This needs 28×28 grey images in ten classes; the loaded ones are different.")}</p>
+        <p class="field-error" hidden=bool_fn(move || !others.get())>{ONCE_NEEDS.get()}</p>
         <div class="once">{features(page)}{noise(page)}{epsilon(page)}</div>
         <div class="once-buttons">
             <button type="button" class="primary" data-testid="pay" disabled=bool_fn(waits) on:click=on_click(move |_| page.pay_once())>{text_fn(release)}</button>
@@ -86,7 +88,7 @@ fn inside(page: Page) -> AnyView {
         </div>
         {view_fn(move || standing(page))}
         {chart(page, Frame { title: t!("Test accuracy, paid once"), file: "paid-once-accuracy", height: 150.0, full: true }, move || accuracy(page))}
-        {chart(page, Frame { title: t!("ε spent: once, and step by step"), file: "paid-once-epsilon", height: 130.0, full: true }, move || spent(page))}
+        <div data-testid="once-spent">{chart(page, Frame { title: t!("ε spent: once, and step by step"), file: "paid-once-epsilon", height: 130.0, full: true }, move || spent(page))}</div>
         {adlm(page)}
     }
     .into_any()

@@ -10,6 +10,7 @@ use super::{
     lesson_steps::LessonPlayer,
     lessons::{Compared, Staged},
     names::Figures,
+    pay_once::{ONCE_NEEDS, Paid},
     sweep_runs::SweepRuns,
 };
 use crate::{
@@ -32,6 +33,8 @@ pub enum LessonProgress {
     Coming(String),
     /// The visitor has left the state by changing the settings.
     Other,
+    /// The state needs other images. The sentence says which.
+    Impossible(&'static str),
 }
 
 impl LessonPlayer {
@@ -101,6 +104,9 @@ impl LessonPlayer {
                 self.0.run.step_next();
             }
         }
+        if until == Until::Once {
+            self.0.pay_once_unless_paid();
+        }
     }
 
     fn has_all_digits(self) -> bool {
@@ -119,6 +125,7 @@ impl LessonPlayer {
         stands
             && self.0.run.report.with(|report| match (report, until) {
                 (_, Until::Set) => true,
+                (_, Until::Once) => self.0.pay_once.hidden().is_some(),
                 (None, _) => false,
                 (Some(report), until) => {
                     let answered = self.0.spending.is_answered()
@@ -189,6 +196,18 @@ impl LessonPlayer {
             return LessonProgress::Ready;
         }
         let whole = self.has_all_digits();
+        if staged.until == Until::Once {
+            return match self.0.pay_once.paid.get() {
+                _ if !whole => LessonProgress::Coming(t!("The digits are loading; then training starts.").to_owned()),
+                _ if !self.0.can_pay_once() => LessonProgress::Impossible(ONCE_NEEDS.get()),
+                Paid::Summing(share) => {
+                    LessonProgress::Coming(t!("Training in secret: {share} done.", share = format::percent(share)))
+                }
+                // The visitor has made another release, or it was forgotten.
+                _ if self.0.lessons.done.get() && !self.0.pay_once.trains.get() => LessonProgress::Other,
+                _ => LessonProgress::Coming(t!("Training starts soon.").to_owned()),
+            };
+        }
         let done = self.0.run.report.with(|report| report.as_ref().map_or(0, |report| report.step));
         let of = self.0.run.info.with(|run| run.as_ref().and_then(|run| run.config.steps));
         let so_far = |with_end: Text, without: Text| {

@@ -57,6 +57,8 @@ pub enum Until {
     Step,
     /// All steps are done.
     End,
+    /// The release that is paid once is made, and trained on.
+    Once,
 }
 
 /// The state that a step's text describes, reached before the text states a number.
@@ -74,8 +76,6 @@ pub enum Part {
     Text(String),
     /// Key of a formula.
     Formula(String),
-    /// Name of a figure.
-    Figure(String),
 }
 
 /// A multiple-choice question.
@@ -164,12 +164,17 @@ impl Step {
         match word {
             "set" => self.set = Some(rest),
             "also" => self.also.push(rest),
-            "run" => self.until = Some(if rest == "all" { Until::End } else { Until::Step }),
+            "run" => {
+                self.until = Some(match rest.as_str() {
+                    "all" => Until::End,
+                    "once" => Until::Once,
+                    _ => Until::Step,
+                });
+            }
             "set-lab" => self.psi = Some(rest),
             "show" => self.show = rest,
             "point" => self.point = Some(rest),
             "formula" => self.parts.push(Part::Formula(rest)),
-            "figure" => self.parts.push(Part::Figure(rest)),
             "ask" => self.question.get_or_insert_default().ask = rest,
             "answer" => self.question.get_or_insert_default().answer = rest,
             "choice" => {

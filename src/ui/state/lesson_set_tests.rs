@@ -15,7 +15,7 @@ use crate::{
 
 const TEXT: &str = include_str!("../../../www/lessons.txt");
 /// Names for which the page gives [`fill`] a value.
-const NAMES: [&str; 53] = [
+const NAMES: [&str; 56] = [
     "lot",
     "train",
     "sigma",
@@ -69,6 +69,9 @@ const NAMES: [&str; 53] = [
     "norm-0",
     "norm-1",
     "norm-2",
+    "if-shown",
+    "hidden",
+    "hidden-accuracy",
 ];
 
 /// Names whose values belong to a run.
@@ -137,12 +140,18 @@ fn every_lesson_is_whole() {
             }
             let texts =
                 step.parts.iter().filter_map(|part| if let Part::Text(text) = part { Some(text) } else { None });
-            for name_of in texts.flat_map(|text| names(text)).filter(|name| is_of_run(name)) {
+            let named: Vec<&str> = texts.flat_map(|text| names(text)).collect();
+            let of_secret = named.iter().any(|name| ["if-shown", "hidden", "hidden-accuracy"].contains(name));
+            assert!(!of_secret || scene.until == Until::Once, "{name}");
+            for name_of in named.into_iter().filter(|name| is_of_run(name)) {
                 let place =
                     name_of.rsplit_once('-').filter(|(what, _)| ["accuracy", "epsilon", "found", "mu"].contains(what));
                 match place.and_then(|(_, place)| place.parse::<usize>().ok()) {
                     Some(place) => assert!(place <= scene.also.len(), "{name}: {name_of}"),
-                    None => assert_ne!(scene.until, Until::Set, "{name}: {name_of} of a run that is not begun"),
+                    None => assert!(
+                        matches!(scene.until, Until::Step | Until::End),
+                        "{name}: {name_of} of a run that is not begun"
+                    ),
                 }
             }
             for part in &step.parts {
@@ -171,7 +180,7 @@ fn panel_of(hook: &str) -> &'static str {
         "projection" | "projection-shared" | "denoiser" | "noise-over-run" | "lot" => "setup",
         "knob" | "norm-0" | "norm-1" | "norm-2" | "norm-3" => "step",
         "digit-pad" | "epsilon-meaning" | "odds" | "runs" | "counted" | "groups" | "by-digit" | "pulls" | "pay"
-        | "adlm" | "attack" | "town" => "results",
+        | "once-spent" | "adlm" | "attack" | "town" => "results",
         "lab" | "lab-verdict" | "lab-psi" | "lab-formula" => "lab",
         "accuracy" | "epsilon" => "",
         _ => panic!("{hook} is in no known panel"),

@@ -65,6 +65,9 @@ impl Figures {
             "exponent" => settings(|s| s.exponent),
             "density" => Some(self.0.settings.with(|s| s.formula.clone())),
             "delta" => settings(|s| s.delta),
+            "if-shown" => self.0.pay_once.hidden().map(|[shown, ..]| format::epsilon(shown)),
+            "hidden" => self.0.pay_once.hidden().map(|[_, hidden, _]| format::epsilon(hidden)),
+            "hidden-accuracy" => self.0.pay_once.hidden().map(|[.., accuracy]| format::percent(accuracy)),
             "q" => {
                 train().map(|n| format::number(self.in_step(|s| f64::from(s.lot) / f64::from(s.users.unwrap_or(n)))))
             }

@@ -4,14 +4,22 @@ use leptos::prelude::*;
 
 use super::page::Page;
 use crate::{
+    data::Picture,
     plot::{format, series::Point},
     train::functional::{features::Features, price::Mechanism},
-    ui::{link::Link, text::t, threads::training::TrainingClient},
+    ui::{
+        link::Link,
+        text::{Text, t, text},
+        threads::training::TrainingClient,
+    },
     worker::{
         functional::{FunctionalProgress, FunctionalRequest},
         protocol::Request,
     },
 };
+
+/// What the release needs.
+pub const ONCE_NEEDS: Text = text!("This needs 28×28 grey images in ten classes; the loaded ones are different.");
 
 /// Progress of the release.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,6 +97,16 @@ impl PayOnce {
         self.trains.set(false);
     }
 
+    /// Returns ε of a training in secret, if its models had been shown and as they were not, and its
+    /// accuracy; once it is measured.
+    #[must_use]
+    pub fn hidden(self) -> Option<[f64; 3]> {
+        let Paid::Released(_) = self.paid.get() else { return None };
+        let [shown, hidden] = self.epsilons.with(|curves| curves.each_ref().map(|curve| curve.last().copied()));
+        let accuracy = self.curve.with(|curve| curve.last().copied());
+        Some([shown?.1, hidden?.1, accuracy?.1])
+    }
+
     /// Trains further steps, which cost nothing.
     pub fn train_on(self) {
         self.trains.set(true);
@@ -102,10 +120,34 @@ impl Page {
         let once = self.pay_once;
         once.forget();
         once.paid.set(Paid::Summing(0.0));
-        let delta = self.settings.with_untracked(|settings| settings.delta);
+        self.trainer.send(Request::PayOnce(self.once_wanted()));
+    }
+
+    /// Returns the release with the current settings.
+    fn once_wanted(self) -> FunctionalRequest {
+        let once = self.pay_once;
         let (features, mechanism) = (once.features.get_untracked(), once.mechanism.get_untracked());
-        let epsilon = once.epsilon.get_untracked();
-        self.trainer.send(Request::PayOnce(FunctionalRequest { features, mechanism, epsilon, delta }));
+        let delta = self.settings.with_untracked(|settings| settings.delta);
+        FunctionalRequest { features, mechanism, epsilon: once.epsilon.get_untracked(), delta }
+    }
+
+    /// Makes a release with the current settings, unless it is made already or in progress, or the
+    /// images are none that it can read.
+    pub fn pay_once_unless_paid(self) {
+        let again = match self.pay_once.paid.get_untracked() {
+            Paid::Nothing => true,
+            Paid::Summing(_) => false,
+            Paid::Released(made) => made != self.once_wanted(),
+        };
+        if again && untrack(|| self.can_pay_once()) {
+            self.pay_once();
+        }
+    }
+
+    /// True if the images are 28 × 28, grey and of ten classes.
+    #[must_use]
+    pub fn can_pay_once(self) -> bool {
+        self.digits.images() == (Picture::DIGIT, 10)
     }
 
     /// Takes a report of the training thread.

@@ -5,12 +5,15 @@ use leptos::prelude::*;
 use hushgrad_message::ToMessage as _;
 
 use super::hint::labelled;
-use crate::mechanism::layers::Layers;
-use crate::ui::{
-    settings::{Encoder, Family, PhaseKind, Settings},
-    size::closures::{bool_fn, bool_memo, on_event, text_fn, text_memo, view_fn},
-    state::{Origin, Page, TaskLock},
-    text::{Text, heard, text},
+use crate::{
+    accounting::ledger::{Held, Part},
+    mechanism::layers::Layers,
+    ui::{
+        settings::{Encoder, Family, PhaseKind, Settings},
+        size::closures::{bool_fn, bool_memo, on_event, text_fn, text_memo, view_fn},
+        state::{Origin, Page, TaskLock},
+        text::{Text, heard, text},
+    },
 };
 
 /// Label of a field for a density.
@@ -33,6 +36,8 @@ pub struct Typed {
     set: fn(&mut Settings, String),
     /// Returns what is wrong with it.
     problem: fn(Page) -> String,
+    /// Lists what it comes to.
+    parts: fn(&Settings) -> Vec<Part>,
 }
 
 /// The formula of a custom density.
@@ -45,6 +50,7 @@ pub static OWN_DENSITY: Typed = Typed {
     get: |settings| &settings.formula,
     set: |settings, typed| settings.formula = typed,
     problem: |page| page.messages.of(Origin::Density).unwrap_or_default(),
+    parts: |_| vec![],
 };
 
 /// The list of custom phases.
@@ -62,6 +68,7 @@ pub static OWN_PHASES: Typed = Typed {
         settings.plan_phases();
     },
     problem: |_| String::new(),
+    parts: |_| vec![],
 };
 
 /// The layers' norms.
@@ -79,6 +86,10 @@ pub static OWN_NORMS: Typed = Typed {
         let made = page.settings.with(|settings| Layers::new(&settings.layer_clip()?, &settings.model.lengths()));
         made.err().map(|fault| heard(&fault.to_message())).unwrap_or_default()
     },
+    parts: |settings| {
+        let parts = settings.config().parts();
+        parts.into_iter().filter(|part| matches!(part.holds, Held::Layers(_))).collect()
+    },
 };
 
 /// The field, while it applies.
@@ -86,6 +97,9 @@ pub fn typed_field(page: Page, which: &'static Typed) -> AnyView {
     let shown = bool_memo(move || page.settings.with(which.shown));
     // A memo, because the accountant's answers change the settings while the visitor types.
     let text = text_memo(move || page.settings.with(|settings| (which.get)(settings).clone()));
+    let parts = text_memo(move || {
+        page.settings.with(which.parts).iter().map(|part| heard(&part.to_message())).collect::<Vec<_>>().join("; ")
+    });
     let typed = move |event: leptos::ev::Event| {
         let typed = event_target_value(&event).trim().to_owned();
         page.change(|settings| (which.set)(settings, typed));
@@ -97,6 +111,7 @@ pub fn typed_field(page: Page, which: &'static Typed) -> AnyView {
                 <input type="text" id=which.id data-testid=which.id spellcheck="false" autocomplete="off" disabled=bool_fn(move || TaskLock(page).is_fixed(which.choice)) aria-describedby=error.clone()
                     prop:value=text_fn(move || text.get()) on:change=on_event(typed) />
                 <p class="field-error" id=error>{text_fn(move || (which.problem)(page))}</p>
+                <p class="caption" hidden=bool_fn(move || parts.with(String::is_empty))>{text_fn(move || parts.get())}</p>
             };
             let words = [which.label, which.hint].map(Text::get);
             labelled(which.id, "label".to_owned(), which.label.get().into_any(), words, field.into_any())

@@ -366,6 +366,26 @@ def privacy_filter(sigma, epsilon, delta):
     add("filter", inputs, {"order_of_filter": order, "count": count}, {"count": {"rel": 0.0}})
 
 
+def groups(norms, noises, joint, steps, delta):
+    """Groups of coordinates, each moved by its norm (of a joint clip: one alone), by the loss's distribution."""
+    d = mp.mpf(delta)
+    means = [(mp.mpf(c) / mp.mpf(s)) ** 2 / 2 for c, s in zip(norms, noises)]
+    # The loss of a group and a step is N(m, 2m), and losses add up.
+    mean = steps * (max(means) if joint else mp.fsum(means))
+    density = lambda loss: mp.npdf(loss, mean, mp.sqrt(2 * mean))
+    places = lambda eps: [eps, *sorted(p for k in range(-12, 13) if (p := mean + 2 * k * mp.sqrt(2 * mean)) > eps), mp.inf]
+    excess = lambda eps: mp.log(mp.quad(lambda loss: (1 - mp.exp(eps - loss)) * density(loss), places(eps)) / d)
+    with mp.workdps(20):
+        eps = mp.findroot(excess, (mp.mpf(0), mean + 20 * mp.sqrt(2 * mean) + 1), solver="anderson", tol=1e-30)
+    inputs = {"norms": norms, "noises": noises, "joint": joint, "steps": steps, "delta": delta}
+    add(
+        "groups",
+        inputs,
+        {"eps": float(eps)},
+        {"pessimistic_answer": {"min": "eps * (1 - 1e-12)", "max": "eps * (1 + 1e-6)"}},
+    )
+
+
 def interpretation(inputs):
     f = mp.mpf(inputs["fpr"])
     if inputs["type"] == "eps_delta":
@@ -461,9 +481,16 @@ def main():
         for _ in range(8):
             privacy_filter(between(2, 300), between(0.1, 8, 3), delta())
 
+    def all_groups():
+        for i in range(8):
+            count = 1 + i % 4
+            norms, noises = [between(0.1, 5) for _ in range(count)], [between(2, 60) for _ in range(count)]
+            groups(norms, noises, i >= 5, round(between(1, 50)), delta())
+
     kinds = {
         "interpretation": interpretations, "privacy_dynamics": all_privacy_dynamics,
         "concentrated": all_concentrated, "filter": privacy_filters,
+        "groups": all_groups,
         "shuffled_partition": shuffled_partitions, "without_replacement": without_replacements,
         "sampled_gaussian_rdp": sampled_gaussian_rdps, "noise_moment": noise_moments, "noise_vector": noise_vectors,
         "epsilon_rdp": epsilon_rdps, "epsilon_pld": epsilon_plds, "noise_calibration": noise_calibrations,
