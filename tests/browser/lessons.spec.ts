@@ -227,6 +227,11 @@ async function shown(page: Page, step: Step, name: string, known: Known): Promis
       return (await noise()) * Math.sqrt(await parameters());
     case "floor":
       return 0.8687 / Math.sqrt(await parameters());
+    case "hidden":
+      return /^Paid: ε ≤ ([\d.]+) /.exec(await text("paid"))![1];
+    case "hidden-accuracy":
+      return /It reads ([\d.]+%)/.exec(await text("paid"))![1];
+    case "if-shown":
     case "factor":
     case "projected-classic":
       return undefined;
@@ -270,6 +275,7 @@ const HOLDS: Record<string, (said: Record<string, number>) => boolean> = {
   "one-step.6": (said) =>
     said["accuracy-2"] - said["accuracy-1"] > 6 && said.accuracy - said["accuracy-1"] > 6 && Math.abs(said.accuracy - said["accuracy-2"]) < 2,
   "composition.5": (said) => Math.abs(said.accuracy - said["accuracy-1"]) < 1,
+  "composition.6": (said) => said["if-shown"] > 1.2 * said.hidden && said["hidden-accuracy"] > 75,
   // Kolmogorov's distribution over its mean: pure noise is beyond these limits once in 100,000
   // times, and beyond 0.5 and 1.5 once in 13.
   "denoising.4": (said) => said.factor / said.floor > 0.33 && said.factor / said.floor < 3,
@@ -390,7 +396,7 @@ for (const full of [false, true]) for (let first = 0; first < LESSONS.length; fi
         await ready(page, step);
       }
       if (step.run === "all") known.accuracy[step.set] = await accuracy();
-      if (step.run) known.epsilon[step.set] = (await shown(page, step, "epsilon", known)) as string;
+      if (step.run && step.run !== "once") known.epsilon[step.set] = (await shown(page, step, "epsilon", known)) as string;
       if (step.texts.some((text) => /\{(found|mu)/.test(text))) {
         for (const name of ["found", "mu"] as const) known[name][step.set] = (await shown(page, step, name, known)) as string;
       }

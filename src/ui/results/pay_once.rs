@@ -64,7 +64,10 @@ fn inside(page: Page) -> AnyView {
     };
     let released = move || matches!(once.paid.get(), Paid::Released(_));
     // A model that was trained in secret cannot go on: its next steps would cost again.
-    let ended = move || matches!(once.paid.get(), Paid::Released(wanted) if wanted.mechanism == Mechanism::Hidden);
+    let ended = move || match once.paid.get() {
+        Paid::Released(made) => made.mechanism == Mechanism::Hidden,
+        _ => once.mechanism.get() == Mechanism::Hidden,
+    };
     let about = move || match once.mechanism.get() {
         Mechanism::Hidden => t!(
             "A simple classifier is trained on all digits, with noise in every step, and nobody sees a model but the last. So ε levels off, however many steps there are. With DP-SGD, every model is seen."

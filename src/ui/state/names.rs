@@ -66,7 +66,7 @@ impl Figures {
             "density" => Some(self.0.settings.with(|s| s.formula.clone())),
             "delta" => settings(|s| s.delta),
             "if-shown" => self.0.pay_once.hidden().map(|[shown, ..]| format::epsilon(shown)),
-            "hidden" => self.0.pay_once.hidden().map(|[_, hidden, _]| format::epsilon(hidden)),
+            "hidden" => self.0.pay_once.hidden().map(|[_, hidden, _]| format::budget(hidden)),
             "hidden-accuracy" => self.0.pay_once.hidden().map(|[.., accuracy]| format::percent(accuracy)),
             "q" => {
                 train().map(|n| format::number(self.in_step(|s| f64::from(s.lot) / f64::from(s.users.unwrap_or(n)))))

@@ -101,10 +101,10 @@ impl PayOnce {
     /// accuracy; once it is measured.
     #[must_use]
     pub fn hidden(self) -> Option<[f64; 3]> {
-        let Paid::Released(_) = self.paid.get() else { return None };
-        let [shown, hidden] = self.epsilons.with(|curves| curves.each_ref().map(|curve| curve.last().copied()));
-        let accuracy = self.curve.with(|curve| curve.last().copied());
-        Some([shown?.1, hidden?.1, accuracy?.1])
+        let Paid::Released(made) = self.paid.get() else { return None };
+        let (_, shown) = self.epsilons.with(|[shown, _]| shown.last().copied())?;
+        let (_, accuracy) = self.curve.with(|curve| curve.last().copied())?;
+        Some([shown, made.epsilon, accuracy])
     }
 
     /// Trains further steps, which cost nothing.
