@@ -134,7 +134,8 @@ selects! {
         id: "layer-noise",
         label: text!("A layer's noise"),
         hint: text!("One budget, split: the same privacy for every layer, or less noise per parameter in layers with many. The noise scale is for all layers together, so ε is the same. The second costs accuracy: at ε ≤ 1 the tanh CNN loses 0.5 points against DP-SGD, the perceptron 3.5."),
-        applies: Some(|s| s.encoder == Encoder::Layers),
+        // Groups can name their own.
+        applies: Some(|s| s.encoder == Encoder::Layers && !s.layer_norms.contains('@')),
         change: Some(text!("layers' noise {option}")),
         ..PLAIN
     };

@@ -38,10 +38,10 @@ pub struct LayerClip {
     #[serde(default)]
     pub strategy: NoiseStrategy,
     /// The group of each layer in order, from 1 to G; empty: each layer is a group.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<u8>,
     /// σ_g of each group relative to the others, 1e-9 to 1e9, instead of the strategy; or empty.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub noises: Vec<f64>,
 }
 

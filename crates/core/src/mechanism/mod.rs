@@ -45,7 +45,7 @@ pub enum EncoderSpec {
         /// Number of vectors n in Ψ, 1 to [`error::MAX_VECTORS`]; each has L2 norm 1.
         vectors: u32,
         /// Factor on gradients before encoding, 1e-9 to 1e9. Larger ones clamp more coordinates; at
-        /// 1e9 each becomes ±ψ of its rank: the gradient is replaced (Nasr et al., §3.1).
+        /// 1e6 nearly each becomes ±ψ of its rank: the gradient is replaced (Nasr et al., §3.1).
         pre_scale: f64,
         /// Public seed from which Ψ is drawn.
         seed: u64,
