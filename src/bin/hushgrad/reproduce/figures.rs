@@ -53,6 +53,9 @@ pub struct Arguments {
     /// Epochs per run (the headline always has 60)
     #[arg(long, default_value_t = 60.0)]
     epochs: f64,
+    /// The paper's lengths and ranges: 60 epochs, and Figure 3 takes the best over rates too
+    #[arg(long, conflicts_with = "epochs")]
+    as_published: bool,
     /// Epochs per run that tunes a learning rate [default: as --epochs]
     #[arg(long, value_name = "EPOCHS")]
     tuning_epochs: Option<f64>,
@@ -90,6 +93,8 @@ pub struct Setup {
     epochs: f64,
     tuning_epochs: f64,
     seeds: u64,
+    /// Whether Figure 3 takes the best over rates.
+    as_published: bool,
 }
 
 /// Output paths.
@@ -154,6 +159,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         epochs: arguments.epochs,
         tuning_epochs,
         seeds: arguments.seeds,
+        as_published: arguments.as_published,
     };
     let places =
         Places { out: arguments.out.clone(), document: arguments.document.clone(), runs: arguments.runs.clone() };
@@ -204,7 +210,7 @@ impl Setup {
         rates: &BTreeMap<&'static str, Tuned>,
         examples: usize,
     ) -> Option<Vec<Trial>> {
-        let rate = rates.get(cell.rate.owner(cell.method).key)?.rate();
+        let rate = rates.get(cell.rate.owner(cell.method).key)?.rate() * cell.rate.factor();
         let steps = steps(self.epochs(figure), examples, self.lot);
         Some((1..=self.seeds).map(|seed| self.trial(cell, rate, steps, seed, false)).collect())
     }
@@ -217,7 +223,7 @@ impl Setup {
         rates: &BTreeMap<&'static str, Tuned>,
         examples: usize,
     ) -> Option<Trial> {
-        let rate = rates.get(cell.rate.owner(cell.method).key)?.rate();
+        let rate = rates.get(cell.rate.owner(cell.method).key)?.rate() * cell.rate.factor();
         // The training images that `Data::of` leaves.
         let examples = examples - examples / trial::HELD_OUT;
         let steps = steps(self.epochs(figure), examples, self.lot);
@@ -236,7 +242,11 @@ impl Setup {
         let rate = rates.get(method.key)?.rate();
         let (what, epochs) = match figure.view {
             View::Gradients => ("gradients".to_owned(), self.epochs(figure)),
-            View::Distances => (format!("distances, {} vectors, {} draws", self.vectors, self.seeds), 1.0),
+            View::Distances => {
+                let divergences = vectors::DIVERGENCES.map(|divergence| divergence.to_string()).join(" ");
+                let (vectors, seeds) = (self.vectors, self.seeds);
+                (format!("distances at {divergences}, {vectors} vectors, {seeds} draws"), 1.0)
+            }
             _ => return None,
         };
         let trial = self.trial(cell, rate, steps(epochs, examples, self.lot), 1, false);
@@ -337,7 +347,7 @@ impl FigureContext {
                 work.extend(trial.map(|trial| ((1, false, false), figure.view, trial)));
                 continue;
             }
-            for cell in figure.cells() {
+            for cell in figure.cells(self.setup.as_published) {
                 let (far, foreign) = (cell.scale != cell.method.scales[EQUAL], cell.rate != Rate::Own);
                 for trial in self.setup.trials(figure, cell, rates, examples).unwrap_or_default() {
                     work.push(((trial.config.init_seed, foreign, far), figure.view, trial));
@@ -464,8 +474,9 @@ impl FigureContext {
             format!("{done} runs are finished, and not all rates are tuned")
         };
         let mut out = format!(
-            "Written by `hushgrad reproduce figures --figure {}`: {finished}. {}, {model}, lot {lot}, {} epochs, {seeds} seeds a line, \
+            "Written by `hushgrad reproduce figures{} --figure {}`: {finished}. {}, {model}, lot {lot}, {} epochs, {seeds} seeds a line, \
              envelopes of {vectors} vectors; ε at δ = 1e-5. Rates are powers of two, tuned by {tuning_epochs} epochs (one seed) on held-out training images.\n\n",
+            if self.setup.as_published { " --as-published" } else { "" },
             figure.key,
             self.data.whole.train.name,
             self.setup.epochs(figure),
@@ -498,8 +509,8 @@ mod tests {
     }
 
     fn workshop(folder: &Path, draw: bool) -> FigureContext {
-        let setup =
-            Setup { model: Architecture::Linear, vectors: 2, lot: 60, epochs: 2.0, tuning_epochs: 1.0, seeds: 2 };
+        let (model, as_published) = (Architecture::Linear, true);
+        let setup = Setup { model, vectors: 2, lot: 60, epochs: 2.0, tuning_epochs: 1.0, seeds: 2, as_published };
         FigureContext::open(setup, places(folder), synthetic::digits(1, 240, 60), draw).unwrap()
     }
 
@@ -576,7 +587,7 @@ mod tests {
         let workshop = workshop(&folder, true);
         let rates = BTreeMap::from([("dp-sgd", Tuned { tried: BTreeMap::from([(-1, 0.9)]) })]);
         let figure = Figure::by_key("3").unwrap();
-        let cell = figure.cells()[0];
+        let cell = figure.cells(true)[0];
         let held = workshop.setup.held_out(figure, cell, &rates, 240).unwrap();
         assert!(held.held_out && held.config.steps == Some(7) && held.config.init_seed == TUNING_SEED);
         let trials = workshop.setup.trials(figure, cell, &rates, 240).unwrap();

@@ -156,6 +156,8 @@ pub enum Rate {
     Own,
     /// The best rate of this other method.
     Of(&'static str),
+    /// The method's own best rate, times this power of two.
+    Beside(i32),
 }
 
 impl Rate {
@@ -163,14 +165,19 @@ impl Rate {
     pub fn owner(self, method: &'static Method) -> &'static Method {
         match self {
             // The method whose run it shares.
-            Self::Own => method.read_anew.map_or(method, Method::by_key),
+            Self::Own | Self::Beside(_) => method.read_anew.map_or(method, Method::by_key),
             Self::Of(key) => Method::by_key(key),
         }
     }
 
+    /// Returns the factor on the owner's best rate.
+    pub fn factor(self) -> f64 {
+        if let Self::Beside(exponent) = self { 2f64.powi(exponent) } else { 1.0 }
+    }
+
     pub fn label(self) -> &'static str {
         match self {
-            Self::Own => "each method at its own tuned rate",
+            Self::Own | Self::Beside(_) => "each method at its own tuned rate",
             Self::Of(BASELINE) => "all methods at the rate tuned for DP-SGD",
             Self::Of(_) => "all methods at the rate tuned for the published pipeline",
         }
@@ -178,7 +185,7 @@ impl Rate {
 
     pub fn key(self) -> &'static str {
         match self {
-            Self::Own => "own-rate",
+            Self::Own | Self::Beside(_) => "own-rate",
             Self::Of(BASELINE) => "rate-of-dp-sgd",
             Self::Of(_) => "rate-of-published",
         }
@@ -218,6 +225,8 @@ pub struct Figure {
 }
 
 const BOTH: &[Rate] = &[Rate::Own, Rate::Of(BASELINE)];
+/// Rates among which the best is chosen.
+const AROUND: &[Rate] = &[Rate::Own, Rate::Beside(-1), Rate::Beside(1)];
 
 pub const FIGURES: [Figure; 8] = [
     Figure {
@@ -311,15 +320,22 @@ impl Figure {
         self.methods.iter().map(|key| Method::by_key(key))
     }
 
+    /// Returns the rates of its runs; `as_published`: of Figure 3 also those beside the best, as the
+    /// paper takes the best over rates.
+    pub fn rates(&self, as_published: bool) -> &'static [Rate] {
+        if as_published && self.view == View::BestByEpsilon { AROUND } else { self.rates }
+    }
+
     /// All cells shown: own rates first, and the common noise scale before the others.
-    pub fn cells(&self) -> Vec<Cell> {
+    pub fn cells(&self, as_published: bool) -> Vec<Cell> {
         let mut scales = self.scales.to_vec();
         scales.sort_by_key(|&scale| scale != EQUAL);
         let mut cells = vec![];
-        for &rate in self.rates {
+        for &rate in self.rates(as_published) {
             for &scale in &scales {
                 // A method's own rate is listed already if it is the common rate.
-                let other = |method: &&'static Method| rate == Rate::Own || rate.owner(method).key != method.key;
+                let other =
+                    |method: &&'static Method| !matches!(rate, Rate::Of(_)) || rate.owner(method).key != method.key;
                 cells.extend(self.methods().filter(other).map(|method| Cell {
                     method,
                     scale: method.scales[scale],
@@ -372,14 +388,17 @@ mod tests {
     fn a_figure_runs_each_line_once() {
         let figure = Figure::by_key("5").unwrap();
         // Six at own rates, six at DP-SGD's, and five at the published pipeline's rate.
-        assert_eq!(figure.cells().len(), 6 + 6 + 5);
+        assert_eq!(figure.cells(false).len(), 6 + 6 + 5);
         let tuned: Vec<_> = figure.tuned().iter().map(|method| method.key).collect();
         assert!(tuned.len() == 7 && tuned.contains(&"dp-sgd"), "{tuned:?}");
         let figure = Figure::by_key("2").unwrap();
-        assert_eq!(figure.cells().len(), 7 * 4 + 6 * 4);
-        assert!(figure.cells()[..7].iter().all(|cell| cell.scale == cell.method.scales[EQUAL]));
+        assert_eq!(figure.cells(false).len(), 7 * 4 + 6 * 4);
+        let best = Figure::by_key("3").unwrap();
+        assert_eq!((best.cells(false).len(), best.cells(true).len()), (7 * 4, 3 * 7 * 4));
+        assert_eq!(figure.cells(true).len(), figure.cells(false).len());
+        assert!(figure.cells(false)[..7].iter().all(|cell| cell.scale == cell.method.scales[EQUAL]));
         let figure = Figure::by_key("headline").unwrap();
-        assert_eq!((figure.epochs, figure.cells().len()), (Some(60.0), 4));
+        assert_eq!((figure.epochs, figure.cells(false).len()), (Some(60.0), 4));
         let tuned: Vec<_> = figure.tuned().iter().map(|method| method.key).collect();
         assert_eq!(tuned, [PUBLISHED, BASELINE], "a run that is only read anew has its rate");
     }

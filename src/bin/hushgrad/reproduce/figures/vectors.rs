@@ -29,7 +29,7 @@ pub const LOWEST: f64 = -8.0;
 pub const WIDTH: f64 = 0.25;
 const BINS: usize = 36;
 /// Rényi divergences of order 2 of one unsampled release, at which noises are compared.
-const DIVERGENCES: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
+pub const DIVERGENCES: [f64; 8] = [0.1, 0.2, 0.3, 0.4, 0.5, 1.0, 2.0, 4.0];
 
 /// Coordinates of per-example gradients at a point in training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

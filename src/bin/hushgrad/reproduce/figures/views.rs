@@ -156,15 +156,14 @@ impl Origin<'_> {
         }
     }
 
-    /// For each ε, chooses the noise scale and length by held-out accuracy, among those that cost
+    /// For each ε, chooses noise scale, length and rate by held-out accuracy, among those that cost
     /// no more, and shows the test accuracy of that choice. Test images choose nothing.
     fn best(&mut self, figure: &Figure) -> Result<Panel, Fault> {
         let mut panel = self.panel(figure, Rate::Own);
         for method in figure.methods() {
             // ε, held-out accuracy, test accuracies.
             let mut candidates: Vec<(f64, f64, Vec<f64>)> = vec![];
-            for &scale in figure.scales {
-                let cell = Cell { method, scale: method.scales[scale], rate: Rate::Own };
+            for cell in figure.cells(self.setup.as_published).into_iter().filter(|cell| cell.method.key == method.key) {
                 let Some(trials) = self.setup.trials(figure, cell, self.rates, self.train.len()) else { continue };
                 let Some(held) = self.setup.held_out(figure, cell, self.rates, self.train.len()) else { continue };
                 let runs: Vec<Vec<Point>> = trials.iter().filter_map(|trial| self.points(trial)).collect();
