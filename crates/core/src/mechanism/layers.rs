@@ -13,7 +13,7 @@
 //! ([`Layers::restore`]). Non-Gaussian noise is priced for any vector in the unit ball, an upper
 //! bound; for Gaussian noise the price is exact.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::{
     MechanismError,
@@ -25,7 +25,7 @@ use crate::accounting::groups::{Clipping, Group, Groups, NoiseStrategy, NoisyGro
 pub const MOST_LAYERS: usize = 8;
 
 /// Bounds on each group's part of a gradient.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct LayerClip {
     /// C_g for each group in order, 1e-9 to 1e6; or one number C, for which separate clips are to
@@ -38,11 +38,36 @@ pub struct LayerClip {
     #[serde(default)]
     pub strategy: NoiseStrategy,
     /// The group of each layer in order, from 1 to G; empty: each layer is a group.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub groups: Vec<u8>,
     /// σ_g of each group relative to the others, 1e-9 to 1e9, instead of the strategy; or empty.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub noises: Vec<f64>,
+}
+
+impl Serialize for LayerClip {
+    /// Files name groups and their noise only where there are some, as files of before do not; other
+    /// formats need all fields.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "kebab-case")]
+        struct Written<'a> {
+            norms: &'a [f64],
+            clipping: Clipping,
+            strategy: NoiseStrategy,
+            #[serde(skip_serializing_if = "<[u8]>::is_empty")]
+            groups: &'a [u8],
+            #[serde(skip_serializing_if = "<[f64]>::is_empty")]
+            noises: &'a [f64],
+        }
+        let Self { norms, clipping, strategy, groups, noises } = self;
+        let (clipping, strategy) = (*clipping, *strategy);
+        if serializer.is_human_readable() {
+            Written { norms, clipping, strategy, groups, noises }.serialize(serializer)
+        } else {
+            (norms, clipping, strategy, groups, noises).serialize(serializer)
+        }
+    }
 }
 
 /// A [`LayerClip`] applied to the layers of a model.
