@@ -171,6 +171,9 @@ fn strided() -> Task {
 fn grouped() -> Task {
     built("conv 4 5x5/3 same, groupnorm 2, relu, dense 10")
 }
+fn moments() -> Task {
+    built("conv 4 5x5/3 same, batchnorm, relu, dense 10")
+}
 fn curved() -> Task {
     built("maxpool 2, dense 9, sigmoid, dense 12, sigmoid, dense 10")
 }
@@ -375,6 +378,10 @@ const SABOTAGE: &[Sabotage] = &[
     sabotage("GROUP_NORM", "INVERSE + group.x] = inverse", "INVERSE + group.x] = 1.0", grouped),
     sabotage("GROUP_NORM_GRADIENT", "summand += delta", "summand += 0.9 * delta", grouped),
     sabotage("GROUP_NORM_BACKWARD", "e - means.x", "e", grouped),
+    sabotage("BATCH_NORM", "parameters[place + CHANNELS]", "parameters[place]", moments),
+    sabotage("BATCH_NORM", "work[base + SOURCE + i] * inverse", "work[base + SOURCE + i]", moments),
+    sabotage("BATCH_NORM_GRADIENT", "square += apart * apart", "square += apart", moments),
+    sabotage("BATCH_NORM_GRADIENT", "variance - square", "-square", moments),
     sabotage("DENSE_GRADIENT", "DELTA + i / INPUTS", "DELTA", curved),
     sabotage("DENSE_GRADIENT", "DELTA + i - weights", "DELTA", curved),
     sabotage("DENSE_INPUT_GRADIENT", "delta *= slope(ACTIVATION", "delta *= 1.0 + slope(ACTIVATION", narrow),
@@ -468,7 +475,8 @@ fn a_right_adapter_passes_for_each_kind_of_run() {
     tasks.extend([shared(), shared_perceptron(), shared_cnn(), shared_ranked()]);
     tasks.extend([counting(), counting_cnn(), counting_units()]);
     tasks.extend([audited(), audited_layers(), audited_ranked(), audited_counting()]);
-    tasks.extend([convolved(), strided(), grouped(), curved(), wide_ranked(), shared_built(), counting_built()]);
+    tasks.extend([convolved(), strided(), grouped(), moments(), curved(), wide_ranked()]);
+    tasks.extend([shared_built(), counting_built()]);
     tasks.extend([
         many_layers(),
         many_layers_together(),

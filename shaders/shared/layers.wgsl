@@ -16,6 +16,11 @@ fn invocation(group: vec3<u32>, groups: vec3<u32>, t: u32) -> u32 {
     return (group.y * groups.x + group.x) * 64u + t;
 }
 
+// model::reference::released: 1/sqrt of a variance, at least 0, and a floor.
+fn inverse_deviation(variance: f32, smallest: f32) -> f32 {
+    return 1.0 / sqrt(select(variance, 0.0, variance < 0.0) + smallest);
+}
+
 fn put(at: u32, value: f32) {
     work[at] = activate(ACTIVATION, value);
 }

@@ -28,6 +28,9 @@ pub enum BurnError {
         "this engine releases no counts: a clip that follows the norms, and the accuracy on the private digits, are the CPU engine's"
     )]
     Counting,
+    /// The network normalises by released moments.
+    #[error("this engine has no gradients of released moments: lists with batchnorm are the CPU's and WebGPU's")]
+    BatchNorm,
     /// The task has audit canaries.
     #[error("this engine adds no canaries: runs that are audited are the CPU engine's")]
     Canaries,

@@ -65,11 +65,14 @@ impl<E: Real> Model<E> {
     /// Puts `network` on `device`; automatic differentiation of the device is ignored.
     ///
     /// # Errors
-    /// [`BurnError::Precision`] when the device does not compute in `E`.
+    /// [`BurnError::Precision`] when the device does not compute in `E`; [`BurnError::BatchNorm`].
     pub fn new(network: Network, device: &Device) -> Result<Self, BurnError> {
         let device = device.clone().without_autodiff();
         if !device.supports_dtype(E::dtype()) {
             return Err(BurnError::Precision(E::dtype()));
+        }
+        if network.stages().iter().any(|stage| stage.spec == LayerSpec::BatchNorm) {
+            return Err(BurnError::BatchNorm);
         }
         let of = |stage: &Placed| Convolution::of(stage).map(|convolution| Patches::new(&convolution, &device));
         let patches = network.stages().iter().map(of);
@@ -159,7 +162,7 @@ impl<E: Real> Model<E> {
                         Pooling::Average => avg_pool2d(images, AvgPoolOptions::new(window).with_stride(stride)),
                     })
                 }
-                // Flatten does nothing here; `load` gives all other stages their parameters.
+                // Flatten does nothing here, `new` refuses BatchNorm, and `load` gives all other stages their parameters.
                 _ => values,
             };
         }

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Layers on offer, each with its initial text.
-const OFFERED: [(&str, Text); 13] = [
+const OFFERED: [(&str, Text); 14] = [
     ("conv 8 3x3 same", text!("convolution")),
     ("maxpool 2", text!("max-pooling")),
     ("avgpool 2", text!("average pooling")),
@@ -30,6 +30,7 @@ const OFFERED: [(&str, Text); 13] = [
     ("sigmoid", text!("sigmoid")),
     ("tempered 1.58 3 0.71", text!("tempered sigmoid")),
     ("groupnorm 4", text!("group normalisation")),
+    ("batchnorm", text!("private batch normalisation")),
     ("flatten", text!("flatten")),
     ("scattering", text!("scattering features, in front")),
     ("extractor", text!("features of a fixed network, in front")),

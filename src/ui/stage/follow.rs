@@ -256,6 +256,10 @@ fn said_of_layer(followed: &Arc<Followed>, number: usize) -> String {
             t!("Group normalisation: within this image, each group of channels is scaled to mean 0 and variance 1.")
                 .to_owned()
         }
+        "batchnorm" => t!(
+            "Batch normalisation: each channel minus the mean that was released with noise before, over its deviation."
+        )
+        .to_owned(),
         "scattering" => t!("Scattering: {shape} fixed features; nothing in them is learned.", shape = shape),
         "extractor" => t!(
             "Extractor: {shape} features from a fixed network, trained only on computer-drawn images.",

@@ -48,6 +48,12 @@ pub const MOST_WORK: u64 = 100_000_000;
 const MOST_VALUES: usize = 1 << 20;
 /// Added to a variance before division.
 pub const NORM_FLOOR: f64 = 1e-5;
+/// Added to the variances of a [`LayerSpec::BatchNorm`], which are noisy: no channel is enlarged more
+/// than ten times.
+pub const MOMENT_FLOOR: f64 = 0.01;
+/// κ: an example's gradient of a released moment M is κ·(M − m), with m its own, so that a step of
+/// learning rate η makes M a mean of the steps' noisy means with weight κη on the last.
+pub const MOMENT_SHARE: f64 = 0.1;
 
 /// One layer, without its derived shapes. Images and windows are square.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -86,6 +92,9 @@ pub enum LayerSpec {
         /// Number of channel groups.
         groups: u16,
     },
+    /// `batchnorm`: each channel minus its mean, over its deviation, both as released up to the step
+    /// before. They are parameters, whose gradients are in [`MOMENT_SHARE`]'s units.
+    BatchNorm,
     /// `flatten`.
     Flatten,
 }
@@ -127,7 +136,7 @@ pub enum Shape {
 pub enum LayersError {
     /// An unknown layer name.
     #[error(
-        "layer {layer} is “{found}”; a layer is conv, maxpool, avgpool, dense, tanh, relu, elu, sigmoid, tempered, groupnorm or flatten, or, before all others, scattering or extractor"
+        "layer {layer} is “{found}”; a layer is conv, maxpool, avgpool, dense, tanh, relu, elu, sigmoid, tempered, groupnorm, batchnorm or flatten, or, before all others, scattering or extractor"
     )]
     Unknown {
         /// Number of the layer.
@@ -417,6 +426,7 @@ pub fn place(input: Shape, specs: &[LayerSpec]) -> Result<Vec<Placed>, LayersErr
                 }
                 (shape, layer(2, channels, 1, 1))
             }
+            LayerSpec::BatchNorm => (shape, layer(2, shape.channels().0, 1, 1)),
             LayerSpec::Activation(_) => (shape, None),
             LayerSpec::Flatten => (Shape::Vector(shape.values()), None),
         };
@@ -630,6 +640,7 @@ impl fmt::Display for LayerSpec {
                 })
             }
             Self::GroupNorm { groups } => write!(f, "groupnorm {groups}"),
+            Self::BatchNorm => f.write_str("batchnorm"),
             Self::Flatten => f.write_str("flatten"),
         }
     }
@@ -701,6 +712,7 @@ fn read_layer(layer: usize, item: &str) -> Result<LayerSpec, LayersError> {
         "sigmoid" => "sigmoid",
         "tempered" => "tempered 1.58 3 0.71",
         "groupnorm" => "groupnorm 4",
+        "batchnorm" => "batchnorm",
         "flatten" => "flatten",
         _ => return Err(LayersError::Unknown { layer, found }),
     };
@@ -771,6 +783,7 @@ fn read_layer(layer: usize, item: &str) -> Result<LayerSpec, LayersError> {
                 offset: hundredths(offset, word!("its offset"), 0)?,
             }))
         }
+        ("batchnorm", []) => Ok(LayerSpec::BatchNorm),
         ("flatten", []) => Ok(LayerSpec::Flatten),
         ("scattering", []) => Ok(LayerSpec::Features(FeatureKind::Scattering)),
         ("extractor", []) => Ok(LayerSpec::Features(FeatureKind::Learned)),

@@ -4,7 +4,7 @@
 pub use super::cnn::Geometry;
 use super::{
     Activation, Architecture, Layer, cnn,
-    layers::{LayerSpec, NORM_FLOOR, Placed, Pooling},
+    layers::{LayerSpec, MOMENT_FLOOR, MOMENT_SHARE, NORM_FLOOR, Placed, Pooling},
 };
 
 /// Writes one example's gradient to `out` (flat, length P); returns softmax cross-entropy in nats.
@@ -206,6 +206,13 @@ pub enum Stage {
         /// Values per channel.
         area: usize,
     },
+    /// Channels minus released means, over released deviations.
+    BatchNorm {
+        /// A variance and a mean per channel.
+        layer: Layer,
+        /// Values per channel.
+        area: usize,
+    },
 }
 
 impl Stage {
@@ -220,6 +227,7 @@ impl Stage {
             (LayerSpec::GroupNorm { groups }, Some(layer), _) => {
                 Self::GroupNorm { layer, groups: usize::from(groups), area }
             }
+            (LayerSpec::BatchNorm, Some(layer), _) => Self::BatchNorm { layer, area },
             (LayerSpec::Activation(activation), ..) => Self::Activation(activation),
             _ => return None,
         })
@@ -227,7 +235,7 @@ impl Stage {
 
     /// True if it has parameters.
     const fn is_trained(&self) -> bool {
-        matches!(self, Self::Dense(_) | Self::Convolution(..) | Self::GroupNorm { .. })
+        matches!(self, Self::Dense(_) | Self::Convolution(..) | Self::GroupNorm { .. } | Self::BatchNorm { .. })
     }
 
     /// Returns the number of outputs of `inputs` values.
@@ -237,7 +245,7 @@ impl Stage {
             Self::Dense(layer) => layer.outputs,
             Self::Convolution(layer, geometry) => layer.outputs * geometry.output_side().pow(2),
             Self::Pool { channels, geometry, .. } => *channels * geometry.output_side().pow(2),
-            Self::Activation(_) | Self::GroupNorm { .. } => inputs,
+            Self::Activation(_) | Self::GroupNorm { .. } | Self::BatchNorm { .. } => inputs,
         }
     }
 }
@@ -326,6 +334,14 @@ impl Stage {
                 }
                 output
             }
+            Self::BatchNorm { layer, area } => {
+                let parts = input.chunks(*area).enumerate();
+                let unit = |(channel, values): (usize, &[f64])| {
+                    let (inverse, mean) = released(layer, parameters, channel);
+                    values.iter().map(move |x| (x - mean) * inverse).collect::<Vec<_>>()
+                };
+                parts.flat_map(unit).collect()
+            }
         }
     }
 
@@ -350,6 +366,7 @@ impl Stage {
             Self::GroupNorm { layer, groups, area } => {
                 group_norm_backward(layer, (*groups, *area), parameters, input, delta, gradient)
             }
+            Self::BatchNorm { layer, area } => batch_norm_backward(layer, *area, parameters, input, delta, gradient),
         }
     }
 }
@@ -453,6 +470,36 @@ fn group_norm_backward(
             e.iter().zip(u).map(move |(e, u)| (e - mean - u * along) * inverse)
         })
         .collect()
+}
+
+/// Returns 1/√(v + ε) and the mean of a channel as released, with v at least 0.
+fn released(layer: &Layer, parameters: &[f32], channel: usize) -> (f64, f64) {
+    let (variance, mean) = affine(layer, parameters, channel);
+    // Not `max`, which would turn NaN into 0.
+    let variance = if variance < 0.0 { 0.0 } else { variance };
+    (1.0 / (variance + MOMENT_FLOOR).sqrt(), mean)
+}
+
+/// The released moments are constants of ∂ℓ/∂x; their own gradients lead them to the example's.
+fn batch_norm_backward(
+    layer: &Layer,
+    area: usize,
+    parameters: &[f32],
+    input: &[f64],
+    delta: &[f64],
+    gradient: &mut [f32],
+) -> Vec<f64> {
+    let mut input_delta = Vec::with_capacity(delta.len());
+    for (channel, (delta, values)) in delta.chunks(area).zip(input.chunks(area)).enumerate() {
+        let (inverse, mean) = released(layer, parameters, channel);
+        let (variance, _) = affine(layer, parameters, channel);
+        let apart = values.iter().map(|x| x - mean).sum::<f64>() / area as f64;
+        let square = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / area as f64;
+        gradient[layer.weights().start + channel] = (MOMENT_SHARE * (variance - square)) as f32;
+        gradient[layer.biases().start + channel] = (-MOMENT_SHARE * apart) as f32;
+        input_delta.extend(delta.iter().map(|d| d * inverse));
+    }
+    input_delta
 }
 
 /// y_o = b_o + Σ_i w_oi x_i.
@@ -597,11 +644,43 @@ mod tests {
         }
     }
 
+    /// An example's own moments need no change; others are led to them by κ, also from a variance that
+    /// noise has made negative.
+    #[test]
+    fn released_moments_are_led_to_the_examples() {
+        let model = Architecture::Built("conv 3 5x5/3, batchnorm, tanh, dense 10".parse().unwrap());
+        let [before, layer, _] = model.layers()[..] else { panic!() };
+        let (mut parameters, image) = (initial_parameters(model, 11), input(model, 1));
+        assert_eq!((&parameters[layer.weights()], &parameters[layer.biases()]), (&[1.0; 3][..], &[0.0; 3][..]));
+        let pixels: Vec<f64> = image.iter().map(|&x| x.into()).collect();
+        let geometry = Geometry { side: 28, kernel: 5, stride: 3, padding: 0 };
+        let values = convolution(&before, geometry, &parameters, &pixels);
+        let mut gradient = vec![0.0; parameters.len()];
+        for (apart, excess) in [(0.0, 0.0), (0.25, 0.0), (-0.5, 2.0), (0.0, -3.0)] {
+            let mut expected = vec![];
+            for (channel, values) in values.chunks(values.len() / 3).enumerate() {
+                let n = values.len() as f64;
+                let mean = values.iter().sum::<f64>() / n + apart;
+                let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n + excess;
+                parameters[layer.weights().start + channel] = variance as f32;
+                parameters[layer.biases().start + channel] = mean as f32;
+                expected.push((MOMENT_SHARE * excess, MOMENT_SHARE * apart));
+            }
+            let loss = super::gradient(model, &parameters, &image, 3, &mut gradient);
+            assert!(loss.is_finite());
+            for (channel, (of_variance, of_mean)) in expected.into_iter().enumerate() {
+                let found = affine(&layer, &gradient, channel);
+                assert!((found.0 - of_variance).abs() < 1e-6 && (found.1 - of_mean).abs() < 1e-6, "{found:?}");
+            }
+        }
+    }
+
     /// A view is linear, and that of a linear model's own gradient is a multiple of the image.
     #[test]
     fn a_view_is_linear_and_shows_the_image_in_its_gradient() {
-        let built = "avgpool 2, conv 4 3x3, relu, dense 10".parse().map(Architecture::Built).unwrap();
-        for architecture in Architecture::ALL.into_iter().chain([built]) {
+        let built = ["avgpool 2, conv 4 3x3, relu, dense 10", "conv 4 3x3, batchnorm, relu, dense 10"]
+            .map(|list| Architecture::Built(list.parse().unwrap()));
+        for architecture in Architecture::ALL.into_iter().chain(built) {
             let parameters = initial_parameters(architecture, 11);
             let image = input(architecture, 1);
             let mut gradient = vec![0.0; parameters.len()];

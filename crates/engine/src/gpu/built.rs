@@ -17,7 +17,7 @@ use super::{
 use crate::model::{
     Activation, Architecture, Layer,
     cnn::Geometry,
-    layers::{LayerList, NORM_FLOOR, Pooling},
+    layers::{LayerList, MOMENT_FLOOR, MOMENT_SHARE, NORM_FLOOR, Pooling},
     reference::Stage,
 };
 
@@ -70,7 +70,7 @@ struct Placement {
     /// Whether its gradient, if it has one, is written out.
     stored: bool,
     /// Places of what its backward pass needs. Maximum pool: which cells won. Normalisation: values
-    /// before factors and summands, and each group's inverse deviation.
+    /// before factors and summands or the activation, and each group's inverse deviation.
     beside: [usize; 2],
 }
 
@@ -115,7 +115,9 @@ const fn rows(invocations: usize) -> Workgroups {
 const fn parameters(stage: Stage) -> Option<(Layer, bool)> {
     match stage {
         Stage::Dense(layer) => Some((layer, true)),
-        Stage::Convolution(layer, _) | Stage::GroupNorm { layer, .. } => Some((layer, false)),
+        Stage::Convolution(layer, _) | Stage::GroupNorm { layer, .. } | Stage::BatchNorm { layer, .. } => {
+            Some((layer, false))
+        }
         Stage::Activation(_) | Stage::Pool { .. } => None,
     }
 }
@@ -163,6 +165,7 @@ impl Built {
             let beside = match stage {
                 Stage::Pool { kind: Pooling::Max, .. } => [take(values), 0],
                 Stage::GroupNorm { groups, .. } => [take(values), take(groups)],
+                Stage::BatchNorm { .. } => [take(values), 0],
                 _ => [0; 2],
             };
             stages.push(Placement { stage, input: last, output, stored: true, beside });
@@ -305,6 +308,10 @@ impl Placement {
                 constants.push(("FLOOR", NORM_FLOOR));
                 make(&kernels::GROUP_NORM, constants, Workgroups::Rows(groups as u32))
             }
+            Stage::BatchNorm { layer, area } => {
+                let constants = moments(with(&[("BACK", 0), ("EACH", output.values)]), &layer, area, beside);
+                make(&kernels::BATCH_NORM, constants, spread(output.values, 1))
+            }
         }
     }
 
@@ -344,6 +351,12 @@ impl Placement {
                     ("EACH", layer.outputs),
                 ]);
                 make(&kernels::GROUP_NORM_GRADIENT, constants, spread(layer.outputs, 1))
+            }
+            Stage::BatchNorm { layer, area } => {
+                let mut constants = moments(numbers(&[("EACH", layer.outputs)]), &layer, area, beside);
+                constants.push(("TARGET", place(layer) as f64));
+                constants.push(("SHARE", MOMENT_SHARE));
+                make(&kernels::BATCH_NORM_GRADIENT, constants, spread(layer.outputs, 1))
             }
             Stage::Activation(_) | Stage::Pool { .. } => return None,
         })
@@ -391,6 +404,10 @@ impl Placement {
                 constants.push(("SUMS", (slices.stored + layer.offset - slices.stored_from) as f64));
                 make(&kernels::GROUP_NORM_BACKWARD, constants, Workgroups::Rows(groups as u32))
             }
+            Stage::BatchNorm { layer, area } => {
+                let constants = moments(with(&[("BACK", 1), ("EACH", input.values)]), &layer, area, beside);
+                make(&kernels::BATCH_NORM, constants, spread(input.values, 1))
+            }
         }
     }
 }
@@ -408,6 +425,14 @@ fn curve(activation: Activation, mut constants: Constants) -> Constants {
 fn winners(kind: Pooling, beside: [usize; 2], each: usize) -> Constants {
     let largest = usize::from(kind == Pooling::Max);
     numbers(&[("LARGEST", largest), ("WINNERS", beside[0]), ("EACH", each)])
+}
+
+/// Adds the constants of the batch_norm shaders.
+fn moments(mut constants: Constants, layer: &Layer, area: usize, beside: [usize; 2]) -> Constants {
+    let own = [("CHANNELS", layer.outputs), ("AREA", area), ("WEIGHTS", layer.offset), ("UNIT_SLOT", beside[0])];
+    constants.extend(numbers(&own));
+    constants.push(("FLOOR", MOMENT_FLOOR));
+    constants
 }
 
 fn normalised(layer: &Layer, groups: usize, area: usize, beside: [usize; 2]) -> [(&'static str, usize); 6] {
@@ -583,6 +608,8 @@ mod tests {
             "tanh, relu, sigmoid, dense 5, relu, tanh, tempered 2 1.5 1, flatten, sigmoid, dense 10",
             "conv 4 5x5/3, maxpool 3/1, tempered 0.2 3 2, avgpool 2/1, tanh, conv 9 3x3 same, sigmoid, dense 10",
             "dense 33, groupnorm 11, relu, dense 33, groupnorm 1, dense 10",
+            // Moments of the image, of channels, and of values with an activation before and after.
+            "batchnorm, conv 5 3x3/2, batchnorm, relu, batchnorm, dense 12, tanh, batchnorm, sigmoid, dense 10",
         ] {
             agrees(&gpu, list.parse().unwrap());
         }

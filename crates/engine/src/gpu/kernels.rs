@@ -131,6 +131,8 @@ kernels! {
     GROUP_NORM: Examples ["shared/common.wgsl", "shared/layers.wgsl", "group_norm.wgsl"];
     GROUP_NORM_GRADIENT: Examples ["shared/common.wgsl", "shared/layers.wgsl", "group_norm_gradient.wgsl"];
     GROUP_NORM_BACKWARD: Examples ["shared/common.wgsl", "shared/layers.wgsl", "group_norm_backward.wgsl"];
+    BATCH_NORM: Examples ["shared/common.wgsl", "shared/layers.wgsl", "batch_norm.wgsl"];
+    BATCH_NORM_GRADIENT: Examples ["shared/common.wgsl", "shared/layers.wgsl", "batch_norm_gradient.wgsl"];
     DENSE_GRADIENT: Examples ["shared/common.wgsl", "shared/layers.wgsl", "dense_gradient.wgsl"];
     LOSS: Examples ["shared/common.wgsl", "shared/layers.wgsl", "loss.wgsl"];
     GATHER: Examples ["shared/common.wgsl", "gather.wgsl"];

@@ -49,7 +49,7 @@ pub struct Arguments {
     jobs: Option<usize>,
 }
 
-const METHODS: [Mechanism; 30] = [
+const METHODS: [Mechanism; 33] = [
     Mechanism { name: "DP-SGD", change: |_| {} },
     Mechanism { name: "momentum 0.9", change: |config| config.momentum = 0.9 },
     Mechanism { name: "random allocation", change: |config| config.sampling = SamplingPolicy::RandomAllocation },
@@ -92,16 +92,35 @@ const METHODS: [Mechanism; 30] = [
         name: "envelope like drawn digits, gradients replaced",
         change: |config| config.encoder = envelope(EnvelopeShape::Drawn, 1e6),
     },
+    Mechanism { name: "group normalisation", change: |config| config.model = normalised("groupnorm 4") },
+    Mechanism { name: "batch normalisation", change: |config| config.model = normalised("batchnorm") },
+    Mechanism {
+        name: "batch normalisation, moments clipped apart",
+        change: |config| {
+            config.model = normalised("batchnorm");
+            let groups = vec![1, 2, 1, 2, 1, 1];
+            config.encoder = EncoderSpec::Layers(LayerClip { norms: vec![1.0, 0.1], groups, ..LayerClip::even(1.0) });
+        },
+    },
 ];
+
+/// The layers of `cnn-tanh`, normalised before the activations of both convolutions.
+fn normalised(by: &str) -> Architecture {
+    let list = format!(
+        "conv 16 8x8/2 same, {by}, tanh, maxpool 2/1, conv 32 4x4/2, {by}, tanh, maxpool 2/1, dense 32, tanh, dense 10"
+    );
+    Architecture::Built(list.parse().expect("the layers are known"))
+}
 
 /// As many vectors as on the page.
 const fn envelope(shape: EnvelopeShape, pre_scale: f64) -> EncoderSpec {
     EncoderSpec::Envelope { shape, vectors: 100, pre_scale, seed: 1 }
 }
 
-/// Whether a row is measured: an envelope ranks each coordinate, which takes the perceptron minutes a run.
+/// Whether a row is measured: an envelope ranks each coordinate, which takes the perceptron minutes a run, and
+/// only the CNN's layers are normalised.
 fn is_measured(model: Architecture, method: &Mechanism) -> bool {
-    model != Architecture::Mlp || !method.name.contains("envelope")
+    model != Architecture::Mlp || !["envelope", "normalisation"].iter().any(|word| method.name.contains(word))
 }
 
 fn layers(strategy: NoiseStrategy) -> EncoderSpec {

@@ -23,6 +23,7 @@ pub fn any_layer() -> impl Strategy<Value = LayerSpec> {
         (1..40u16).prop_map(|outputs| LayerSpec::Dense { outputs }),
         prop_oneof![proptest::sample::select(plain.to_vec()), tempered].prop_map(LayerSpec::Activation),
         (1..9u16).prop_map(|groups| LayerSpec::GroupNorm { groups }),
+        Just(LayerSpec::BatchNorm),
         Just(LayerSpec::Flatten),
     ]
 }

@@ -3,7 +3,10 @@
 use super::{math, pooling::drop_negligible};
 use crate::{
     cpu::simd::{Kernel, Simd},
-    model::{Activation, layers::NORM_FLOOR},
+    model::{
+        Activation,
+        layers::{MOMENT_FLOOR, MOMENT_SHARE, NORM_FLOOR},
+    },
 };
 
 /// s, T and o of s/(1 + e^(−T·x)) − o.
@@ -182,6 +185,75 @@ impl<S: Simd> Kernel<S> for GroupNormBackward<'_, S> {
                 let rest = s.sub(s.sub(*e, mean), s.mul(u, along));
                 *e = drop_negligible(s, s.mul(rest, inverse));
             }
+        }
+    }
+}
+
+/// 1/√(v + floor) of a released variance v, at least 0; NaN stays.
+#[inline(always)]
+fn inverse_deviation<S: Simd>(s: S, variance: f32) -> S::F {
+    let variance = if variance < 0.0 { 0.0 } else { variance };
+    s.splat(1.0 / (variance + MOMENT_FLOOR as f32).sqrt())
+}
+
+/// Channels minus released means, over released deviations.
+pub struct BatchNorm<'a, S: Simd> {
+    /// Variances, then means.
+    pub moments: &'a [f32],
+    pub input: &'a [S::F],
+    pub out: &'a mut [S::F],
+}
+
+impl<S: Simd> Kernel<S> for BatchNorm<'_, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, s: S) {
+        let Self { moments, input, out } = self;
+        let (variances, means) = moments.split_at(moments.len() / 2);
+        let area = input.len() / means.len();
+        let parts = input.chunks_exact(area).zip(out.chunks_exact_mut(area)).zip(variances).zip(means);
+        for (((input, out), &variance), &mean) in parts {
+            let (inverse, mean) = (inverse_deviation(s, variance), s.splat(mean));
+            input.iter().zip(out).for_each(|(&x, out)| *out = s.mul(s.sub(x, mean), inverse));
+        }
+    }
+}
+
+/// delta ← ∂ℓ/∂input of [`BatchNorm`]; gradient ← that of variances and means, one per lane.
+pub struct BatchNormBackward<'a, S: Simd> {
+    pub moments: &'a [f32],
+    /// As in [`LossDelta`](super::dense::LossDelta): each lane's share of its vector's mean.
+    pub share: S::F,
+    pub input: &'a [S::F],
+    pub delta: &'a mut [S::F],
+    pub gradient: &'a mut [S::F],
+}
+
+impl<S: Simd> Kernel<S> for BatchNormBackward<'_, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, s: S) {
+        let Self { moments, share, input, delta, gradient } = self;
+        let (variances, means) = moments.split_at(moments.len() / 2);
+        let area = input.len() / means.len();
+        let (of_variances, of_means) = gradient.split_at_mut(means.len());
+        let share = s.mul(share, s.splat(MOMENT_SHARE as f32));
+        let of_each = s.splat(1.0 / area as f32);
+        for (channel, (delta, input)) in delta.chunks_exact_mut(area).zip(input.chunks_exact(area)).enumerate() {
+            let mean = s.splat(means[channel]);
+            let inverse = inverse_deviation(s, variances[channel]);
+            let (mut sum, mut square) = (s.splat(0.0), s.splat(0.0));
+            for (d, &x) in delta.iter_mut().zip(input) {
+                let apart = s.sub(x, mean);
+                sum = s.add(sum, apart);
+                square = s.mul_add(apart, apart, square);
+                *d = drop_negligible(s, s.mul(*d, inverse));
+            }
+            let excess = s.sub(s.splat(variances[channel]), s.mul(square, of_each));
+            of_variances[channel] = s.mul(excess, share);
+            of_means[channel] = s.mul(s.sub(s.splat(0.0), s.mul(sum, of_each)), share);
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     cpu::{
         kernels::{
             dense::{AddGradient, DenseBackward, DenseDot, DenseForward, DenseRow, LossDelta, NormOfSum, ToRows},
-            pointwise::{Activate, GroupNorm, GroupNormBackward, ThroughValues},
+            pointwise::{Activate, BatchNorm, BatchNormBackward, GroupNorm, GroupNormBackward, ThroughValues},
             product::{AddScaled, DenseProduct, Part, ScaleDelta},
             window::{
                 ConvolutionBackward, ConvolutionForward, ConvolutionGradient, Pad, PoolWindows, PoolWindowsBackward,
@@ -151,7 +151,10 @@ impl<S: Simd> Stages<S> {
         let mut stages: Vec<Placement> = vec![];
         for stage in model::reference::stages(model) {
             let layer = match stage {
-                Stage::Dense(layer) | Stage::Convolution(layer, _) | Stage::GroupNorm { layer, .. } => Some(layer),
+                Stage::Dense(layer)
+                | Stage::Convolution(layer, _)
+                | Stage::GroupNorm { layer, .. }
+                | Stage::BatchNorm { layer, .. } => Some(layer),
                 // Dense kernels apply these themselves; others stay stages.
                 Stage::Activation(activation @ (Activation::Tanh | Activation::Relu)) => match stages.last_mut() {
                     Some(Placement { stage: Stage::Dense(_), activation: of_dense @ None, .. }) => {
@@ -220,6 +223,10 @@ impl<S: Simd> Stages<S> {
                     let affine = &parameters[layer.offset..layer.biases().end];
                     s.run(GroupNorm { groups, affine, input, unit: beside, inverse, out });
                 }
+                Stage::BatchNorm { layer, .. } => {
+                    let moments = &parameters[layer.offset..layer.biases().end];
+                    s.run(BatchNorm { moments, input, out });
+                }
             }
         }
         copy.logits.copy_from_slice(&copy.values[last]);
@@ -278,8 +285,16 @@ impl<S: Simd> Stages<S> {
                     s.run(GroupNormBackward { groups, affine, unit, inverse, delta: &mut *delta, gradient: own });
                     out.copy_from_slice(delta);
                 }
+                (Stage::BatchNorm { layer, .. }, Some((_, _, kept))) => {
+                    let moments = &parameters[layer.offset..layer.biases().end];
+                    let own = &mut gradient[kept..][..2 * layer.outputs];
+                    let input = copy.input(block, at);
+                    let share = block.share;
+                    s.run(BatchNormBackward { moments, share, input, delta: &mut *delta, gradient: own });
+                    out.copy_from_slice(delta);
+                }
                 // These stages always have parameters.
-                (Stage::Convolution(..) | Stage::GroupNorm { .. }, None) => {}
+                (Stage::Convolution(..) | Stage::GroupNorm { .. } | Stage::BatchNorm { .. }, None) => {}
             }
             std::mem::swap(&mut behind, &mut before);
         }
