@@ -34,7 +34,11 @@ test("a release is paid once: training on it costs nothing, while DP-SGD costs m
   await expect(fold(page)).toHaveAttribute("open", "");
   await expect(fold(page)).toBeInViewport();
   await expect(page.getByTestId("train-on")).toBeDisabled();
+  const bar = page.locator(".readouts .epsilon dt");
+  await expect(bar).toHaveText(/^ε spent\s*$/);
   await release(page);
+  // What the steps cost is not all that was spent.
+  await expect(bar).toContainText("ε spent by this run");
   await expect(paid(page)).toContainText("Paid: ε ≤ 3.00 at δ = 1e-5, once, for 197 features and ten outputs.");
   const first = await trained(page);
   expect(first.steps).toBe(300);

@@ -1,5 +1,6 @@
 //! The transport: play, pause, step, reset, speed, and the run's state.
 
+use hushgrad_message::Message;
 use leptos::prelude::*;
 
 use super::badge::badge;
@@ -9,7 +10,7 @@ use crate::{
     ui::{
         settings::{Choice, Speed},
         size::closures::{bool_fn, bool_memo, on_click, on_event, text_fn, view_fn},
-        state::Page,
+        state::{Page, pay_once::Paid},
         text::t,
         widgets::{hint::hint, teaching::teaching},
     },
@@ -112,6 +113,11 @@ fn readouts(page: Page) -> impl IntoView {
     let broken = bool_memo(move || page.run.is_broken());
     let canaries =
         bool_memo(move || page.run.info.with(|info| info.as_ref().is_some_and(|info| info.config.canaries > 0)));
+    // Other releases on these images cost more.
+    let epsilon_name = move || {
+        let alone = page.runs.together.with(Message::is_empty) && page.pay_once.paid.get() == Paid::Nothing;
+        if alone { t!("ε spent") } else { t!("ε spent by this run") }.to_owned()
+    };
     let renyi_text = move || match epsilon() {
         _ if broken.get() => t!("claimed, but not true").to_owned(),
         Some(Ok(improved)) if shown().is_some_and(|shown| shown < improved) => {
@@ -124,7 +130,7 @@ fn readouts(page: Page) -> impl IntoView {
             <div><dt>{t!("Step")}</dt><dd data-testid="step" data-value=text_fn(move || step().to_string())>{text_fn(step_text)}<span class="planned">{text_fn(planned_text)}</span></dd></div>
             <div class="accuracy"><dt>{t!("Test accuracy")}" "<span class="small" data-testid="with-canaries">{text_fn(move || if canaries.get() { t!("with canaries") } else { "" }.to_owned())}</span>{view_fn(move || tests_private.get().then(|| teaching().into_any()))}</dt><dd data-testid="accuracy" data-value=text_fn(accuracy_value)>{text_fn(accuracy_text)}</dd></div>
             <div class="epsilon" class:none=bool_fn(move || broken.get() || matches!(epsilon(), Some(Err(()))))>
-                <dt>{t!("ε spent")} <span class="small">{text_fn(renyi_text)}</span></dt>
+                <dt>{text_fn(epsilon_name)}" "<span class="small">{text_fn(renyi_text)}</span></dt>
                 <dd><span data-testid="epsilon" data-value=text_fn(epsilon_value) data-tight=text_fn(tight_value)>{text_fn(epsilon_text)}</span>
                     <span class="end" data-testid="epsilon-end" title=t!("The budget, or what the planned steps will cost")>{text_fn(move || end().unwrap_or_default())}</span></dd>
             </div>
