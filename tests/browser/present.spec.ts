@@ -8,7 +8,7 @@ const query = "?backend=cpu&preset=quick-linear&dataset=synthetic";
 const presented = `${query}&present=1`;
 
 /** What a teacher shows; `outside` lists what of it is not entirely in the window. */
-const SHOWN = [".stage-head", ".station-lot .lot", '[data-testid="stage-alone"]', '[data-testid="stage-sum"]', '[data-testid="stage-released"]', '[data-testid="stage-difference-before"]', '[data-testid="stage-difference-after"]', ".knob", ".marks", ".odds", ".odds-grids", ".results .chart", ".transport"];
+const SHOWN = [".stage-head", ".station-lot .lot", '[data-testid="stage-alone"]', '[data-testid="stage-sum"]', '[data-testid="stage-released"]', '[data-testid="stage-difference-before"]', '[data-testid="stage-difference-after"]', ".knob", ".marks", ".odds", ".odds-grids", ".results .chart", ".transport", ".readouts .epsilon"];
 const outside = (page: Page, shown: string[]) =>
   page.evaluate((shown) => {
     const wrong: string[] = [];
@@ -43,7 +43,8 @@ for (const [width, height] of [[1920, 1080], [1280, 720]] as const) {
     await open(page, site, query);
     await expect.poll(async () => (await sizes(page)).includes(null)).toBe(false);
     const usual = await sizes(page);
-    await open(page, site, presented);
+    // German names are the longest.
+    await open(page, site, `${presented}&lang=de`);
     await expect(page.locator(".knob .slider")).toBeVisible();
     await expect.poll(async () => (await sizes(page)).map((large, at) => (large! / usual[at]!).toFixed(2))).toEqual(usual.map(() => "1.50"));
     await expect(page.getByTestId("odds-found")).toHaveText(/^\d+$/);
