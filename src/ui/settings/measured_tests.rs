@@ -21,12 +21,16 @@ fn gained(model: &str, epsilon: u32, method: &str) -> (f64, bool) {
 
 #[test]
 fn hints_quote_measured_accuracies() {
-    let [denoiser, phases, noise] =
-        [Select::Denoiser, Select::Phases, Select::LayerNoise].map(|select| select.spec().hint);
+    let [denoiser, envelope, phases, noise] =
+        [Select::Denoiser, Select::Shape, Select::Phases, Select::LayerNoise].map(|select| select.spec().hint);
     let [clip, bands, momentum, micro_batch] =
         [Number::ClipQuantile, Number::Bands, Number::Momentum, Number::MicroBatch].map(|number| number.spec().hint);
     for (hint, says, model, epsilon, method) in [
         (denoiser, "loses {} points with Kolmogorov", "CNN", 1, "Kolmogorov–Smirnov distance"),
+        (denoiser, "{} with Cramér–von Mises or Wasserstein", "CNN", 1, "Cramér–von Mises distance"),
+        (denoiser, "{} with Cramér–von Mises or Wasserstein", "CNN", 1, "Wasserstein distance"),
+        (envelope, "loses {} points with Gaussian and sparse", "CNN", 1, "Gaussian envelope"),
+        (envelope, "loses {} points with Gaussian and sparse", "CNN", 1, "sparse envelope"),
         (denoiser, "{} with James–Stein", "CNN", 1, "James–Stein"),
         (denoiser, "{} with a soft threshold", "CNN", 1, "soft threshold"),
         (denoiser, "smoothing costs it {},", "CNN", 1, "Laplacian smoothing, s = 1"),
@@ -47,6 +51,9 @@ fn hints_quote_measured_accuracies() {
     }
     for (hint, says, method) in [
         (bands, "at ε ≤ 1 no more than chance;", "correlated noise, 8 bands"),
+        (envelope, "no more than chance with others", "heavy-tailed envelope"),
+        (envelope, "no more than chance with others", "mixed envelope"),
+        (envelope, "no more than chance with others", "envelope like drawn digits"),
         (momentum, "does as well as without at ε ≤ 1", "momentum 0.9"),
     ] {
         assert!(!gained("CNN", 1, method).1 && hint.get().contains(says), "{says}: {}", hint.get());

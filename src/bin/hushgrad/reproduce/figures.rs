@@ -466,7 +466,7 @@ impl FigureContext {
     fn section(&self, figure: &'static Figure, rates: &BTreeMap<&'static str, Tuned>, panels: &[Panel]) -> String {
         let work = self.work(&[figure], rates);
         let done = work.iter().filter(|(_, trial)| self.known(trial).is_some()).count();
-        let Setup { model, lot, tuning_epochs, seeds, vectors, .. } = &self.setup;
+        let Setup { model, lot, tuning_epochs, vectors, .. } = &self.setup;
         let tuned = figure.tuned().iter().all(|method| rates.contains_key(method.key));
         let finished = if tuned {
             format!("{done} of {} runs are finished", work.len())
@@ -474,7 +474,7 @@ impl FigureContext {
             format!("{done} runs are finished, and not all rates are tuned")
         };
         let mut out = format!(
-            "Written by `hushgrad reproduce figures{} --figure {}`: {finished}. {}, {model}, lot {lot}, {} epochs, {seeds} seeds a line, \
+            "Written by `hushgrad reproduce figures{} --figure {}`: {finished}. {}, {model}, lot {lot}, {} epochs, \
              envelopes of {vectors} vectors; ε at δ = 1e-5. Rates are powers of two, tuned by {tuning_epochs} epochs (one seed) on held-out training images.\n\n",
             if self.setup.as_published { " --as-published" } else { "" },
             figure.key,
