@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use hushgrad::{
     accounting::{
+        dp_sgd,
         ledger::{Ledger, Release, Sensitivity},
         noise::NoiseSpec,
         risk::{AttackBound, GaussianPrivacy},
@@ -267,6 +268,71 @@ fn an_account_says_what_an_attacker_can_do() {
     assert!(text(&out.stdout).contains("recognises at most"), "{}", text(&out.stdout));
 }
 
+/// A training in another library: by options, by Opacus' record, and as a ledger.
+#[test]
+fn a_training_elsewhere_is_accounted_for_and_calibrated() {
+    let files = Files::new("elsewhere");
+    let step = |sigma| dp_sgd::step(sigma, 0.004);
+    let write = |name: &str, text: &str| std::fs::write(files.0.join(name), text).unwrap();
+    write("ledger.json", &Ledger::of([(step(1.1), 3000)]).unwrap().to_json());
+    write("kinds.json", &Ledger::of([(step(1.0), 300), (step(0.6), 200)]).unwrap().to_json());
+    write("opacus.json", r#"{"accountant": "rdp", "history": [[1.1, 0.004, 3000]]}"#);
+    write("no-opacus.json", r#"{"history": [[1.1, 2, 3000]]}"#);
+    let run = |words: &str| hushgrad(words, &files.0);
+    let account = |words: &str| text(&run(&format!("account {words} --json")).stdout);
+    let expected = account("@ledger.json");
+    assert!(expected.contains("\"tight\""), "{expected}");
+    for words in [
+        "@opacus.json",
+        "--noise-multiplier 1.1 --rate 0.004 --steps 3000",
+        "--sigma 1.1 --lot 100 --examples 25000 --epochs 11.999",
+    ] {
+        assert_eq!(account(words), expected, "{words}");
+    }
+    for (sampling, says) in [
+        ("fixed-size --noise laplace", "fixed size, 100 of 25000"),
+        ("random-allocation --noise student-t --nu 4", "250"),
+    ] {
+        let words =
+            format!("account --noise-multiplier 1.1 --lot 100 --examples 25000 --steps 250 --sampling {sampling}");
+        let said = text(&run(&words).stdout);
+        assert!(said.contains("ε ≤") && said.contains(says), "{words}: {said}");
+    }
+    let found = text(&run("calibrate --rate 0.004 --steps 3000 --epsilon 1 --json").stdout);
+    let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+    let needed = dp_sgd::noise_multiplier(1.0, 0.004, 3000, 1e-5).unwrap();
+    assert!(found["value"] == needed && found["accountant"] == "tight", "{found}");
+    // No tight price is known for Laplace noise under a clip alone.
+    let found = text(&run("calibrate --rate 0.004 --steps 30 --epsilon 1 --noise laplace").stdout);
+    assert!(found.contains("by Rényi accounting"), "{found}");
+    let said = text(&run("calibrate @kinds.json --epsilon 3 --kinds 2").stdout);
+    assert!(said.contains("kind 1: noise scale 1\n"), "{said}");
+    for (words, says) in [
+        ("account @no-opacus.json", "history[0]"),
+        ("account @ledger.json --steps 3", "has its own"),
+        ("account @ledger.json --rate 0.1", "cannot be used with"),
+        ("account", "required"),
+        ("account --rate 0.1 --steps 3", "--noise-multiplier is missing"),
+        ("account --rate 0.1 --noise-multiplier 1", "--steps or --epochs is missing"),
+        ("account --rate 1.1 --noise-multiplier 1 --steps 3", "--rate is 1.1"),
+        ("account --rate 0.1 --noise-multiplier 0 --steps 3", "sigma is 0"),
+        ("account --rate 0.1 --noise-multiplier 1 --steps 3 --nu 4", "--nu has no effect"),
+        ("account --rate 0.1 --noise-multiplier 1 --steps 3 --sampling shuffled", "--lot and --examples"),
+        ("account --rate 0.1 --noise-multiplier 1 --epochs -1", "--epochs"),
+        ("account --lot 9 --examples 8 --noise-multiplier 1 --steps 1", "--lot is 9"),
+        ("account --rate 1e-300 --noise-multiplier 1 --epochs 3", "1 to 2^53"),
+        ("account --rate 0.1 --noise none --steps 3", "no guarantee"),
+        ("calibrate @kinds.json --epsilon 3 --kinds 3", "names kind 3"),
+        ("calibrate @kinds.json --epsilon 3 --for rate", "2 kinds of release"),
+        ("calibrate @kinds.json --epsilon 3 --steps 5", "one kind of release"),
+        ("calibrate --rate 0.1 --epsilon 3", "--steps or --epochs is missing"),
+    ] {
+        let out = run(words);
+        let said = text(&out.stderr);
+        assert!(!out.status.success() && out.stdout.is_empty() && said.contains(says), "{words}: {said}");
+    }
+}
+
 #[test]
 fn a_target_is_calibrated_for_or_refused_with_the_reason() {
     let files = Files::new("calibrate");
@@ -353,6 +419,7 @@ fn printed_bounds_are_rounded_up() {
     let json: serde_json::Value =
         serde_json::from_slice(&hushgrad("calibrate @ledger.json --epsilon 2 --json", &files.0).stdout).unwrap();
     let said = text(&out.stdout);
+    assert!(said.contains("by tight accounting") && json["accountant"] == "tight", "{said} {json}");
     let printed: f64 = said.trim().rsplit_once("ε ≤ ").unwrap().1.parse().unwrap();
     assert!(printed >= json["epsilon"].as_f64().unwrap(), "{said} {json}");
 }

@@ -1,11 +1,12 @@
-//! Any text is refused or accounted for as by `hushgrad account`; accepted ledgers round-trip.
+//! Any text is refused or accounted for as by `hushgrad account`, also as an Opacus history; accepted ledgers
+//! round-trip.
 #![no_main]
 
-use hushgrad_accounting::{books::account, ledger::Ledger};
+use hushgrad_accounting::{books::account, foreign, ledger::Ledger};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    if let Ok(ledger) = Ledger::from_json(text) {
+    if let Ok(ledger) = Ledger::from_json(text).or_else(|_| foreign::opacus(text)) {
         assert_eq!(Ledger::from_json(&ledger.to_json()).as_ref(), Ok(&ledger));
         if let Ok(account) = account(&ledger, 1e-5) {
             assert!(account.classic.epsilon >= 0.0 && account.improved.epsilon >= 0.0);

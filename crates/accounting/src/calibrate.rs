@@ -6,6 +6,7 @@
 //! | function | finds | keeps fixed |
 //! | --- | --- | --- |
 //! | [`noise_scale`] | the smallest scale of `release.noise` | sampling, steps |
+//! | [`noise_factor`] | the smallest factor on the noise of a ledger, or of some of its kinds of release | the rest of the ledger |
 //! | [`steps`] | the most steps | the release |
 //! | [`rate`] | the largest Poisson sampling rate | noise, steps |
 //! | [`least_scale`] | the smallest scale of any mechanism | what its closure fixes |
@@ -16,11 +17,11 @@ use serde::{Deserialize, Serialize};
 use super::{
     decimal::{upper, upper_power},
     error::{PrivacyError, require},
-    ledger::Release,
+    ledger::{Ledger, Release},
     numeric::safe_root,
     pld::{
         Pld,
-        work::{CALIBRATION, Work},
+        work::{CALIBRATION, PREPARATION, Work},
     },
     rdp::{Orders, RdpAccountant, RdpCurve},
     sampling::Sampling,
@@ -101,17 +102,28 @@ impl Target<'_> {
     }
 
     fn epsilon_at(&self, priced: &PricedStep, steps: u64, work: &Work) -> Result<f64, PrivacyError> {
-        let curve = match priced {
-            PricedStep::Tight(_) if work.left() <= 0.0 => {
-                return Err(PrivacyError::TooMuchWork {
-                    what: word!("calibration by tight accounting"),
-                    remedy: word!("use Rényi accounting, whose answer is on the safe side"),
-                });
+        match priced {
+            PricedStep::Tight(pld) => {
+                self.has_work(work)?;
+                Ok(pld.compose(steps).epsilon_within(self.delta, work)?.value)
             }
-            PricedStep::Tight(pld) => return Ok(pld.compose(steps).epsilon_within(self.delta, work)?.value),
-            PricedStep::Renyi(curve) => curve,
-        };
-        match RdpAccountant::of_steps(curve, steps).epsilon_at(self.delta, self.orders) {
+            PricedStep::Renyi(curve) => self.renyi(&RdpAccountant::of_steps(curve, steps)),
+        }
+    }
+
+    fn has_work(&self, work: &Work) -> Result<(), PrivacyError> {
+        if work.left() > 0.0 {
+            return Ok(());
+        }
+        Err(PrivacyError::TooMuchWork {
+            what: word!("calibration by tight accounting"),
+            remedy: word!("use Rényi accounting, whose answer is on the safe side"),
+        })
+    }
+
+    /// ε by Rényi accounting; +∞ without a finite bound.
+    fn renyi(&self, accountant: &RdpAccountant) -> Result<f64, PrivacyError> {
+        match accountant.epsilon_at(self.delta, self.orders) {
             Ok(epsilon) if self.method == Method::Classic => Ok(epsilon.classic.epsilon),
             Ok(epsilon) => Ok(epsilon.improved.epsilon),
             Err(PrivacyError::Infinite | PrivacyError::Inexact) => Ok(f64::INFINITY),
@@ -200,6 +212,56 @@ pub fn noise_scale(release: &Release, steps: u64, target: &Target<'_>) -> Result
         "no noise scale reaches ε = {}: at {widest:.3e} it is still {}, {why}",
         target.epsilon,
         upper_power(at_widest, 3)
+    )))
+}
+
+/// The smallest factor on the noise of a ledger's releases at which it costs at most the target.
+/// `kinds` are the releases that it applies to, by index into [`Ledger::releases`]; empty: all.
+///
+/// ```
+/// use hushgrad_accounting::{calibrate::{Method, Target, noise_factor}, dp_sgd, ledger::Ledger, rdp::Orders};
+///
+/// let ledger = Ledger::of([(dp_sgd::step(1.0, 0.01), 500), (dp_sgd::step(0.6, 0.01), 500)])?;
+/// let target = Target { epsilon: 2.0, delta: 1e-5, method: Method::Tight, orders: Orders::All };
+/// let found = noise_factor(&ledger, &[], &target)?;
+/// assert!(found.epsilon <= 2.0 && (found.value - 1.33).abs() < 0.01, "{found:?}");
+/// # Ok::<(), hushgrad_accounting::PrivacyError>(())
+/// ```
+///
+/// # Errors
+/// As [`Ledger::with_noise_times`]; [`PrivacyError::Calibration`] if no factor suffices or nothing
+/// happened; a target out of range; errors of pricing the ledger.
+pub fn noise_factor(ledger: &Ledger, kinds: &[usize], target: &Target<'_>) -> Result<Calibrated<f64>, PrivacyError> {
+    target.validate()?;
+    let chosen = |kind: usize| kinds.is_empty() || kinds.contains(&kind);
+    if !ledger.events().iter().any(|event| chosen(event.release as usize)) {
+        return Err(PrivacyError::Calibration(word!("nothing was released with the noise to be calibrated").into()));
+    }
+    let work = Work::new(CALIBRATION);
+    let mut known: Option<Pld> = None;
+    let mut at = |factor: f64| {
+        let trial = ledger.with_noise_times(factor, chosen)?;
+        if target.method == Method::Tight {
+            target.has_work(&work)?;
+            let pld = work.of_which(PREPARATION, |work| Pld::of_within(&trial, known.as_ref(), work))?;
+            let epsilon = pld.epsilon_within(target.delta, &work)?.value;
+            known = Some(pld);
+            Ok(epsilon)
+        } else {
+            target.renyi(&RdpAccountant::of(&trial)?)
+        }
+    };
+    let scales = Scales { first: 1.0, least: 1e-6, most: 1e9 };
+    if let Some(found) = least_scale(target, scales, &mut at)? {
+        return Ok(found);
+    }
+    let widest = at(scales.widest())?;
+    Err(PrivacyError::Calibration(message!(
+        "no factor on the noise reaches ε = {}: at {:.3e} it is still {}, because of the other releases or of δ = {:e}",
+        target.epsilon,
+        scales.widest(),
+        upper_power(widest, 3),
+        target.delta
     )))
 }
 
@@ -340,12 +402,7 @@ pub fn rate(release: &Release, steps: u64, target: &Target<'_>) -> Result<Calibr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        envelope::EnvelopeProfile,
-        ledger::{Ledger, Sensitivity},
-        noise::NoiseSpec,
-        rdp::epsilon_of,
-    };
+    use crate::{envelope::EnvelopeProfile, ledger::Sensitivity, noise::NoiseSpec, rdp::epsilon_of};
 
     /// The returned value costs at most the target by the ledger's accountant, to the last digit.
     #[test]
@@ -396,6 +453,33 @@ mod tests {
                     kept("rate", &sampled, 300, found.epsilon);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_factor_keeps_the_target_and_leaves_other_kinds_alone() {
+        let step = |sigma| crate::dp_sgd::step(sigma, 0.01);
+        let ledger = Ledger::of([(step(1.0), 300), (step(0.6), 200), (step(1.0), 100)]).unwrap();
+        for method in [Method::Classic, Method::Improved, Method::Tight] {
+            let target = Target { epsilon: 2.5, delta: 1e-5, method, orders: Orders::All };
+            for kinds in [&[][..], &[1]] {
+                let found = noise_factor(&ledger, kinds, &target).unwrap();
+                let scaled = ledger.with_noise_times(found.value, |kind| kinds.is_empty() || kind == 1).unwrap();
+                let spent = match method {
+                    Method::Classic => epsilon_of(&scaled, 1e-5).unwrap().classic.epsilon,
+                    Method::Improved => epsilon_of(&scaled, 1e-5).unwrap().improved.epsilon,
+                    Method::Tight => Pld::of(&scaled).unwrap().epsilon(1e-5).unwrap().value,
+                };
+                assert!(spent <= 2.5 && spent > 2.49 && (spent - found.epsilon).abs() < 1e-12, "{method:?}: {spent}");
+                assert_eq!(scaled.releases()[0] == step(1.0), kinds == [1]);
+                assert_eq!(scaled.events(), ledger.events());
+            }
+        }
+        // The other kind alone costs more than the target; nothing of a third kind happened.
+        let target = Target { epsilon: 0.1, delta: 1e-5, method: Method::Tight, orders: Orders::All };
+        for kinds in [1, 2] {
+            let error = noise_factor(&ledger, &[kinds], &target).unwrap_err();
+            assert!(matches!(error, PrivacyError::Calibration(_)), "{error}");
         }
     }
 }

@@ -522,6 +522,31 @@ impl Ledger {
         Ok(ledger)
     }
 
+    /// The same events, with `factor` times the noise of the kinds of release that `chosen` picks,
+    /// by index into [`Ledger::releases`].
+    ///
+    /// # Errors
+    /// [`PrivacyError::NoNoise`]; [`PrivacyError::Unpriced`] for hidden steps, whose price is not
+    /// that of their noise alone; as [`Ledger::validate`].
+    pub fn with_noise_times(&self, factor: f64, chosen: impl Fn(usize) -> bool) -> Result<Self, PrivacyError> {
+        let scaled = |(kind, release): (usize, &Release)| {
+            let mut release = release.clone();
+            if chosen(kind) {
+                if release.hidden.is_some() {
+                    return Err(PrivacyError::Unpriced(word!("a factor on the noise of hidden steps")));
+                }
+                let noise = release.noise.ok_or(PrivacyError::NoNoise)?;
+                release.noise = Some(noise.with_scale(noise.scale() * factor));
+                release.parts.iter_mut().for_each(|part| part.noise *= factor);
+            }
+            Ok(release)
+        };
+        let releases = self.releases.iter().enumerate().map(scaled).collect::<Result<_, _>>()?;
+        let ledger = Self { releases, ..self.clone() };
+        ledger.validate()?;
+        Ok(ledger)
+    }
+
     /// The number of steps if all are `release`, else `None`.
     #[must_use]
     pub fn count_alone(&self, release: ReleaseId) -> Option<u64> {

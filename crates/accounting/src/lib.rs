@@ -186,6 +186,7 @@ pub mod dynamics;
 pub mod envelope;
 pub mod error;
 pub mod filter;
+pub mod foreign;
 pub mod gdp;
 pub mod groups;
 pub mod ledger;

@@ -1,6 +1,6 @@
 //! `hushgrad account`: a ledger's ε, and what it allows an attacker.
 
-use std::{error::Error, path::PathBuf};
+use std::error::Error;
 
 use hushgrad::accounting::{
     books::{Books, of_one_example},
@@ -14,12 +14,10 @@ use hushgrad::accounting::{
 };
 use serde_json::json;
 
-use super::{given, out::say};
+use super::{described::Described, out::say};
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Ledger or run file, written by `hushgrad train` or the page
-    ledger: PathBuf,
     #[arg(long, default_value_t = 1e-5)]
     delta: f64,
     /// Also bound the best attack's true-positive rate at this false-positive rate, from the whole
@@ -33,6 +31,8 @@ pub struct Arguments {
     /// One line of JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    training: Described,
 }
 
 fn share(text: &str) -> Result<f64, String> {
@@ -45,12 +45,12 @@ fn runs(text: &str) -> Result<f64, String> {
     if (1.0..=1e9).contains(&runs) { Ok(runs) } else { Err("it must be from 1 to 1e9".to_owned()) }
 }
 
-/// Recomputes ε from the ledger, by every accountant.
+/// Computes ε of a ledger, or of a training that options describe, by every accountant.
 ///
 /// # Errors
-/// If the ledger cannot be read, is impossible, or has no bound.
+/// If the ledger or the options cannot be read, are impossible, or have no bound.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let ledger = given::ledger(&arguments.ledger)?;
+    let ledger = arguments.training.ledger()?;
     let books = Books::of(ledger.clone())?;
     let mut account = books.account(arguments.delta)?;
     account.assumptions.extend(of_one_example(&ledger, arguments.delta));

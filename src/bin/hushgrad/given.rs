@@ -3,7 +3,7 @@
 use std::{fs::File, io::Read as _, path::Path};
 
 use hushgrad::{
-    accounting::{PrivacyError, ledger::Ledger},
+    accounting::{PrivacyError, foreign, ledger::Ledger},
     train::run_file::{self, RunCard, RunFile, RunFileError},
 };
 
@@ -60,7 +60,8 @@ pub struct Given {
     pub ledger: Option<Ledger>,
 }
 
-/// Reads a run file or a ledger, as written by `hushgrad train` or the page.
+/// Reads a run file or a ledger, as written by `hushgrad train` or the page, or the state of an
+/// accountant of Opacus.
 ///
 /// # Errors
 /// As [`bytes`]; also an invalid run or ledger.
@@ -68,15 +69,20 @@ pub fn run_or_ledger(file: &Path) -> Result<Given, GivenError> {
     #[derive(serde::Deserialize)]
     struct Head {
         format: Option<String>,
+        history: Option<serde::de::IgnoredAny>,
     }
     let read = bytes(file, run_file::LARGEST)?;
     let head: Option<Head> = serde_json::from_slice(&read).ok();
-    if head.and_then(|head| head.format).is_some_and(|format| format == "hushgrad-run") {
+    let format = head.as_ref().and_then(|head| head.format.as_deref());
+    if format == Some("hushgrad-run") {
         let RunFile { run, ledger, .. } = RunFile::to_show(&shown(file), &read)?;
         return Ok(Given { card: Some(run), ledger });
     }
     let text = String::from_utf8(read).map_err(|_| GivenError::NoText { file: shown(file) })?;
-    let ledger = Ledger::from_json(&text).map_err(|error| GivenError::NoLedger { file: shown(file), error })?;
+    let is_opacus = text.trim_start().starts_with('[')
+        || format.is_none() && head.as_ref().is_some_and(|head| head.history.is_some());
+    let ledger = if is_opacus { foreign::opacus(&text) } else { Ledger::from_json(&text) };
+    let ledger = ledger.map_err(|error| GivenError::NoLedger { file: shown(file), error })?;
     Ok(Given { card: None, ledger: Some(ledger) })
 }
 

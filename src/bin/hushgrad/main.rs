@@ -15,6 +15,8 @@ mod dataset;
 #[cfg(not(target_arch = "wasm32"))]
 mod density;
 #[cfg(not(target_arch = "wasm32"))]
+mod described;
+#[cfg(not(target_arch = "wasm32"))]
 mod distort;
 #[cfg(not(target_arch = "wasm32"))]
 mod functional;
@@ -63,7 +65,7 @@ fn main() -> std::process::ExitCode {
         Train(Box<train::Arguments>),
         /// List the graphics adapters that `train --backend gpu --adapter` chooses from
         Adapters,
-        /// Recompute ε from the ledger of a run
+        /// Compute ε of a run, or of a training elsewhere
         Account(account::Arguments),
         /// Write the privacy label of a run or a ledger
         Label(label::Arguments),

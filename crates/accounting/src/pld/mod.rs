@@ -255,10 +255,14 @@ impl Pld {
 
     /// As [`Pld::of`], reusing the distributions of `known` releases.
     pub(crate) fn of_priced(ledger: &Ledger, known: Option<&Self>) -> Result<Self, PrivacyError> {
+        Self::of_within(ledger, known, &Work::new(PREPARATION))
+    }
+
+    /// As [`Pld::of_priced`], within `work`.
+    pub(crate) fn of_within(ledger: &Ledger, known: Option<&Self>, work: &Work) -> Result<Self, PrivacyError> {
         ledger.validate()?;
         let mut places: Vec<Option<usize>> = vec![None; ledger.releases().len()];
         let mut whole = Self { priced: Vec::new(), releases: Sequence::default(), tolerance: TOLERANCE };
-        let work = Work::new(PREPARATION);
         let mut happened = vec![false; ledger.releases().len()];
         ledger.events().iter().for_each(|event| happened[event.release as usize] = true);
         check_kind_count(happened.iter().filter(|happened| **happened).count())?;
@@ -272,7 +276,7 @@ impl Pld {
                     let known = known.and_then(|known| known.priced.iter().find(|priced| priced.release == *release));
                     let place = match known {
                         Some(priced) => whole.admit(priced)?,
-                        None => whole.admit(&Self::prepare(release, &work)?.priced[0])?,
+                        None => whole.admit(&Self::prepare(release, work)?.priced[0])?,
                     };
                     places[index] = Some(place);
                     place

@@ -10,7 +10,7 @@ pub(super) const CURVE: f64 = 2.2e9;
 /// For all trials of a calibration.
 pub(crate) const CALIBRATION: f64 = 8e9;
 /// For putting a release's noise and envelope on a grid.
-pub(super) const PREPARATION: f64 = 3.2e9;
+pub(crate) const PREPARATION: f64 = 3.2e9;
 
 /// One lattice point of Gaussian noise, and one mapped atom.
 pub(super) const GAUSSIAN_POINT: f64 = 180.0;

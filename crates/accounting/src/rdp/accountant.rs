@@ -384,7 +384,7 @@ fn summed(terms: &[CompositionTerm<CurveId>]) -> f64 {
 
 /// # Errors
 /// [`PrivacyError::TooManyKinds`].
-fn check_kind_count(kinds: usize, slow: usize) -> Result<(), PrivacyError> {
+pub fn check_kind_count(kinds: usize, slow: usize) -> Result<(), PrivacyError> {
     let limits = [
         (kinds, MOST_CURVES, word!("Rényi accounting")),
         (slow, MOST_SLOW_CURVES, word!("Rényi accounting of non-Gaussian noise or fixed-size lots")),

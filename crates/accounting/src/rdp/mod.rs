@@ -11,6 +11,7 @@ mod fixed_size;
 mod orders;
 mod poisson;
 
+pub(crate) use accountant::check_kind_count;
 pub use accountant::{CurveId, RdpAccountant, epsilon_of};
 pub use concentrated::Concentrated;
 pub use conversion::{Bound, Epsilon, classic, improved};

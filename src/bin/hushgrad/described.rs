@@ -1,0 +1,170 @@
+//! A training described by options or by a file's ledger, to be priced or calibrated.
+
+use std::path::{Path, PathBuf};
+
+use hushgrad::{
+    accounting::{
+        PrivacyError,
+        ledger::{Ledger, Release, Sensitivity},
+        sampling::Sampling,
+    },
+    train::config::SamplingPolicy,
+    ui::settings::{Family, Settings},
+};
+
+use super::{
+    given::{self, GivenError},
+    train::setting_flags::{choice, finite},
+};
+
+/// A file, or the options of a DP-SGD training in any library.
+#[derive(clap::Args)]
+#[command(next_help_heading = "A training without a file")]
+pub struct Described {
+    /// Ledger or run file, written by `hushgrad train` or the page, or the JSON of an Opacus
+    /// accountant's state or history
+    #[arg(required_unless_present_any = ["lot", "rate"], help_heading = "Arguments")]
+    ledger: Option<PathBuf>,
+    /// Noise scale over the clipping norm (noise multiplier)
+    #[arg(long, alias = "sigma", value_name = "Z", value_parser = finite, conflicts_with = "ledger")]
+    noise_multiplier: Option<f64>,
+    /// Examples of a lot (batch), on average
+    #[arg(long, value_name = "N", requires = "examples", conflicts_with_all = ["ledger", "rate"])]
+    lot: Option<u32>,
+    /// Training examples
+    #[arg(long, value_name = "N", requires = "lot", conflicts_with = "ledger")]
+    examples: Option<u32>,
+    /// Probability with which each example joins a lot, instead of --lot and --examples
+    #[arg(long, value_name = "Q", value_parser = finite, conflicts_with = "ledger")]
+    rate: Option<f64>,
+    /// Passes over the examples, instead of --steps; rounded up to whole steps
+    #[arg(long, value_name = "N", value_parser = finite, conflicts_with_all = ["ledger", "steps"])]
+    epochs: Option<f64>,
+    /// Number of steps
+    #[arg(long, value_name = "N")]
+    steps: Option<u64>,
+    /// How lots are drawn
+    #[arg(long, value_name = "NAME", value_parser = choice::<SamplingPolicy>(), conflicts_with = "ledger")]
+    sampling: Option<SamplingPolicy>,
+    /// Family of the noise
+    #[arg(long, value_name = "NAME", value_parser = choice::<Family>(), conflicts_with = "ledger")]
+    noise: Option<Family>,
+    /// Degrees of freedom of Student-t noise [default: 9]
+    #[arg(long, value_name = "X", value_parser = finite, conflicts_with = "ledger")]
+    nu: Option<f64>,
+    /// Exponent of generalised Gaussian noise [default: 1.5]
+    #[arg(long, value_name = "X", value_parser = finite, conflicts_with = "ledger")]
+    exponent: Option<f64>,
+}
+
+/// Why options describe no training.
+#[derive(Debug, thiserror::Error)]
+pub enum DescribedError {
+    #[error(transparent)]
+    Given(#[from] GivenError),
+    #[error(transparent)]
+    Price(#[from] PrivacyError),
+    #[error("{0} is missing: without a file, the price needs it")]
+    Missing(&'static str),
+    #[error("{option} is {value}; it must be {range}")]
+    Range { option: &'static str, value: f64, range: &'static str },
+    #[error("--rate describes Poisson sampling; other sampling needs --lot and --examples")]
+    OnlyPoisson,
+    #[error("{option} has no effect: it belongs to {noise} noise")]
+    NoEffect { option: &'static str, noise: &'static str },
+    #[error("--steps counts the steps of options; the file {0} has its own")]
+    StepsOfFile(String),
+}
+
+impl Described {
+    /// Returns the file, if one is named.
+    pub fn file(&self) -> Option<&Path> {
+        self.ledger.as_deref()
+    }
+
+    /// Returns the number of steps that is asked for, by --steps or --epochs.
+    ///
+    /// # Errors
+    /// [`DescribedError::Range`].
+    pub fn steps(&self) -> Result<Option<u64>, DescribedError> {
+        let range = |option, value| DescribedError::Range { option, value, range: "above 0" };
+        match (self.steps, self.epochs) {
+            (Some(0), _) => Err(range("--steps", 0.0)),
+            (None, Some(epochs)) if !(epochs > 0.0) => Err(range("--epochs", epochs)),
+            (None, Some(epochs)) => Ok(Some((epochs * self.steps_per_epoch()?).ceil().max(1.0) as u64)),
+            (steps, _) => Ok(steps),
+        }
+    }
+
+    fn steps_per_epoch(&self) -> Result<f64, DescribedError> {
+        Ok(match (self.sampled()?, self.lot.zip(self.examples)) {
+            (Sampling::Poisson { rate }, None) => 1.0 / rate,
+            (_, lot) => {
+                let (lot, examples) = lot.ok_or(DescribedError::Missing("--lot"))?;
+                self.sampling.unwrap_or_default().steps_per_epoch(examples, lot)
+            }
+        })
+    }
+
+    fn sampled(&self) -> Result<Sampling, DescribedError> {
+        let policy = self.sampling.unwrap_or_default();
+        match (self.rate, self.lot, self.examples) {
+            (Some(_), ..) if policy != SamplingPolicy::Poisson => Err(DescribedError::OnlyPoisson),
+            (Some(rate), ..) if rate > 0.0 && rate <= 1.0 => Ok(Sampling::Poisson { rate }),
+            (Some(value), ..) => Err(DescribedError::Range { option: "--rate", value, range: "above 0 and at most 1" }),
+            (None, Some(lot), Some(examples)) if (1..=examples).contains(&lot) => Ok(policy.over(examples, lot)),
+            (None, Some(lot), Some(_)) => {
+                Err(DescribedError::Range { option: "--lot", value: lot.into(), range: "from 1 to --examples" })
+            }
+            _ => Err(DescribedError::Missing("--rate, or --lot with --examples,")),
+        }
+    }
+
+    /// Returns one step of the training that options describe, with noise of scale 1 if they name
+    /// none.
+    ///
+    /// # Errors
+    /// Missing or impossible options.
+    pub fn step(&self) -> Result<Release, DescribedError> {
+        let family = self.noise.unwrap_or(Family::Gaussian);
+        for (given, option, owner, noise) in [
+            (self.nu, "--nu", Family::StudentT, "Student-t"),
+            (self.exponent, "--exponent", Family::GeneralizedGaussian, "generalised Gaussian"),
+        ] {
+            if given.is_some() && family != owner {
+                return Err(DescribedError::NoEffect { option, noise });
+            }
+        }
+        let usual = Settings::default();
+        let settings = Settings {
+            family,
+            scale: self.noise_multiplier.unwrap_or(1.0),
+            nu: self.nu.unwrap_or(usual.nu),
+            exponent: self.exponent.unwrap_or(usual.exponent),
+            ..usual
+        };
+        let release = Release::new(self.sampled()?, Sensitivity::L2 { norm: 1.0 }, settings.noise());
+        release.validate()?;
+        Ok(release)
+    }
+
+    /// Returns the ledger of the file, or of the training that options describe.
+    ///
+    /// # Errors
+    /// As [`given::ledger`] and [`Described::step`]; missing options.
+    pub fn ledger(&self) -> Result<Ledger, DescribedError> {
+        if let Some(file) = self.file() {
+            if self.steps.is_some() {
+                return Err(DescribedError::StepsOfFile(file.display().to_string()));
+            }
+            return Ok(given::ledger(file)?);
+        }
+        if self.noise_multiplier.is_none() && self.noise != Some(Family::None) {
+            return Err(DescribedError::Missing("--noise-multiplier"));
+        }
+        let steps = self.steps()?.ok_or(DescribedError::Missing("--steps or --epochs"))?;
+        let ledger = Ledger::of([(self.step()?, steps)])?;
+        ledger.validate()?;
+        Ok(ledger)
+    }
+}
