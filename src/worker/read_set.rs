@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Classes, Dataset, Digits, Picture, Source, TestSet};
+use crate::data::{Classes, Dataset, Digits, Picture, Remark, Source, TestSet};
 
 /// Bytes of training images and labels, then of test images and labels.
 pub type SetBytes<B> = [B; 4];
@@ -15,15 +15,16 @@ pub struct ReadSet {
     classes: Vec<String>,
     source: Source,
     test_set: TestSet,
+    notes: Vec<Remark>,
 }
 
 impl ReadSet {
     /// Returns the description of digits, and their bytes.
     #[must_use]
     pub fn of(digits: &Digits) -> (Self, SetBytes<&[u8]>) {
-        let Digits { train, test, source, test_set } = digits;
+        let Digits { train, test, source, test_set, notes } = digits;
         let (name, picture, classes) = (train.name.clone(), train.picture, train.classes.names());
-        let said = Self { name, picture, classes, source: *source, test_set: *test_set };
+        let said = Self { name, picture, classes, source: *source, test_set: *test_set, notes: notes.clone() };
         (said, [&train.images, &train.labels, &test.images, &test.labels])
     }
 
@@ -41,6 +42,7 @@ impl ReadSet {
             test: set(test_images, test_labels)?,
             source: self.source,
             test_set: self.test_set,
+            notes: self.notes,
         })
     }
 }
@@ -56,7 +58,7 @@ mod tests {
             let labels: Vec<u8> = (0..count).map(|label| label % 3).collect();
             Dataset::of("your files (a.npz)", picture, classes.clone(), images, labels)
         };
-        Digits { train: set(7), test: set(3), source, test_set }
+        Digits { train: set(7), test: set(3), source, test_set, notes: vec![Remark::Empty { label: 2 }] }
     }
 
     #[test]

@@ -90,7 +90,7 @@ impl Described {
         let range = |option, value| DescribedError::Range { option, value, range: "above 0" };
         match (self.steps, self.epochs) {
             (Some(0), _) => Err(range("--steps", 0.0)),
-            (None, Some(epochs)) if !(epochs > 0.0) => Err(range("--epochs", epochs)),
+            (None, Some(epochs)) if epochs <= 0.0 => Err(range("--epochs", epochs)),
             (None, Some(epochs)) => Ok(Some((epochs * self.steps_per_epoch()?).ceil().max(1.0) as u64)),
             (steps, _) => Ok(steps),
         }

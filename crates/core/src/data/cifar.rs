@@ -314,7 +314,7 @@ pub(super) fn assemble(batches: Vec<(String, Batch)>, texts: Vec<(String, Text)>
     let file = train[0].0.clone();
     let classes = Classes::named(&classes).map_err(|error| FileFault::from(error).of(&file))?;
     let test = if test.is_empty() { None } else { Some(joined(test)?) };
-    Ok(Sets { published: None, picture: PICTURE, classes: Some(classes), train: joined(train)?, test })
+    Ok(Sets { published: None, picture: PICTURE, classes: Some(classes), train: joined(train)?, test, notes: vec![] })
 }
 
 /// Joins batches in the order of their names, freeing each once copied.

@@ -20,6 +20,8 @@ pub(super) enum Content {
     /// Images with their labels; other batches may belong to the same set.
     Batch(Batch),
     Text(Text),
+    /// NumPy arrays; others may belong to the same set if each has a file of its own.
+    Arrays(Vec<npz::Named>),
     /// A complete set.
     Sets(Sets),
     /// A complete set of pictures still to be decoded.
@@ -32,6 +34,7 @@ impl Content {
         match self {
             Self::Idx(idx) => idx.elements.len() as u64,
             Self::Batch(batch) => batch.bytes(),
+            Self::Arrays(arrays) => arrays.iter().map(npz::Named::bytes).sum(),
             Self::Sets(sets) => sets.bytes(),
             // Pictures are counted when they are decoded.
             Self::Text(_) | Self::Pictures(_) => 0,
@@ -55,6 +58,7 @@ enum Form {
     Gzip,
     Cifar,
     Text,
+    Npy,
     Zip,
 }
 
@@ -65,7 +69,7 @@ fn form(name: &str, start: &[u8], size: u64) -> Result<Form, FileFault> {
         [] => Ok(Form::Idx),
         _ if start.starts_with(&GZIP) => Ok(Form::Gzip),
         _ if zipped::MAGIC.iter().any(|magic| start.starts_with(magic)) => Ok(Form::Zip),
-        _ if start.starts_with(npy::MAGIC) => Err(FileFault::OneArray),
+        _ if start.starts_with(npy::MAGIC) => Ok(Form::Npy),
         [0x89, b'P', b'N', b'G', ..] | [0xff, 0xd8, 0xff, ..] => Err(FileFault::OnePicture),
         // CIFAR's records have no header, only their length, and may begin like IDX.
         _ if cifar::is_length(size) && !idx::declares(start, size) => Ok(Form::Cifar),
@@ -108,11 +112,12 @@ pub(super) fn read(name: &str, bytes: Vec<u8>) -> Result<Content, ContentError> 
                 );
             }
         },
+        Form::Npy => Content::Arrays(vec![npz::Named::alone(bytes)]),
         Form::Zip => {
             let zip = Zipped::open(bytes).map_err(named)?;
             let names = zip.names();
             if npz::is_npz(&names) {
-                Content::Sets(npz::read(name, zip)?)
+                Content::Arrays(npz::arrays(zip).map_err(named)?)
             } else {
                 Content::Pictures(Undecoded::open(name, &names, Box::new(zip))?)
             }

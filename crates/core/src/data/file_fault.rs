@@ -32,13 +32,11 @@ pub struct FileError {
 #[expect(missing_docs, reason = "the message of each says what it is")]
 pub enum FileFault {
     #[error(
-        "bytes {found}: not a supported format; supported are IDX, CIFAR's binary files, NumPy's .npz, and a ZIP with a folder of PNG or JPEG files for each class"
+        "bytes {found}: not a supported format; supported are IDX, CIFAR's binary files, NumPy's .npz and .npy, and a ZIP with a folder of PNG or JPEG files for each class"
     )]
     Unknown { found: Message },
     #[error("a single picture; put pictures into a ZIP, a folder for each class, and choose that")]
     OnePicture,
-    #[error("a single NumPy array; save images and labels in one file, by numpy.savez(…, x=…, y=…)")]
-    OneArray,
     #[error("there is no memory left for the {bytes} bytes of “{entry}”; close other programs, or give fewer examples")]
     NoMemory { entry: String, bytes: u64 },
     #[error("“{entry}” has {bytes} bytes; expected at most {most}: give fewer examples, or smaller ones")]
@@ -119,8 +117,10 @@ pub enum FileFault {
     NpyHeader { array: String, field: NpyField },
     #[error("“{array}” has elements of type “{name}”; expected {expected}: convert it by .astype")]
     NpyType { array: String, name: String, expected: NpyExpected },
-    #[error("“{array}” is in Fortran order; save numpy.ascontiguousarray of it")]
-    NpyFortran { array: String },
+    #[error(
+        "“{array}” holds Python objects (a pickle), which could run a program when read; save it as numbers, by {array} = {array}.astype(int), or as text, by .astype(str)"
+    )]
+    NpyObjects { array: String },
     #[error("“{array}” has shape “{found}”; expected {expected}")]
     NpyShape { array: String, found: String, expected: NpyExpected },
     #[error(
@@ -129,15 +129,26 @@ pub enum FileFault {
     NpyLength { array: String, found: u64, expected: u64 },
     #[error("“{array}”: {field} {found}; expected 1 to {MOST_SIDE}: scale the images first")]
     NpySide { array: String, field: NpySide, found: u64 },
-    #[error(
-        "“{array}”: the value {found} in image {image} (counted from 0) at place {place}; expected numbers from 0 to 1 in all images, or from 0 to 255"
-    )]
+    #[error("“{array}”: the value {found} in image {image} (counted from 0) at place {place}; expected finite numbers")]
     NpyPixel { array: String, image: usize, place: usize, found: String },
+    #[error(
+        "the values of the images are from {low} to {high}; expected 0 to 1, 0 to 16, 0 to 255, 0 to 65535, −1 to 1 or −128 to 127: undo their standardisation"
+    )]
+    NpyRange { low: String, high: String },
+    #[error(
+        "“{array}”: row {index} (counted from 0) has not exactly one 1 beside zeros; expected one class per example"
+    )]
+    NpyOneHot { array: String, index: usize },
+    #[error(
+        "“{first}” and “{second}” could both be meant; leave one out, or call what is meant x and y, x_test and y_test"
+    )]
+    NpyAmbiguous { first: String, second: String },
+    #[error("some labels are names and some are numbers; give one kind")]
+    NpyMixedLabels,
     #[error("“{array}”: label {found} at example {index} (counted from 0); expected 0 to {}", MOST_CLASSES - 1)]
     NpyLabel { array: String, index: usize, found: String },
     #[error(
-        "the arrays are “{found}”; expected images and labels as x and y, images and labels, x_train, y_train, x_test and y_test, train_images, train_labels, \
-         test_images and test_labels, or arr_0 and arr_1: save the file again with these names, and with no other array"
+        "no images with labels were found among the arrays “{found}”; call them x and y, or x_train, y_train, x_test and y_test"
     )]
     NpyNames { found: String },
     #[error("“{images}” has {found} images and “{labels}” has {other} labels; the counts must be equal")]
@@ -275,12 +286,12 @@ hushgrad_message::display!(NpyExpected);
 impl ToMessage for NpyExpected {
     fn to_message(&self) -> Message {
         match self {
-            Self::ImageType => word!("unsigned bytes (u1) or floats (f4, f8)"),
-            Self::LabelType => word!("whole numbers (u1, u2, u4, u8, i1, i2, i4, i8)"),
+            Self::ImageType => word!("numbers (u1 to u8, i1 to i8, f2 to f8) or booleans"),
+            Self::LabelType => word!("whole numbers, or text"),
             Self::ImageShape => {
                 word!("(count, rows, columns), with 1 or 3 channels before or after rows and columns, or (count, side×side)")
             }
-            Self::LabelShape => word!("(count,) or (count, 1)"),
+            Self::LabelShape => word!("(count,), (count, 1), or a row for each example with a single 1"),
         }
         .into()
     }

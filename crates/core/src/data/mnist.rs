@@ -126,6 +126,7 @@ pub fn load(folder: &Path) -> Result<Digits, FolderError> {
         test: pair(test_images, test_labels)?,
         source: Source::Mnist,
         test_set: TestSet::Public,
+        notes: vec![],
     })
 }
 

@@ -28,6 +28,7 @@ pub mod own_files;
 pub mod picture;
 pub mod pictures;
 pub mod raster;
+mod scaled;
 mod sets;
 pub mod shard_writer;
 pub mod shards;
@@ -47,6 +48,7 @@ use hushgrad_message::word;
 use idx::{Idx, IdxError, Kind};
 pub use images::Images;
 pub use picture::{Classes, Picture};
+pub use scaled::Scaled;
 pub use shift::Shift;
 pub use turned::ONE_IN;
 
@@ -245,6 +247,8 @@ pub struct Digits {
     pub source: Source,
     /// Source of the test set.
     pub test_set: TestSet,
+    /// What became of a visitor's files.
+    pub notes: Vec<Remark>,
 }
 
 /// Where the digits came from, as shown on the page.
@@ -290,7 +294,13 @@ impl Digits {
         let labelled = |label: &usize| self.train.labels.iter().any(|other| usize::from(*other) == *label);
         let empty = (0..self.train.classes.count()).find(|label| !labelled(label));
         let dark = (brightest < DARK).then_some(Remark::Dark { brightest });
-        [Some(Remark::Presumed), dark, empty.map(|label| Remark::Empty { label })].into_iter().flatten().collect()
+        let empty = empty.map(|label| Remark::Empty { label });
+        [Some(Remark::Presumed)]
+            .into_iter()
+            .chain(self.notes.iter().cloned().map(Some))
+            .chain([dark, empty])
+            .flatten()
+            .collect()
     }
 }
 
@@ -301,7 +311,7 @@ const DARK: u8 = 128;
 ///
 /// ε covers one example more or less. Size, scale and colour of the images and the number of
 /// classes may depend on a single example; they are presumed public.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, hushgrad_message::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, hushgrad_message::Error)]
 pub enum Remark {
     /// Applies to every unpublished set.
     #[error(
@@ -316,12 +326,32 @@ pub enum Remark {
         /// The largest value.
         brightest: u8,
     },
+    /// The values of the files were scaled.
+    #[error(transparent)]
+    Scaled(Scaled),
+    /// Arrays that are neither trained on nor tested with.
+    #[error("Not used: {names} ({count} in all).")]
+    Left {
+        /// The first three names.
+        names: String,
+        /// How many there are.
+        count: usize,
+    },
     /// No training image has this label.
     #[error("No training image has the label {label}, so its class stays empty: labels count from 0.")]
     Empty {
         /// The first such label.
         label: usize,
     },
+}
+
+impl Remark {
+    /// These arrays are left aside.
+    fn left(names: &[String]) -> Self {
+        const SHOWN: usize = 3;
+        let more = if names.len() > SHOWN { ", …" } else { "" };
+        Self::Left { names: names[..names.len().min(SHOWN)].join(", ") + more, count: names.len() }
+    }
 }
 
 impl TestSet {

@@ -4,10 +4,11 @@
 
 use super::{
     Picture,
-    file_fault::{FileFault, MOST_EXAMPLES, MOST_OF_ONE, NpyExpected, NpyField, NpySide},
+    file_fault::{FileFault, MOST_EXAMPLES, MOST_OF_ONE, NpyExpected, NpyField, NpySide, shown},
     idx::hex,
     layout::{Layout, Order},
     picture::{MOST_CLASSES, MOST_SIDE},
+    scaled::{Range, Scaled},
 };
 
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
@@ -20,6 +21,8 @@ pub(super) struct Array {
     pub name: String,
     kind: Type,
     shape: Vec<u64>,
+    /// Whether the first index varies fastest.
+    fortran: bool,
     /// The whole file; the elements begin at `start`.
     bytes: Vec<u8>,
     start: usize,
@@ -30,11 +33,27 @@ pub(super) struct Array {
 struct Type {
     /// As written in the header, e.g. `<f4`.
     name: String,
-    /// `u`, `i`, `f`, or another character if unsupported.
+    /// `u`, `i`, `f`, `b` (boolean), `U` or `S` (text), `O` (objects), or `?`.
     letter: u8,
     /// Bytes of an element.
     size: usize,
     big_endian: bool,
+}
+
+/// Labels as an array gives them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Labels {
+    Numbers(Vec<u8>),
+    Names(Vec<String>),
+}
+
+impl Labels {
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Numbers(labels) => labels.len(),
+            Self::Names(names) => names.len(),
+        }
+    }
 }
 
 /// Images before scaling.
@@ -45,20 +64,11 @@ pub(super) struct Images {
     count: usize,
 }
 
-/// Conversion of floating-point values to bytes: rounded, or times 255 and rounded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scale {
-    /// All values are at most 1: multiply by 255.
-    Unit,
-    /// Some value is above 1.
-    Bytes,
-}
-
 impl Array {
     /// Reads an array's file; `name` is the array's name.
     ///
     /// # Errors
-    /// An unreadable or unsupported header, or a length that does not match it.
+    /// An unreadable or unsupported header, objects, or a length that does not match the header.
     pub fn read(name: &str, bytes: Vec<u8>) -> Result<Self, FileFault> {
         let array = || name.to_owned();
         let header = |field| FileFault::NpyHeader { array: array(), field };
@@ -82,22 +92,40 @@ impl Array {
         let text = bytes.get(text..start).and_then(|text| std::str::from_utf8(text).ok());
         let text = text.ok_or_else(|| header(NpyField::Length))?;
         let kind = Type::read(value(text, "descr").unwrap_or_default(), || header(NpyField::Descr))?;
-        match value(text, "fortran_order") {
-            Some(rest) if rest.starts_with("False") => {}
-            Some(rest) if rest.starts_with("True") => return Err(FileFault::NpyFortran { array: array() }),
-            _ => return Err(header(NpyField::FortranOrder)),
+        // Objects are a pickle, of any length.
+        if kind.letter == b'O' {
+            return Err(FileFault::NpyObjects { array: array() });
         }
+        let fortran = match value(text, "fortran_order") {
+            Some(rest) if rest.starts_with("False") => false,
+            Some(rest) if rest.starts_with("True") => true,
+            _ => return Err(header(NpyField::FortranOrder)),
+        };
         let shape = shape(value(text, "shape").unwrap_or_default()).ok_or_else(|| header(NpyField::Shape))?;
         let product = shape.iter().try_fold(kind.size as u64, |product, &n| product.checked_mul(n));
         let (found, expected) = ((bytes.len() - start) as u64, product.unwrap_or(u64::MAX));
         if found != expected {
             return Err(FileFault::NpyLength { array: array(), found, expected });
         }
-        Ok(Self { name: array(), kind, shape, bytes, start })
+        Ok(Self { name: array(), kind, shape, fortran, bytes, start })
+    }
+
+    /// The lengths of the dimensions.
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.len() as u64
     }
 
     fn fault(&self, expected: NpyExpected) -> FileFault {
         FileFault::NpyShape { array: self.name.clone(), found: said(&self.shape), expected }
+    }
+
+    fn unsupported(&self, expected: NpyExpected) -> FileFault {
+        FileFault::NpyType { array: self.name.clone(), name: self.kind.name.clone(), expected }
     }
 
     fn count(&self) -> Result<usize, FileFault> {
@@ -108,29 +136,90 @@ impl Array {
         }
     }
 
-    /// Converts to labels: whole numbers below 100, of shape (count,) or (count, 1).
+    /// Brings the elements into C order, the last index varying fastest.
+    fn in_c_order(mut self) -> Result<Self, FileFault> {
+        if self.fortran && self.shape.len() > 1 && !self.shape.contains(&0) {
+            let (size, elements) = (self.kind.size, &self.bytes[self.start..]);
+            let no_memory = || FileFault::NoMemory { entry: self.name.clone(), bytes: elements.len() as u64 };
+            let mut ordered = Vec::new();
+            ordered.try_reserve_exact(elements.len()).map_err(|_| no_memory())?;
+            let lengths: Vec<usize> = self.shape.iter().map(|&n| n as usize).collect();
+            let strides: Vec<usize> = (0..lengths.len()).map(|d| lengths[..d].iter().product()).collect();
+            let mut index = vec![0; lengths.len()];
+            for _ in 0..elements.len() / size {
+                let place: usize = index.iter().zip(&strides).map(|(i, stride)| i * stride).sum();
+                ordered.extend_from_slice(&elements[place * size..][..size]);
+                for (i, length) in index.iter_mut().zip(&lengths).rev() {
+                    *i += 1;
+                    if *i < *length {
+                        break;
+                    }
+                    *i = 0;
+                }
+            }
+            (self.bytes, self.start) = (ordered, 0);
+        }
+        self.fortran = false;
+        Ok(self)
+    }
+
+    /// Converts to labels, of shape (count,) or (count, 1): whole numbers below 100, or texts; or of
+    /// shape (count, classes), a single 1 a row.
     ///
     /// # Errors
     /// An unsupported type or shape, or a label out of range.
-    pub fn labels(self) -> Result<Vec<u8>, FileFault> {
-        if !matches!(self.kind.letter, b'u' | b'i') {
-            let (array, name) = (self.name, self.kind.name);
-            return Err(FileFault::NpyType { array, name, expected: NpyExpected::LabelType });
-        }
-        if !matches!(self.shape[..], [_] | [_, 1]) {
-            return Err(self.fault(NpyExpected::LabelShape));
-        }
-        let mut labels = Vec::with_capacity(self.count()?);
-        for (index, element) in self.elements().enumerate() {
-            let label = self.kind.whole(element);
-            match usize::try_from(label).ok().filter(|&label| label < MOST_CLASSES) {
-                Some(label) => labels.push(label as u8),
-                None => {
-                    return Err(FileFault::NpyLabel { array: self.name.clone(), index, found: label.to_string() });
-                }
+    pub fn labels(self) -> Result<Labels, FileFault> {
+        let array = self.in_c_order()?;
+        let count = array.count()?;
+        match (array.kind.letter, &array.shape[..]) {
+            (b'U' | b'S', [_] | [_, 1]) => array.texts(),
+            (b'?', _) => Err(array.unsupported(NpyExpected::LabelType)),
+            (_, [_] | [_, 1]) => {
+                let labels = array.elements().enumerate().map(|(index, element)| {
+                    let label = array.kind.number(element);
+                    let known = label.fract() == 0.0 && (0.0..MOST_CLASSES as f64).contains(&label);
+                    known.then_some(label as u8).ok_or_else(|| array.no_label(index, &label))
+                });
+                labels.collect::<Result<_, _>>().map(Labels::Numbers)
             }
+            (letter, &[_, classes]) if letter != b'U' && letter != b'S' && classes <= MOST_CLASSES as u64 => {
+                let rows = array.bytes[array.start..].chunks_exact(classes as usize * array.kind.size);
+                debug_assert_eq!(rows.len(), count, "as the length says");
+                let labels = rows.enumerate().map(|(index, row)| {
+                    let row: Vec<f64> = row.chunks_exact(array.kind.size).map(|one| array.kind.number(one)).collect();
+                    let ones = row.iter().filter(|&&value| value == 1.0).count();
+                    let hot = row.iter().position(|&value| value == 1.0);
+                    let alone = ones == 1 && row.iter().all(|&value| value == 0.0 || value == 1.0);
+                    let found = FileFault::NpyOneHot { array: array.name.clone(), index };
+                    hot.filter(|_| alone).map(|label| label as u8).ok_or(found)
+                });
+                labels.collect::<Result<_, _>>().map(Labels::Numbers)
+            }
+            _ => Err(array.fault(NpyExpected::LabelShape)),
         }
-        Ok(labels)
+    }
+
+    fn no_label(&self, index: usize, found: &impl ToString) -> FileFault {
+        FileFault::NpyLabel { array: self.name.clone(), index, found: found.to_string() }
+    }
+
+    /// Texts as whole numbers below 100 if all are, else as names.
+    fn texts(&self) -> Result<Labels, FileFault> {
+        let text = |(index, element): (usize, &[u8])| {
+            let text = if self.kind.letter == b'S' {
+                std::str::from_utf8(element).ok().map(|text| text.trim_end_matches('\0').to_owned())
+            } else {
+                let points = element.chunks_exact(4).map(|point| self.kind.word(point) as u32);
+                points.take_while(|&point| point != 0).map(char::from_u32).collect()
+            };
+            text.ok_or_else(|| self.no_label(index, &"?"))
+        };
+        let texts: Vec<String> = self.elements().enumerate().map(text).collect::<Result<_, _>>()?;
+        let number = |text: &String| text.trim().parse::<u8>().ok().filter(|&label| usize::from(label) < MOST_CLASSES);
+        Ok(match texts.iter().map(number).collect() {
+            Some(numbers) => Labels::Numbers(numbers),
+            None => Labels::Names(texts),
+        })
     }
 
     /// Interprets the array as images.
@@ -138,9 +227,8 @@ impl Array {
     /// # Errors
     /// An unsupported type or shape, or too many values.
     pub fn images(self) -> Result<Images, FileFault> {
-        if !matches!((self.kind.letter, self.kind.size), (b'u', 1) | (b'f', 4 | 8)) {
-            let (array, name) = (self.name, self.kind.name);
-            return Err(FileFault::NpyType { array, name, expected: NpyExpected::ImageType });
+        if !matches!(self.kind.letter, b'u' | b'i' | b'f' | b'b') {
+            return Err(self.unsupported(NpyExpected::ImageType));
         }
         let count = self.count()?;
         let [_, ref rest @ ..] = self.shape[..] else { return Err(self.fault(NpyExpected::ImageShape)) };
@@ -168,7 +256,7 @@ impl Array {
         if bytes > MOST_OF_ONE {
             return Err(FileFault::EntryTooLarge { entry: self.name, bytes, most: MOST_OF_ONE });
         }
-        Ok(Images { array: self, layout, count })
+        Ok(Images { array: self.in_c_order()?, layout, count })
     }
 
     fn elements(&self) -> std::slice::ChunksExact<'_, u8> {
@@ -190,40 +278,36 @@ impl Images {
         self.layout.picture().ok_or_else(|| self.array.fault(NpyExpected::ImageShape))
     }
 
-    /// Scale of the values, which must be from 0 to 255; `None` if they are bytes already.
-    pub fn scale(&self) -> Result<Option<Scale>, FileFault> {
-        if self.array.kind.letter == b'u' {
-            return Ok(None);
-        }
-        let mut scale = Scale::Unit;
+    /// The least and the largest value.
+    ///
+    /// # Errors
+    /// A value that is not finite.
+    pub fn range(&self) -> Result<Range, FileFault> {
+        let mut range = Range { low: f64::INFINITY, high: f64::NEG_INFINITY };
         for (place, element) in self.array.elements().enumerate() {
-            let value = self.array.kind.float(element);
-            if !(0.0..=255.0).contains(&value) {
+            let value = self.array.kind.number(element);
+            if !value.is_finite() {
                 let values = self.layout.values();
                 let (image, place, found) = (place / values, place % values, format!("{value}"));
                 return Err(FileFault::NpyPixel { array: self.array.name.clone(), image, place, found });
             }
-            if value > 1.0 {
-                scale = Scale::Bytes;
-            }
+            range = Range { low: range.low.min(value), high: range.high.max(value) };
         }
-        Ok(Some(scale))
+        Ok(range)
     }
 
-    /// Converts images checked by [`Images::scale`] to a dataset's order; fails if memory is short.
-    pub fn squares(self, scale: Option<Scale>) -> Result<Vec<u8>, FileFault> {
+    /// Converts images to bytes in a dataset's order; fails if memory is short.
+    pub fn squares(self, scaled: Scaled) -> Result<Vec<u8>, FileFault> {
         let Self { mut array, layout, .. } = self;
         let no_memory = |bytes: usize| FileFault::NoMemory { entry: array.name.clone(), bytes: bytes as u64 };
-        let values = if array.kind.letter == b'u' {
+        let values = if array.kind.letter == b'u' && array.kind.size == 1 && scaled == Scaled::Bytes {
             let mut bytes = std::mem::take(&mut array.bytes);
             drop(bytes.drain(..array.start));
             bytes
         } else {
             let (mut values, elements) = (Vec::new(), array.elements());
             values.try_reserve_exact(elements.len()).map_err(|_| no_memory(elements.len()))?;
-            let factor = if scale == Some(Scale::Bytes) { 1.0 } else { 255.0 };
-            // Rounded to the nearest, halves away from 0.
-            values.extend(elements.map(|element| (array.kind.float(element) * factor).round() as u8));
+            values.extend(elements.map(|element| scaled.byte(array.kind.number(element))));
             values
         };
         let bytes = values.len();
@@ -235,7 +319,7 @@ impl Type {
     fn read(text: &str, fault: impl Fn() -> FileFault) -> Result<Self, FileFault> {
         // A list describes a structured type, which is unsupported.
         if text.starts_with('[') {
-            return Ok(Self { name: "[…]".to_owned(), letter: b'[', size: 1, big_endian: false });
+            return Ok(Self { name: "[…]".to_owned(), letter: b'O', size: 1, big_endian: false });
         }
         let quote = text.chars().next().filter(|quote| matches!(quote, '\'' | '"')).ok_or_else(&fault)?;
         let name = text[1..].split(quote).next().filter(|name| name.len() <= 20).ok_or_else(&fault)?;
@@ -244,34 +328,50 @@ impl Type {
             rest => (b'|', rest),
         };
         let [letter, size @ ..] = rest else { return Err(fault()) };
-        let size = std::str::from_utf8(size).ok().and_then(|size| size.parse().ok());
+        let size: Option<usize> = std::str::from_utf8(size).ok().and_then(|size| size.parse().ok());
         let size = size.filter(|size| (1..=1024).contains(size));
-        let known =
-            matches!(letter, b'u' | b'i' | b'f') && size.is_some_and(|size: usize| matches!(size, 1 | 2 | 4 | 8));
-        let letter = if known { *letter } else { b'?' };
-        Ok(Self { name: name.to_owned(), letter, size: size.unwrap_or(1), big_endian: order == b'>' })
+        let (letter, size) = match (letter, size) {
+            (b'u' | b'i', Some(size @ (1 | 2 | 4 | 8))) | (b'f', Some(size @ (2 | 4 | 8))) | (b'S', Some(size)) => {
+                (*letter, size)
+            }
+            (b'b', Some(1)) => (b'b', 1),
+            (b'U', Some(size)) => (b'U', 4 * size),
+            (b'O', _) => (b'O', 1),
+            (_, size) => (b'?', size.unwrap_or(1)),
+        };
+        Ok(Self { name: shown(name), letter, size, big_endian: order == b'>' })
     }
 
-    /// Bits of an element, as an integer.
+    /// Bits of up to eight bytes, as an integer.
     fn word(&self, element: &[u8]) -> u64 {
         let shift = |word: u64, &byte: &u8| word << 8 | u64::from(byte);
         if self.big_endian { element.iter().fold(0, shift) } else { element.iter().rev().fold(0, shift) }
     }
 
-    /// Value of an integer element.
-    fn whole(&self, element: &[u8]) -> i128 {
+    /// Value of a number or a boolean; integers above 2^53 are rounded.
+    fn number(&self, element: &[u8]) -> f64 {
         let (word, bits) = (self.word(element), 8 * self.size as u32);
-        if self.letter == b'i' && bits <= 64 && word >> (bits - 1) & 1 == 1 {
-            return i128::from(word) - (1_i128 << bits);
+        match (self.letter, self.size) {
+            (b'f', 2) => half(word as u16),
+            (b'f', 4) => f32::from_bits(word as u32).into(),
+            (b'f', _) => f64::from_bits(word),
+            // The sign bit is moved to that of 64 bits and back.
+            (b'i', _) => (((word << (64 - bits)) as i64) >> (64 - bits)) as f64,
+            _ => word as f64,
         }
-        i128::from(word)
     }
+}
 
-    /// Value of a floating-point element of four or eight bytes.
-    fn float(&self, element: &[u8]) -> f64 {
-        let word = self.word(element);
-        if self.size == 4 { f64::from(f32::from_bits(word as u32)) } else { f64::from_bits(word) }
-    }
+/// Value of an IEEE 754 number of 16 bits.
+fn half(bits: u16) -> f64 {
+    let (exponent, fraction) = (i32::from(bits >> 10 & 0x1f), f64::from(bits & 0x3ff));
+    let size = match exponent {
+        0 => fraction * 2.0_f64.powi(-24),
+        31 if fraction == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (1.0 + fraction / 1024.0) * 2.0_f64.powi(exponent - 15),
+    };
+    if bits >> 15 == 1 { -size } else { size }
 }
 
 /// Returns the header's text after `key` and a colon.
@@ -301,14 +401,21 @@ mod tests {
     use super::*;
     use crate::data::tests::array as file;
 
+    fn numbers(labels: Labels) -> Result<Vec<u8>, FileFault> {
+        match labels {
+            Labels::Numbers(labels) => Ok(labels),
+            Labels::Names(names) => panic!("{names:?}"),
+        }
+    }
+
     fn labels(descr: &str, shape: &str, elements: &[u8]) -> Result<Vec<u8>, FileFault> {
-        Array::read("y", file(descr, shape, elements))?.labels()
+        numbers(Array::read("y", file(descr, shape, elements))?.labels()?)
     }
 
     fn images(descr: &str, shape: &str, elements: &[u8]) -> Result<(Picture, Vec<u8>), FileFault> {
         let images = Array::read("x", file(descr, shape, elements))?.images()?;
-        let (picture, scale) = (images.picture()?, images.scale()?);
-        Ok((picture, images.squares(scale)?))
+        let (picture, scaled) = (images.picture()?, Scaled::of(images.range()?).unwrap());
+        Ok((picture, images.squares(scaled)?))
     }
 
     #[test]
@@ -329,23 +436,49 @@ mod tests {
 
     #[test]
     fn images_of_all_shapes_and_types_are_read() {
-        let grey: Vec<u8> = (0..8).collect();
+        let grey: Vec<u8> = (20..28).collect();
         let square = Picture::new(1, 2).unwrap();
         for shape in ["(2, 2, 2)", "(2, 2, 2, 1)", "(2, 1, 2, 2)", "(2, 4)"] {
             assert_eq!(images("|u1", shape, &grey), Ok((square, grey.clone())), "{shape}");
         }
-        let colour: Vec<u8> = (0..12).collect();
+        let colour: Vec<u8> = (20..32).collect();
         let (picture, planar) = images("|u1", "(1, 2, 2, 3)", &colour).unwrap();
-        assert_eq!((picture, planar), (Picture::new(3, 2).unwrap(), vec![0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11]));
+        assert_eq!(
+            (picture, planar),
+            (Picture::new(3, 2).unwrap(), [0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11].map(|place| 20 + place).to_vec())
+        );
         assert_eq!(images("|u1", "(1, 3, 2, 2)", &colour).unwrap().1, colour);
-        assert_eq!(images("|u1", "(1, 1, 2)", &[7, 8]).unwrap().1, [7, 8, 0, 0], "padded");
+        assert_eq!(images("|u1", "(1, 1, 2)", &[70, 80]).unwrap().1, [70, 80, 0, 0], "padded");
         let floats = |values: &[f32]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
         let unit = images("<f4", "(1, 2, 2)", &floats(&[0.0, 0.5, 1.0, 0.1])).unwrap().1;
         assert_eq!(unit, [0, 128, 255, 26]);
         let bytes = images("<f4", "(1, 2, 2)", &floats(&[0.0, 0.5, 254.6, 1.0])).unwrap().1;
         assert_eq!(bytes, [0, 1, 255, 1]);
+        // 0, 1, 0.5, −1 and 2 as halves; −128 and 127; 65,535; false and true.
+        assert_eq!(images("<f2", "(1, 2, 2)", &[0, 0, 0, 60, 0, 56, 0, 56]).unwrap().1, [0, 255, 128, 128]);
+        assert_eq!(images(">f2", "(1, 1, 2)", &[0xbc, 0, 0x3c, 0]).unwrap().1, [0, 255, 0, 0]);
+        assert_eq!(images("|i1", "(1, 1, 2)", &[128, 127]).unwrap().1, [0, 255, 0, 0]);
+        assert_eq!(images("<u2", "(1, 1, 2)", &[255, 255, 0, 1]).unwrap().1, [255, 1, 0, 0]);
+        assert_eq!(images("<i8", "(1, 1)", &[16, 0, 0, 0, 0, 0, 0, 0]).unwrap().1, [255]);
+        assert_eq!(images("|b1", "(1, 2, 2)", &[0, 1, 1, 0]).unwrap().1, [0, 255, 255, 0]);
         let doubles: Vec<u8> = [0.2_f64, 1.0].iter().flat_map(|value| value.to_be_bytes()).collect();
         assert_eq!(images(">f8", "(2, 1)", &doubles).unwrap().1, [51, 255]);
+    }
+
+    #[test]
+    fn fortran_order_is_turned() {
+        let turned = |descr: &str, shape: &str, elements: &[u8]| {
+            let bytes = file(descr, shape, elements);
+            let text = String::from_utf8_lossy(&bytes[10..bytes.len() - elements.len()]).replace("False", "True");
+            let header = [MAGIC, &[1, 0], &(text.len() as u16).to_le_bytes(), text.as_bytes()].concat();
+            Array::read("x", [&header, elements].concat()).unwrap()
+        };
+        // Image 0 is 100 101 / 102 103; of the file's order the first index varies fastest.
+        let elements = [100, 200, 102, 202, 101, 201, 103, 203];
+        let images = turned("|u1", "(2, 2, 2)", &elements).images().unwrap();
+        assert_eq!(images.squares(Scaled::Bytes).unwrap(), [100, 101, 102, 103, 200, 201, 202, 203]);
+        let labels = turned("<i2", "(2, 3)", &[0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0]).labels();
+        assert_eq!(labels, Ok(Labels::Numbers(vec![1, 0])));
     }
 
     #[test]
@@ -354,7 +487,7 @@ mod tests {
         for version in [2, 3] {
             let text = &one[10..one.len() - 2];
             let bytes = [MAGIC, &[version, 0], &(text.len() as u32).to_le_bytes(), text, &[1, 2]].concat();
-            assert_eq!(Array::read("y", bytes).unwrap().labels(), Ok(vec![1, 2]));
+            assert_eq!(Array::read("y", bytes).unwrap().labels(), Ok(Labels::Numbers(vec![1, 2])));
         }
     }
 
@@ -379,7 +512,8 @@ mod tests {
             (changed("'descr'", "'d'"), "“y”: the header cannot be read at “descr”"),
             (changed("'|u1'", "''"), "“y”: the header cannot be read at “descr”"),
             (changed("False", "0"), "“y”: the header cannot be read at “fortran_order”"),
-            (changed("False", "True"), "“y” is in Fortran order; save numpy.ascontiguousarray of it"),
+            (changed("|u1", "|O8"), "“y” holds Python objects (a pickle), which could run a program"),
+            (changed("'|u1'", "[('a', 'u1')]"), "“y” holds Python objects"),
             (changed("(2,)", "(2;)"), "“y”: the header cannot be read at “shape”"),
             (changed("(2,)", "(-2,)"), "“y”: the header cannot be read at “shape”"),
             (changed("(2,)", "(3,)"), "“y”: 3 bytes of elements were declared and there are 2"),
@@ -392,13 +526,14 @@ mod tests {
             assert!(fault.starts_with(says), "{fault} / {says}");
         }
         for (fault, says) in [
-            (labels("<f4", "(1,)", &[0; 4]), "“y” has elements of type “<f4”; expected whole numbers"),
-            (labels("|O8", "(1,)", &[0; 8]), "“y” has elements of type “|O8”; expected whole numbers"),
-            (labels("|u1", "(1, 2)", &[0; 2]), "“y” has shape “(1, 2)”; expected (count,) or (count, 1)"),
+            (labels("<f4", "(1,)", &0.5_f32.to_le_bytes()), "“y”: label 0.5 at example 0"),
+            (labels("<M8", "(1,)", &[0; 8]), "“y” has elements of type “<M8”; expected whole numbers"),
+            (labels("|u1", "(1, 2)", &[0; 2]), "“y”: row 0 (counted from 0) has not exactly one 1"),
+            (labels("|u1", "(1, 200)", &[0; 200]), "“y” has shape “(1, 200)”; expected (count,), (count, 1)"),
             (labels("|u1", "()", &[0]), "“y” has shape “()”; expected (count,)"),
             (labels("|u1", "(0,)", &[]), "it holds no example"),
             (labels("|i1", "(2,)", &[0, 255]), "“y”: label -1 at example 1 (counted from 0); expected 0 to 99"),
-            (labels("<u8", "(1,)", &[255; 8]), "“y”: label 18446744073709551615 at example 0"),
+            (labels("<u8", "(1,)", &[255; 8]), "“y”: label 18446744073709552000 at example 0"),
             (labels("|u1", "(1,)", &[100]), "“y”: label 100 at example 0"),
             (labels("|u1", "(500001,)", &[0; 500_001]), "500001 examples; expected at most 500000"),
         ] {
@@ -406,12 +541,9 @@ mod tests {
             assert!(fault.starts_with(says), "{fault} / {says}");
         }
         let nan = f32::NAN.to_le_bytes();
-        let minus = (-0.5_f32).to_le_bytes();
+        let infinite = f32::INFINITY.to_le_bytes();
         for (fault, says) in [
-            (
-                images("<i2", "(1, 1, 1)", &[0; 2]),
-                "“x” has elements of type “<i2”; expected unsigned bytes (u1) or floats",
-            ),
+            (images("|S2", "(1, 1, 1)", &[0; 2]), "“x” has elements of type “|S2”; expected numbers (u1 to u8"),
             (images("|u1", "(1, 3)", &[0; 3]), "“x” has shape “(1, 3)”; expected (count, rows, columns)"),
             (images("|u1", "(1,)", &[0]), "“x” has shape “(1)”; expected (count, rows, columns)"),
             (images("|u1", "(1, 2, 2, 2)", &[0; 8]), "“x” has shape “(1, 2, 2, 2)”; expected"),
@@ -419,7 +551,7 @@ mod tests {
             (images("|u1", "(1, 1, 65)", &[0; 65]), "“x”: columns 65; expected 1 to 64"),
             (images("|u1", "(1, 0, 3)", &[]), "“x”: rows 0; expected 1 to 64"),
             (images("<f4", "(1, 1, 1)", &nan), "“x”: the value NaN in image 0 (counted from 0) at place 0"),
-            (images("<f4", "(2, 1, 1)", &[[0; 4], minus].concat()), "“x”: the value -0.5 in image 1"),
+            (images("<f4", "(2, 1, 1)", &[[0; 4], infinite].concat()), "“x”: the value inf in image 1"),
         ] {
             let fault = fault.unwrap_err().to_string();
             assert!(fault.starts_with(says), "{fault} / {says}");

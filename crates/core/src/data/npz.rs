@@ -1,66 +1,244 @@
-//! NumPy's `.npz`: a ZIP of arrays, whose names tell images from labels and training from test.
+//! NumPy's `.npz`, a ZIP of arrays, and single arrays: which hold images, labels, training and test.
+//!
+//! Names tell, by the words in them (`x_train`, `test_labels`, `kmnist-train-imgs`); what they leave
+//! open, shapes do. What is neither images nor labels is left aside, and named.
+
+use std::collections::BTreeSet;
 
 use super::{
+    Classes, Remark,
     file_fault::{FileError, FileFault, MOST_OF_ALL, MOST_OF_ONE, shown},
-    npy::{Array, Images, Scale},
+    npy::{Array, Images, Labels},
+    scaled::{Range, Scaled},
     sets::{Part, Sets},
     zipped::Zipped,
 };
-
-/// Accepted names of images and labels: training sets, then test sets.
-const TRAINING: [[&str; 2]; 5] =
-    [["x", "y"], ["images", "labels"], ["x_train", "y_train"], ["train_images", "train_labels"], ["arr_0", "arr_1"]];
-const TEST: [[&str; 2]; 2] = [["x_test", "y_test"], ["test_images", "test_labels"]];
 
 /// True if a ZIP with these entries is an `.npz`.
 pub(super) fn is_npz(names: &[String]) -> bool {
     names.iter().any(|name| name.ends_with(".npy"))
 }
 
-/// Indices of images and labels: training, test.
-type Pairs = ([usize; 2], Option<[usize; 2]>);
+/// An array, or why it cannot be read, which matters only if its name asks for it.
+#[derive(Debug)]
+pub(super) struct Named {
+    /// Name of the file and the array.
+    pub name: String,
+    pub array: Result<Array, FileFault>,
+}
 
-/// Finds the arrays of images and labels by name.
-fn pairs(names: &[String]) -> Result<Pairs, FileFault> {
-    let found = || {
-        const MOST: usize = 12;
-        let first: Vec<String> = names.iter().take(MOST).map(|name| shown(arrays_name(name))).collect();
-        let more = if names.len() > MOST { ", …" } else { "" };
-        FileFault::NpyNames { found: first.join(", ") + more }
+/// What an array holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Held {
+    Images,
+    Labels,
+}
+
+/// Words for images and for labels; of arrays that fit, the one with the earlier word.
+const IMAGES: [&str; 10] = ["x", "images", "image", "imgs", "img", "digits", "pixels", "data", "samples", "inputs"];
+const LABELS: [&str; 9] = ["y", "labels", "label", "targets", "target", "classes", "class", "lbls", "outputs"];
+const TRAINING: [&str; 3] = ["train", "training", "tr"];
+const TEST: [&str; 5] = ["test", "testing", "te", "t10k", "eval"];
+const VALIDATION: [&str; 4] = ["val", "valid", "validation", "dev"];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Split {
+    Training,
+    Test,
+    Validation,
+}
+
+/// What an array's name tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Told {
+    /// What it holds, and the place of the word that says so.
+    held: Option<(Held, usize)>,
+    split: Option<Split>,
+}
+
+/// Lower-case words of a name: `trainImages_2` is `train`, `images`, `2`.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut before_lower = false;
+    for letter in name.chars() {
+        if !letter.is_alphanumeric() || before_lower && letter.is_uppercase() {
+            words.push(String::new());
+        }
+        before_lower = letter.is_lowercase();
+        if letter.is_alphanumeric() {
+            words.last_mut().expect("there is one").extend(letter.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+impl Told {
+    fn by(name: &str) -> Self {
+        let words = words(name);
+        let first = |known: &[&str]| known.iter().position(|known| words.iter().any(|word| word == known));
+        // `target_names` are no labels.
+        let about = words.iter().any(|word| matches!(word.as_str(), "name" | "names" | "descr"));
+        let held = match (first(&IMAGES), first(&LABELS)) {
+            _ if about => None,
+            // `image_labels` are labels.
+            (_, Some(place)) => Some((Held::Labels, place)),
+            (Some(place), None) => Some((Held::Images, place)),
+            (None, None) => None,
+        };
+        let split = match () {
+            () if first(&VALIDATION).is_some() => Some(Split::Validation),
+            () if first(&TEST).is_some() => Some(Split::Test),
+            () if first(&TRAINING).is_some() => Some(Split::Training),
+            () => None,
+        };
+        Self { held, split }
+    }
+}
+
+/// Arrays of images and labels, by index.
+type Pair = [usize; 2];
+
+/// The arrays to read: training, test, validation.
+fn pairs(arrays: &[Named]) -> Result<[Option<Pair>; 3], FileFault> {
+    let told: Vec<Told> = arrays.iter().map(|named| Told::by(&named.name)).collect();
+    let shape = |place: usize| arrays[place].array.as_ref().map(Array::shape).unwrap_or_default();
+    let ambiguous = |first: usize, second: usize| FileFault::NpyAmbiguous {
+        first: shown(&arrays[first].name),
+        second: shown(&arrays[second].name),
     };
-    let place = |wanted: &str| names.iter().position(|name| arrays_name(name).to_lowercase() == wanted);
-    let pair = |[images, labels]: [&str; 2]| Some([place(images)?, place(labels)?]);
-    let training = TRAINING.into_iter().find_map(pair).ok_or_else(found)?;
-    let test = TEST.into_iter().find_map(pair);
-    let used = if test.is_some() { 4 } else { 2 };
-    if names.len() == used { Ok((training, test)) } else { Err(found()) }
+    let in_split = |place: usize, split| told[place].split.unwrap_or(Split::Training) == split;
+    let by_name = |split: Split, held: Held, free: &[usize]| {
+        // Images of three or more dimensions come before the same as rows of numbers.
+        let rank = |place: usize| {
+            let (found, word) = told[place].held?;
+            let rows = held == Held::Images && shape(place).len() < 3;
+            (found == held && in_split(place, split)).then_some((rows, word))
+        };
+        let best = free.iter().copied().filter(|&place| rank(place).is_some()).min_by_key(|&place| rank(place));
+        let Some(best) = best else { return Ok(None) };
+        match free.iter().find(|&&other| other != best && rank(other) == rank(best)) {
+            Some(&other) => Err(ambiguous(best, other)),
+            None => Ok(Some(best)),
+        }
+    };
+    let by_shape = |split: Split, held: Held, free: &[usize], count: Option<u64>| {
+        let fits = |place: usize| {
+            let shape = shape(place);
+            let is_held = match held {
+                Held::Images => shape.len() >= 3 || shape.len() == 2 && shape[1] > 1,
+                Held::Labels => matches!(shape, [_] | [_, 1]),
+            };
+            is_held
+                && told[place].held.is_none()
+                && in_split(place, split)
+                && count.is_none_or(|count| shape[0] == count)
+        };
+        let mut fitting = free.iter().copied().filter(|&place| fits(place));
+        let Some(first) = fitting.next() else { return Ok(None) };
+        match fitting.find(|&other| shape(other)[0] == shape(first)[0]) {
+            Some(other) => Err(ambiguous(first, other)),
+            None => Ok(Some(first)),
+        }
+    };
+    let mut free: Vec<usize> = (0..arrays.len()).collect();
+    let mut pair = |split: Split| -> Result<Option<Pair>, FileFault> {
+        let of = |held, count| match by_name(split, held, &free)? {
+            Some(place) => Ok(Some(place)),
+            None => by_shape(split, held, &free, count),
+        };
+        let Some(images) = of(Held::Images, None)? else { return Ok(None) };
+        let Some(labels) = of(Held::Labels, shape(images).first().copied())? else { return Ok(None) };
+        free.retain(|place| ![images, labels].contains(place));
+        Ok(Some([images, labels]))
+    };
+    let (first, test, validation) = (pair(Split::Training)?, pair(Split::Test)?, pair(Split::Validation)?);
+    let Some(first) = first else {
+        const MOST: usize = 12;
+        let named: Vec<String> = arrays.iter().take(MOST).map(|named| shown(&named.name)).collect();
+        let more = if arrays.len() > MOST { ", …" } else { "" };
+        return Err(FileFault::NpyNames { found: named.join(", ") + more });
+    };
+    // As `numpy.savez(x, y, x_test, y_test)` leaves them: a second pair without words, the smaller.
+    let second = if test.is_none() && validation.is_none() { pair(Split::Training)? } else { None };
+    let count = |[images, _]: Pair| shape(images).first().copied();
+    Ok(match second {
+        Some(second) if count(second) > count(first) => [Some(second), Some(first), None],
+        second => [Some(first), test.or(second), validation],
+    })
 }
 
 fn arrays_name(entry: &str) -> &str {
     entry.strip_suffix(".npy").unwrap_or(entry)
 }
 
-/// Reads images and labels; `file` is the archive's name.
+/// Unpacks the arrays of an archive; its other entries are arrays that cannot be read.
 ///
 /// # Errors
-/// Arrays of unsupported names, types or shapes, and values out of range.
-pub(super) fn read(file: &str, zip: Zipped) -> Result<Sets, FileError> {
-    sets(zip, MOST_OF_ALL).map_err(|fault| fault.of(file))
+/// More bytes than fit.
+pub(super) fn arrays(mut zip: Zipped) -> Result<Vec<Named>, FileFault> {
+    unpacked(&mut zip, MOST_OF_ALL)
 }
 
-fn sets(mut zip: Zipped, most: u64) -> Result<Sets, FileFault> {
-    let names = zip.names();
-    let (training, test) = pairs(&names)?;
+impl Named {
+    /// Bytes held.
+    pub fn bytes(&self) -> u64 {
+        self.array.as_ref().map_or(0, Array::bytes)
+    }
+
+    /// An array in a file of its own.
+    pub fn alone(bytes: Vec<u8>) -> Self {
+        Self { array: Array::read("array", bytes), name: String::new() }
+    }
+
+    /// Names the array by its file as well, which tells what it is if each has its own.
+    pub fn of_file(self, file: &str) -> Self {
+        Self { name: format!("{file} {}", self.name), ..self }
+    }
+}
+
+fn unpacked(zip: &mut Zipped, most: u64) -> Result<Vec<Named>, FileFault> {
     let mut left = most;
-    let mut array = |place: usize| {
+    let names = zip.names();
+    let read = names.iter().enumerate().map(|(place, entry)| {
         let bytes = zip.unpacked(place, MOST_OF_ONE.min(left)).map_err(|fault| match fault {
             FileFault::EntryTooLarge { entry, bytes, .. } if bytes <= MOST_OF_ONE => FileFault::TooMuch { entry, most },
             other => other,
         })?;
         left -= bytes.len() as u64;
-        Array::read(&shown(arrays_name(&names[place])), bytes)
-    };
-    let mut pair = |[images, labels]: [usize; 2]| -> Result<(Images, Vec<u8>), FileFault> {
+        let name = arrays_name(entry).to_owned();
+        Ok(Named { array: Array::read(&shown(&name), bytes), name })
+    });
+    read.collect()
+}
+
+/// Reads images and labels among arrays; `file` is the name of their file, or of the first.
+///
+/// # Errors
+/// No images with labels, unsupported types or shapes, and values out of range.
+pub(super) fn read(file: &str, arrays: Vec<Named>) -> Result<Sets, FileError> {
+    sets(arrays).map_err(|fault| fault.of(file))
+}
+
+fn sets(arrays: Vec<Named>) -> Result<Sets, FileFault> {
+    let [training, test, validation] = pairs(&arrays)?;
+    // Validation images are for choosing, which nothing here does: they test if nothing else can.
+    let test = test.or(validation);
+    let used: Vec<usize> = [training, test].into_iter().flatten().flatten().collect();
+    let mut names = vec![];
+    let mut arrays: Vec<Option<Result<Array, FileFault>>> = arrays
+        .into_iter()
+        .enumerate()
+        .map(|(place, Named { name, array })| {
+            if used.contains(&place) {
+                return Some(array);
+            }
+            names.push(shown(&name));
+            None
+        })
+        .collect();
+    let mut array = |place: usize| arrays[place].take().unwrap_or(Err(FileFault::NoExamples));
+    let mut pair = |[images, labels]: Pair| -> Result<(Images, Labels), FileFault> {
         let (images, labels) = (array(images)?.images()?, array(labels)?);
         let (found, name) = (images.count() as u64, labels.name.clone());
         let labels = labels.labels()?;
@@ -70,7 +248,7 @@ fn sets(mut zip: Zipped, most: u64) -> Result<Sets, FileFault> {
         }
         Ok((images, labels))
     };
-    let training = pair(training)?;
+    let Some(training) = training.map(&mut pair).transpose()? else { return Err(FileFault::NoExamples) };
     let test = test.map(pair).transpose()?;
     let picture = training.0.picture()?;
     if let Some((images, _)) = &test
@@ -79,14 +257,52 @@ fn sets(mut zip: Zipped, most: u64) -> Result<Sets, FileFault> {
         let (first, second) = (training.0.name().to_owned(), images.name().to_owned());
         return Err(FileFault::NpySizes { first, second });
     }
-    // One scale for the whole file, so that training and test images are scaled alike.
-    let scales = [training.0.scale()?, test.as_ref().map(|(images, _)| images.scale()).transpose()?.flatten()];
-    let scale = scales.into_iter().flatten().reduce(|a, b| if a == Scale::Bytes { a } else { b });
-    let part = |(images, labels): (Images, Vec<u8>)| -> Result<Part, FileFault> {
-        Ok(Part { images: images.squares(scale)?, labels })
+    // One rule for all values, so that training and test images are scaled alike.
+    let mut range = training.0.range()?;
+    if let Some((images, _)) = &test {
+        range = range.and(images.range()?);
+    }
+    let Range { low, high } = range;
+    let rule = Scaled::of(range);
+    let rule = rule.ok_or_else(|| FileFault::NpyRange { low: format!("{low}"), high: format!("{high}") })?;
+    let classes = class_names([Some(&training.1), test.as_ref().map(|(_, labels)| labels)])?;
+    let part = |(images, labels): (Images, Labels)| -> Result<Part, FileFault> {
+        let labels = match labels {
+            Labels::Numbers(labels) => labels,
+            // Each is among the class names.
+            Labels::Names(names) => {
+                let place = |name: &String| classes.iter().position(|class| *class == *name.trim()).unwrap_or(0) as u8;
+                names.iter().map(place).collect()
+            }
+        };
+        Ok(Part { images: images.squares(rule)?, labels })
     };
     let (train, test) = (part(training)?, test.map(part).transpose()?);
-    Ok(Sets { published: None, picture, classes: None, train, test })
+    let classes = if classes.is_empty() { None } else { Some(Classes::named(&classes)?) };
+    let mut notes = vec![];
+    if rule != Scaled::Bytes {
+        notes.push(Remark::Scaled(rule));
+    }
+    if !names.is_empty() {
+        notes.push(Remark::left(&names));
+    }
+    Ok(Sets { published: None, picture, classes, train, test, notes })
+}
+
+/// The class names of text labels, in alphabetical order; empty if labels are numbers.
+fn class_names(labels: [Option<&Labels>; 2]) -> Result<Vec<String>, FileFault> {
+    let mut classes = BTreeSet::new();
+    let mut numbers = false;
+    for labels in labels.into_iter().flatten() {
+        match labels {
+            Labels::Numbers(_) => numbers = true,
+            Labels::Names(names) => classes.extend(names.iter().map(|name| name.trim().to_owned())),
+        }
+    }
+    if numbers && !classes.is_empty() {
+        return Err(FileFault::NpyMixedLabels);
+    }
+    Ok(classes.into_iter().collect())
 }
 
 #[cfg(test)]
@@ -100,7 +316,7 @@ mod tests {
     fn read_of(entries: &[(&str, Vec<u8>)]) -> Result<Sets, FileError> {
         let zip = Zipped::open(zipped(entries, true)).unwrap();
         assert!(is_npz(&zip.names()));
-        read("mine.npz", zip)
+        read("mine.npz", arrays(zip).map_err(|fault| fault.of("mine.npz"))?)
     }
 
     fn images(count: usize) -> Vec<u8> {
@@ -113,22 +329,84 @@ mod tests {
     }
 
     #[test]
-    fn arrays_are_found_by_their_names() {
-        for [x, y] in
-            [["x", "y"], ["X", "Y"], ["images", "labels"], ["arr_0", "arr_1"], ["train_images", "train_labels"]]
-        {
+    fn arrays_are_found_by_their_names_or_shapes() {
+        for [x, y] in [
+            ["x", "y"],
+            ["X", "Y"],
+            ["images", "labels"],
+            ["arr_0", "arr_1"],
+            ["arr_1", "arr_0"],
+            ["train_images", "train_labels"],
+            ["data", "target"],
+            ["trainImages", "trainClasses"],
+            ["faces", "who"],
+        ] {
             let (x, y) = (format!("{x}.npy"), format!("{y}.npy"));
             let sets = read_of(&[(&y, labels(9)), (&x, images(9))]).unwrap();
             assert_eq!((sets.picture, sets.train.labels.len(), sets.test), (Picture::new(1, 2).unwrap(), 9, None));
+            assert_eq!(sets.notes, []);
         }
+        for [x, y, x_test, y_test] in [
+            ["X_train", "y_train", "X_test", "y_test"],
+            ["x", "y", "test_images", "test_labels"],
+            ["arr_0", "arr_1", "arr_2", "arr_3"],
+            ["arr_2", "arr_3", "arr_0", "arr_1"],
+            ["tr_x", "tr_y", "val_x", "val_y"],
+        ] {
+            let named = [x, y, x_test, y_test].map(|name| format!("{name}.npy"));
+            let mut entries: Vec<_> =
+                named.iter().map(String::as_str).zip([images(9), labels(9), images(4), labels(4)]).collect();
+            entries.sort_by_key(|(name, _)| *name);
+            let sets = read_of(&entries).unwrap();
+            assert_eq!((sets.train.labels.len(), sets.test.unwrap().labels), (9, vec![0, 1, 2, 3]), "{x}");
+        }
+        // As scikit-learn's and MedMNIST's; what else there is, is left aside.
         let sets = read_of(&[
-            ("X_train.npy", images(9)),
-            ("y_train.npy", labels(9)),
-            ("X_test.npy", images(4)),
-            ("y_test.npy", labels(4)),
+            ("data.npy", file("|u1", "(9, 4)", &[200; 36])),
+            ("images.npy", file("|u1", "(9, 2, 2)", &[100; 36])),
+            ("target.npy", labels(9)),
+            ("target_names.npy", file("|O", "(9,)", b"pickle")),
+            ("val_images.npy", images(3)),
+            ("val_labels.npy", labels(3)),
+            ("test_images.npy", images(4)),
+            ("test_labels.npy", labels(4)),
+            ("README.txt", b"hello".to_vec()),
         ])
         .unwrap();
-        assert_eq!((sets.train.labels.len(), sets.test.unwrap().labels), (9, vec![0, 1, 2, 3]));
+        assert_eq!((sets.train.images[0], sets.test.unwrap().labels.len()), (100, 4));
+        let said = sets.notes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+        assert!(said.contains("Not used: data, target_names, val_images, … (5 in all)."), "{said}");
+    }
+
+    #[test]
+    fn labels_may_be_names_or_rows_with_a_single_one() {
+        let texts: Vec<u8> = "dog cat dog 9   ".chars().flat_map(|c| u32::from(c).to_be_bytes()).collect();
+        let names = file(">U4", "(4,)", &texts);
+        let sets = read_of(&[("x.npy", images(4)), ("y.npy", names)]).unwrap();
+        assert_eq!(
+            (sets.classes.unwrap().names(), sets.train.labels),
+            (["9", "cat", "dog"].map(str::to_owned).to_vec(), vec![2, 1, 2, 0])
+        );
+        let numbers = file("|S2", "(3, 1)", b"103\x00 0");
+        let sets = read_of(&[("x.npy", images(3)), ("y.npy", numbers)]).unwrap();
+        assert_eq!((sets.classes, sets.train.labels), (None, vec![10, 3, 0]));
+        let hot = file("|b1", "(3, 4)", &[0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 1]);
+        assert_eq!(read_of(&[("x.npy", images(3)), ("y.npy", hot)]).unwrap().train.labels, [2, 0, 3]);
+        for (y, says) in [
+            (file("|u1", "(3, 2)", &[0, 1, 1, 1, 0, 1]), "“y”: row 1 (counted from 0) has not exactly one 1"),
+            (file("|O", "(3,)", b"pickle"), "“y” holds Python objects (a pickle)"),
+            (file("<f4", "(3,)", &[0; 11]), "“y”: 12 bytes of elements were declared and there are 11"),
+        ] {
+            let error = read_of(&[("x.npy", images(3)), ("y.npy", y)]).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("mine.npz: {says}")), "{error} / {says}");
+        }
+        let mixed = [
+            ("x.npy", images(3)),
+            ("y.npy", file("|S3", "(3,)", b"catdogcat")),
+            ("x_test.npy", images(2)),
+            ("y_test.npy", labels(2)),
+        ];
+        assert!(read_of(&mixed).unwrap_err().to_string().contains("some labels are names"));
     }
 
     #[test]
@@ -145,16 +423,14 @@ mod tests {
         };
         assert_eq!(of(floats([0.0, 1.0]), floats([0.0, 200.0])), (vec![0, 1], vec![0, 200]));
         assert_eq!(of(floats([0.0, 1.0]), floats([0.0, 0.2])), (vec![0, 255], vec![0, 51]));
+        assert_eq!(of(floats([0.0, 16.0]), floats([8.0, 1.0])), (vec![0, 255], vec![128, 16]));
+        assert_eq!(of(floats([0.0, 1.0]), floats([-1.0, 0.2])), (vec![128, 255], vec![0, 153]));
+        assert_eq!(of(floats([0.0, 1.0]), floats([257.0, 65535.0])), (vec![0, 0], vec![1, 255]));
     }
 
     #[test]
     fn faulty_files_are_reported() {
         let two = [("x.npy", images(9)), ("y.npy", labels(9))];
-        let with = |name, bytes: Vec<u8>| {
-            let mut entries = two.to_vec();
-            entries.push((name, bytes));
-            entries
-        };
         let four = |test: Vec<u8>| {
             vec![
                 ("x_train.npy", images(9)),
@@ -164,15 +440,26 @@ mod tests {
             ]
         };
         for (entries, says) in [
-            (vec![two[0].clone()], "the arrays are “x”; expected images and labels as x and y"),
-            (with("val.npy", labels(9)), "the arrays are “x, y, val”; expected"),
-            (with("notes.txt", vec![]), "the arrays are “x, y, notes.txt”; expected"),
+            (
+                vec![two[1].clone(), ("x_a.npy", images(9)), ("x_b.npy", images(9))],
+                "“x_a” and “x_b” could both be meant",
+            ),
+            (vec![("a.npy", images(9)), ("b.npy", labels(9)), ("c.npy", labels(9))], "“b” and “c” could both be meant"),
+            (vec![two[0].clone()], "no images with labels were found among the arrays “x”"),
+            (
+                vec![("a.npy", labels(9)), ("b.npy", labels(9))],
+                "no images with labels were found among the arrays “a, b”",
+            ),
             (vec![two[0].clone(), ("y.npy", labels(8))], "“x” has 9 images and “y” has 8 labels"),
             (vec![two[0].clone(), ("y.npy", vec![1, 2])], "“y” is not a NumPy array: it begins with bytes 01 02"),
             (vec![two[0].clone(), ("y.npy", images(9))], "“y” has shape “(9, 2, 2)”; expected (count,)"),
-            (vec![two[1].clone(), ("x.npy", labels(9))], "“x” has elements of type “<i2”; expected unsigned bytes"),
+            (vec![two[1].clone(), ("x.npy", labels(9))], "“x” has shape “(9)”; expected (count, rows, columns)"),
             (vec![two[1].clone(), ("x.npy", file("|u1", "(9, 70, 1)", &[0; 630]))], "“x”: rows 70; expected 1 to 64"),
             (vec![two[1].clone(), ("x.npy", file("|u1", "(0, 2, 2)", &[]))], "it holds no example"),
+            (
+                vec![two[1].clone(), ("x.npy", file("<i2", "(9, 1, 1)", &[0, 128].repeat(9)))],
+                "the values of the images are from -32768 to -32768",
+            ),
             (four(file("|u1", "(9, 1, 1)", &[0; 9])), "“x_train” and “x_test” hold images of different sizes"),
         ] {
             let error = read_of(&entries).unwrap_err().to_string();
@@ -181,7 +468,7 @@ mod tests {
         // Kilobytes that unpack to more than the limit.
         let bomb = zipped(&[("x.npy", vec![0; 3_000_000]), ("y.npy", labels(9))], true);
         assert!(bomb.len() < 20_000);
-        let fault = sets(Zipped::open(bomb).unwrap(), 1_000_000).unwrap_err();
+        let fault = unpacked(&mut Zipped::open(bomb).unwrap(), 1_000_000).unwrap_err();
         assert_eq!(
             fault.to_string(),
             "unpacked, it exceeds 1000000 bytes at “x.npy”; give fewer examples, or smaller ones"

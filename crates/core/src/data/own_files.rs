@@ -69,7 +69,7 @@ fn of_folder(folder: &Path, seen: &mut dyn FnMut(u64, u64)) -> Result<Digits, Fo
             batches.push(path);
         } else if cifar::is_text(&name) {
             texts.push(path);
-        } else if [".npz", ".zip", ".tar.gz", ".tgz"].into_iter().any(ends) {
+        } else if [".npz", ".npy", ".zip", ".tar.gz", ".tgz"].into_iter().any(ends) {
             archives.push(path);
         }
     }
@@ -77,6 +77,8 @@ fn of_folder(folder: &Path, seen: &mut dyn FnMut(u64, u64)) -> Result<Digits, Fo
         (false, ..) => idx,
         (true, false, _) => [batches, texts].concat(),
         (true, true, [_]) => archives,
+        // One array a file, as KMNIST's.
+        (true, true, [_, _, ..]) if archives.iter().all(|path| is_numpy(path)) => archives,
         (true, true, [first, second, ..]) => {
             return Err(FolderError::Several { first: name(first), second: name(second) });
         }
@@ -93,6 +95,11 @@ fn named(path: &Path) -> Result<(String, Vec<u8>), FolderError> {
     let bytes = mnist::read(path)?;
     content::check_start(&name, &bytes[..bytes.len().min(1024)], bytes.len() as u64).map_err(VisitorError::from)?;
     Ok((name, bytes))
+}
+
+fn is_numpy(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("npz") || extension.eq_ignore_ascii_case("npy"))
 }
 
 fn name(path: &Path) -> String {
@@ -217,12 +224,12 @@ mod tests {
         assert_eq!(kinds(&digits), small);
         assert!(digits.train.name.ends_with("mine.npz") && digits.remarks().contains(&Remark::Presumed));
         std::fs::remove_dir_all(root).unwrap();
-        // Not MNIST despite the size; values up to 16, as in scikit-learn's digits; labels from 1.
+        // Not MNIST despite the size; dark; labels from 1.
         let labels: Vec<u8> = (0..60).map(|i| 1 + i % 9).collect();
         let entries =
-            [("x.npy", array("|u1", "(60, 28, 28)", &vec![16; 60 * 784])), ("y.npy", array("|u1", "(60,)", &labels))];
+            [("x.npy", array("|u1", "(60, 28, 28)", &vec![17; 60 * 784])), ("y.npy", array("|u1", "(60,)", &labels))];
         let root = folder("npz-dark", &[("mine.npz", zipped(&entries, true))]);
-        let remarks = [Remark::Presumed, Remark::Dark { brightest: 16 }, Remark::Empty { label: 0 }];
+        let remarks = [Remark::Presumed, Remark::Dark { brightest: 17 }, Remark::Empty { label: 0 }];
         assert_eq!(load(&root).unwrap().remarks(), remarks);
         std::fs::remove_dir_all(root).unwrap();
 

@@ -211,6 +211,7 @@ impl Undecoded {
             classes: Some(self.classes),
             train: self.train,
             test: (!self.test.labels.is_empty()).then_some(self.test),
+            notes: vec![],
         }
     }
 }

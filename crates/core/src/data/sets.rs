@@ -1,7 +1,7 @@
 //! Labelled images parsed from a visitor's files: a training set and possibly a test set.
 
 use super::{
-    Classes, Dataset, Picture,
+    Classes, Dataset, Picture, Remark,
     idx::{self, Kind},
     mnist_files::FILES,
 };
@@ -25,6 +25,8 @@ pub(super) struct Sets {
     pub classes: Option<Classes>,
     pub train: Part,
     pub test: Option<Part>,
+    /// What became of the files.
+    pub notes: Vec<Remark>,
 }
 
 impl Sets {

@@ -370,7 +370,7 @@ impl Assembler {
     fn with(&self, test: Dataset, train: Examples) -> Option<Digits> {
         let source = if self.manifest.is_mnist() { Source::Mnist } else { Source::Site };
         let train = train.named(self.name());
-        (!train.is_empty()).then_some(Digits { train, test, source, test_set: TestSet::Public })
+        (!train.is_empty()).then_some(Digits { train, test, source, test_set: TestSet::Public, notes: vec![] })
     }
 
     fn name(&self) -> &str {

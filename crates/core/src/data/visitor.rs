@@ -8,7 +8,7 @@ use super::{
     content::{Content, ContentError},
     file_fault::FileError,
     idx::{Idx, IdxError, Kind},
-    known,
+    known, npz,
     pictures::Undecoded,
     sets::{Part, Sets},
 };
@@ -42,7 +42,7 @@ pub enum VisitorError {
     TooManyIdx { given: usize },
     #[error("{first} already holds images and labels; choose it alone, without {second}")]
     NotAlone { first: String, second: String },
-    #[error("{first} is an IDX file and {second} is one of CIFAR's; choose files of one set")]
+    #[error("{first} and {second} have different formats; choose files of one set")]
     Mixed { first: String, second: String },
     #[error("{first} and {second} hold images of different sizes; choose files of one set")]
     SizesDiffer { first: String, second: String },
@@ -228,16 +228,25 @@ pub(super) const fn check_count(files: usize) -> Result<(), VisitorError> {
 /// As [`assemble`], for parsed files with their names.
 pub(super) fn assemble_read(files: Vec<(String, Content)>) -> Result<Assembled, VisitorError> {
     check_count(files.len())?;
-    let whole = |content: &Content| matches!(content, Content::Sets(_) | Content::Pictures(_));
+    let whole = |content: &Content| match content {
+        Content::Sets(_) | Content::Pictures(_) => true,
+        Content::Arrays(arrays) => arrays.len() > 1,
+        _ => false,
+    };
     if files.len() > 1
         && let Some(place) = files.iter().position(|(_, content)| whole(content))
     {
         let second = files[usize::from(place == 0)].0.clone();
         return Err(VisitorError::NotAlone { first: files[place].0.clone(), second });
     }
-    let (mut pairs, mut batches, mut texts) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut pairs, mut batches, mut texts, mut arrays) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let whole_file = files.len() == 1;
     for (name, content) in files {
         match content {
+            Content::Arrays(named) if whole_file => arrays.extend(named.into_iter().map(|array| (name.clone(), array))),
+            Content::Arrays(named) => {
+                arrays.extend(named.into_iter().map(|array| (name.clone(), array.of_file(&name))));
+            }
             Content::Idx(idx) => pairs.push(Read { role: role_by_name(&name), name, idx }),
             Content::Batch(batch) => batches.push((name, batch)),
             Content::Text(text) => texts.push((name, text)),
@@ -246,6 +255,14 @@ pub(super) fn assemble_read(files: Vec<(String, Content)>) -> Result<Assembled, 
         }
     }
     let of_cifar = batches.first().map(|(name, _)| name).or(texts.first().map(|(name, _)| name));
+    if let Some((first, _)) = arrays.first() {
+        let first = first.clone();
+        if let Some(second) = pairs.first().map(|read| &read.name).or(of_cifar) {
+            return Err(VisitorError::Mixed { first, second: second.clone() });
+        }
+        let sets = npz::read(&first, arrays.into_iter().map(|(_, array)| array).collect())?;
+        return digits(first, sets).map(Assembled::Digits);
+    }
     let digits = match (pairs.first(), of_cifar) {
         (Some(first), Some(second)) => {
             return Err(VisitorError::Mixed { first: first.name.clone(), second: second.clone() });
@@ -318,7 +335,7 @@ fn pairs(train: (Read, Read), test: Option<(Read, Read)>) -> Result<(String, Set
     let whole = |set: &known::KnownIdx| set.has_images(images.as_deref(), images_too.as_deref());
     let published = named.as_ref().map(|(set, _)| *set).filter(|set| whole(set)).map(|set| set.name);
     let classes = named.map(|(_, classes)| classes);
-    Ok((file, Sets { published, picture, classes, train, test }))
+    Ok((file, Sets { published, picture, classes, train, test, notes: vec![] }))
 }
 
 fn part((images, labels): (Read, Read)) -> Result<Part, IdxError> {
@@ -339,6 +356,7 @@ fn part((images, labels): (Read, Read)) -> Result<Part, IdxError> {
 fn digits(file: String, sets: Sets) -> Result<Digits, VisitorError> {
     let published = if sets.is_mnist() { Some("MNIST") } else { sets.published };
     let name = published.map_or_else(|| title(&file), |name| format!("{name} (your files)"));
+    let notes = sets.notes.clone();
     let (all, test) = sets.named(&name);
     if let Some(test) = test {
         let (source, test_set) = match published {
@@ -346,7 +364,7 @@ fn digits(file: String, sets: Sets) -> Result<Digits, VisitorError> {
             Some(_) => (Source::Known, TestSet::Public),
             None => (Source::Visitor, TestSet::Visitor),
         };
-        return Ok(Digits { train: all, test, source, test_set });
+        return Ok(Digits { train: all, test, source, test_set, notes });
     }
     let count = all.len();
     if (count as u64) < HOLD_OUT {
@@ -358,7 +376,7 @@ fn digits(file: String, sets: Sets) -> Result<Digits, VisitorError> {
             return Err(VisitorError::OneSided { file, count, missing });
         }
     }
-    Ok(Digits { train, test, source: Source::Visitor, test_set: TestSet::HeldOut })
+    Ok(Digits { train, test, source: Source::Visitor, test_set: TestSet::HeldOut, notes })
 }
 
 /// The role that a file's name tells, by the words that MNIST and its relatives use.

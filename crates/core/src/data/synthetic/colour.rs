@@ -45,6 +45,7 @@ pub fn images(seed: u64, train: usize, test: usize) -> Digits {
         test: dataset(seed, TEST_START, test),
         source: Source::Colour,
         test_set: TestSet::Public,
+        notes: vec![],
     }
 }
 

@@ -33,6 +33,7 @@ pub fn digits(seed: u64, train: usize, test: usize) -> Digits {
         test: dataset(seed, TEST_START, test),
         source: Source::Synthetic,
         test_set: TestSet::Public,
+        notes: vec![],
     }
 }
 
