@@ -31,12 +31,15 @@ pub(super) const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Deflate packs at most 1032 bytes into one (RFC 1951: 258 bytes by two codes of one bit).
 pub(super) const DEFLATE_RATIO: usize = 1032;
 
+/// Most numbers of a label's row, of which the first is the class.
+const MOST_FIELDS: u32 = 64;
+
 /// What a file holds, by its number of dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Three dimensions (count, rows, columns), or four (with the channels of a pixel, 1 or 3).
     Images,
-    /// One dimension: count.
+    /// One dimension (count), or two (with the numbers of a row, as QMNIST's: class, writer, …).
     Labels,
 }
 
@@ -139,10 +142,10 @@ pub enum Fault {
     NotIdxInside { found: Vec<u8> },
     #[error("the header ends after {found} bytes, in the field {field}; expected {expected} bytes")]
     HeaderTruncated { field: Field, found: usize, expected: usize },
-    #[error("element type {}; expected 0x08 (unsigned bytes)", element_type(*.found))]
+    #[error("element type {}; expected 0x08 (unsigned bytes), or for labels another type of numbers", element_type(*.found))]
     ElementType { found: u8 },
     #[error(
-        "number of dimensions {found}; expected 3 (images: count, rows, columns), 4 (the same, and colour channels) or 1 (labels: count)"
+        "number of dimensions {found}; expected 3 (images: count, rows, columns), 4 (the same, and colour channels), 1 (labels: count) or 2 (the same, and numbers of a row)"
     )]
     Dimensions { found: u8 },
     #[error("the file holds {found}; expected {expected}")]
@@ -174,7 +177,9 @@ pub enum Fault {
         expected: u64,
     },
     #[error("label {found} at example {index} (counted from 0); expected 0 to {}", MOST_CLASSES - 1)]
-    Label { index: usize, found: u8 },
+    Label { index: usize, found: String },
+    #[error("rows of {found} numbers as labels; expected 1 to {MOST_FIELDS}, of which the first is the class")]
+    Fields { found: u32 },
 }
 
 /// A field of the header.
@@ -182,9 +187,9 @@ pub enum Fault {
 pub enum Field {
     /// The two leading zero bytes.
     Magic,
-    /// The third byte: 0x08, unsigned bytes.
+    /// The third byte: 0x08, unsigned bytes; of labels any of the format.
     ElementType,
-    /// The fourth byte: 3 or 4 for images, 1 for labels.
+    /// The fourth byte: 3 or 4 for images, 1 or 2 for labels.
     Dimensions,
     /// The number of images or labels.
     Count,
@@ -194,6 +199,8 @@ pub enum Field {
     Columns,
     /// Channels of a pixel.
     Colours,
+    /// Numbers of a label's row.
+    Fields,
 }
 
 hushgrad_message::display!(Field);
@@ -208,6 +215,7 @@ impl ToMessage for Field {
             Self::Rows => "rows",
             Self::Columns => "columns",
             Self::Colours => "colours",
+            Self::Fields => word!("numbers of a label"),
         }
         .into()
     }
@@ -379,6 +387,56 @@ struct Header {
     count: u32,
     images: Option<(Layout, Picture)>,
     dimensions: usize,
+    element: Element,
+    /// Numbers of a label's row.
+    fields: u32,
+}
+
+/// Type of the elements, all big-endian.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Element {
+    Unsigned8,
+    Signed8,
+    Signed16,
+    Signed32,
+    Float32,
+    Float64,
+}
+
+impl Element {
+    fn of(byte: u8) -> Option<Self> {
+        Some(match byte {
+            UNSIGNED_BYTE => Self::Unsigned8,
+            0x09 => Self::Signed8,
+            0x0b => Self::Signed16,
+            0x0c => Self::Signed32,
+            0x0d => Self::Float32,
+            0x0e => Self::Float64,
+            _ => return None,
+        })
+    }
+
+    const fn bytes(self) -> usize {
+        match self {
+            Self::Unsigned8 | Self::Signed8 => 1,
+            Self::Signed16 => 2,
+            Self::Signed32 | Self::Float32 => 4,
+            Self::Float64 => 8,
+        }
+    }
+
+    /// Value of the first element of `bytes`.
+    fn value(self, bytes: &[u8]) -> f64 {
+        match (self, bytes) {
+            (Self::Unsigned8, &[a, ..]) => a.into(),
+            (Self::Signed8, &[a, ..]) => i8::from_be_bytes([a]).into(),
+            (Self::Signed16, &[a, b, ..]) => i16::from_be_bytes([a, b]).into(),
+            (Self::Signed32, &[a, b, c, d, ..]) => i32::from_be_bytes([a, b, c, d]).into(),
+            (Self::Float32, &[a, b, c, d, ..]) => f32::from_be_bytes([a, b, c, d]).into(),
+            (Self::Float64, &[a, b, c, d, e, f, g, h, ..]) => f64::from_be_bytes([a, b, c, d, e, f, g, h]),
+            _ => f64::NAN,
+        }
+    }
 }
 
 impl Header {
@@ -392,12 +450,12 @@ impl Header {
             return Err(short(Field::Magic, 4));
         }
         let element_type = *bytes.get(2).ok_or_else(|| short(Field::ElementType, 4))?;
-        if element_type != UNSIGNED_BYTE {
-            return Err(Fault::ElementType { found: element_type });
-        }
+        let unsupported = Fault::ElementType { found: element_type };
+        let Some(element) = Element::of(element_type) else { return Err(unsupported) };
         let (kind, dimensions) = match bytes.get(3) {
+            Some(3 | 4) if element != Element::Unsigned8 => return Err(unsupported),
             Some(&found @ (3 | 4)) => (Kind::Images, usize::from(found)),
-            Some(1) => (Kind::Labels, 1),
+            Some(&found @ (1 | 2)) => (Kind::Labels, usize::from(found)),
             Some(&found) => return Err(Fault::Dimensions { found }),
             None => return Err(short(Field::Dimensions, 4)),
         };
@@ -423,6 +481,10 @@ impl Header {
                 Some((layout, fits))
             }
         };
+        let fields = match if dimensions == 2 { dimension(Field::Fields, 8)? } else { 1 } {
+            found @ 1..=MOST_FIELDS => found,
+            found => return Err(Fault::Fields { found }),
+        };
         match count {
             0 => return Err(Fault::NoExamples { kind }),
             1..=MAX_EXAMPLES => {}
@@ -434,16 +496,17 @@ impl Header {
                 return Err(Fault::TooLarge { bytes });
             }
         }
-        Ok(Self { count, images, dimensions })
+        Ok(Self { count, images, dimensions, element, fields })
     }
 
     const fn bytes(&self) -> usize {
         header_bytes(self.dimensions)
     }
 
-    /// Elements that follow the header; at most [`MOST_PIXELS`], which fits 32 bits.
+    /// Bytes that follow the header; at most [`MOST_PIXELS`], which fits 32 bits.
     fn elements(&self) -> usize {
-        self.count as usize * self.images.map_or(1, |(layout, _)| layout.values())
+        let each = self.images.map_or(self.fields as usize, |(layout, _)| layout.values());
+        self.count as usize * each * self.element.bytes()
     }
 
     fn file_bytes(&self) -> u64 {
@@ -453,9 +516,13 @@ impl Header {
     /// Checks labels; brings images into a dataset's order.
     fn finish(self, elements: Vec<u8>) -> Result<Idx, Fault> {
         let Some((layout, picture)) = self.images else {
-            if let Some(index) = elements.iter().position(|&label| usize::from(label) >= MOST_CLASSES) {
-                return Err(Fault::Label { index, found: elements[index] });
-            }
+            let rows = elements.chunks_exact(self.fields as usize * self.element.bytes()).enumerate();
+            let label = |(index, row): (usize, &[u8])| {
+                let found = self.element.value(row);
+                let known = found.fract() == 0.0 && (0.0..MOST_CLASSES as f64).contains(&found);
+                known.then_some(found as u8).ok_or_else(|| Fault::Label { index, found: found.to_string() })
+            };
+            let elements = rows.map(label).collect::<Result<_, _>>()?;
             return Ok(Idx { kind: Kind::Labels, picture: Picture::DIGIT, elements, packed: None });
         };
         let bytes = self.count as usize * picture.pixels();
@@ -464,7 +531,7 @@ impl Header {
     }
 }
 
-const _: () = assert!(MOST_PIXELS < u32::MAX as u64);
+const _: () = assert!(MOST_PIXELS < u32::MAX as u64 && MAX_EXAMPLES as u64 * MOST_FIELDS as u64 * 8 <= MOST_PIXELS);
 
 /// Formats bytes as `50 4b 03 04`.
 pub(super) fn hex(bytes: &[u8]) -> String {

@@ -63,7 +63,7 @@ fn of_folder(folder: &Path, seen: &mut dyn FnMut(u64, u64)) -> Result<Digits, Fo
         let ends = |ending: &str| name.to_lowercase().ends_with(ending);
         if !path.is_file() {
             has_folders |= path.is_dir();
-        } else if ["idx1", "idx3", "ubyte"].iter().any(|word| name.contains(word)) {
+        } else if ["idx1", "idx2", "idx3", "ubyte"].iter().any(|word| name.contains(word)) {
             idx.push(path);
         } else if ends(".bin") {
             batches.push(path);

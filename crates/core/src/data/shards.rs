@@ -394,7 +394,10 @@ fn read<'a>(shard: &Shard, unpacked: &'a [u8], found: String) -> Result<(&'a [u8
     let part = |bytes: &'a [u8], kind| bytes.strip_prefix(&*idx::header(kind, shard.count)).ok_or_else(other);
     let (pixels, labels) = (part(images, Kind::Images)?, part(labels, Kind::Labels)?);
     if let Some((index, &found)) = labels.iter().enumerate().find(|(_, label)| **label > 9) {
-        return Err(ShardError::Damaged { file: shard.file.clone(), fault: Fault::Label { index, found } });
+        return Err(ShardError::Damaged {
+            file: shard.file.clone(),
+            fault: Fault::Label { index, found: found.to_string() },
+        });
     }
     Ok((pixels, labels))
 }
