@@ -20,6 +20,7 @@ damaged.fill(0xff, 41, 49);
 const GOOD: { what: string; dropped: Dropped[]; name: string; all: number }[] = [
   { what: "a ZIP of PNG files", dropped: [file("pets.zip", zip(pictures(90)))], name: "pets.zip", all: 90 },
   { what: "an .npz", dropped: [file("mine.npz", zip(arrays(120)))], name: "mine.npz", all: 120 },
+  { what: "a table", dropped: [file("mine.csv", Buffer.from(`label,a,b,c,d\n${"cat,0,90,200,255\ndog,9,8,7,255\nowl,1,2,3,4\n".repeat(40)}`))], name: "mine.csv", all: 120 },
   { what: "a batch of CIFAR-10", dropped: [file("data_batch_1.bin", records(150))], name: "data_batch_1.bin", all: 150 },
 ];
 

@@ -98,7 +98,7 @@ fn view(page: Page) -> impl IntoView {
         </main>
         <footer><p>{t!("Everything runs in this page: the digits, the training, the accounting. Nothing is sent anywhere.")}</p>{requests::panel(page)}</footer>
         <p class="visually-hidden" role="status" aria-live="polite">{text_fn(move || page.messages.spoken.get())}</p>
-        <div class="drop-here" hidden=bool_fn(move || !dropping.get()) aria-hidden="true"><p>{t!("Drop images and labels: IDX, CIFAR, NumPy, or a ZIP of pictures")}</p></div>
+        <div class="drop-here" hidden=bool_fn(move || !dropping.get()) aria-hidden="true"><p>{t!("Drop images and labels: IDX, CIFAR, NumPy, CSV, or a ZIP of pictures")}</p></div>
         {help_dialog(help)}
         {preset_cards::cards_dialog(page, cards)}
     }

@@ -19,7 +19,15 @@ pub(crate) fn l2_log_moments(noise: &dyn Noise, norm: f64, reach: f64, orders: u
     // G changes where kτ√J is about 1; the lowest panel begins not far above.
     let narrowest = 4.0 / ((orders + 1) as f64 * information.sqrt());
     let octaves = ((reach / narrowest).log2().ceil().max(0.0) as usize).clamp(OCTAVES.0, OCTAVES.1);
-    for panel in Panel::ladder(reach, octaves) {
+    // ln I_k grows with |τ|, so that G(τ) ≤ ln I_k(reach)/low² above `low`: far beyond the noise's
+    // scale no panel can hold the maximum.
+    let mut farthest = vec![0.0; orders];
+    noise.log_moments(reach, &mut farthest);
+    for panel in Panel::ladder(reach, octaves).into_iter().rev() {
+        let below = |(far, most): (&f64, &f64)| far * (1.0 + 1e-6) / (panel.low * panel.low) <= *most;
+        if farthest.iter().zip(&supremum).all(below) {
+            break;
+        }
         let series = Series::new(&panel, noise, 1.0, orders);
         for (order, value) in supremum.iter_mut().enumerate() {
             *value = max_or_infinite(*value, series.supremum(order));

@@ -8,6 +8,7 @@ use super::{
     npy, npz,
     pictures::Undecoded,
     sets::Sets,
+    table,
     zipped::{self, Zipped},
 };
 use hushgrad_message::Message;
@@ -22,6 +23,8 @@ pub(super) enum Content {
     Text(Text),
     /// NumPy arrays; others may belong to the same set if each has a file of its own.
     Arrays(Vec<npz::Named>),
+    /// The images and the labels of a table; another may be the test set.
+    Table(Vec<npz::Named>),
     /// A complete set.
     Sets(Sets),
     /// A complete set of pictures still to be decoded.
@@ -34,7 +37,7 @@ impl Content {
         match self {
             Self::Idx(idx) => idx.elements.len() as u64,
             Self::Batch(batch) => batch.bytes(),
-            Self::Arrays(arrays) => arrays.iter().map(npz::Named::bytes).sum(),
+            Self::Arrays(arrays) | Self::Table(arrays) => arrays.iter().map(npz::Named::bytes).sum(),
             Self::Sets(sets) => sets.bytes(),
             // Pictures are counted when they are decoded.
             Self::Text(_) | Self::Pictures(_) => 0,
@@ -59,6 +62,7 @@ enum Form {
     Cifar,
     Text,
     Npy,
+    Table,
     Zip,
 }
 
@@ -80,6 +84,7 @@ fn form(name: &str, start: &[u8], size: u64) -> Result<Form, FileFault> {
         [0, 0, ..] | [0] => Ok(Form::Idx),
         // A record's first byte is below 20.
         [0..20, ..] if is_bin(name) => Err(FileFault::CifarLength { found: size }),
+        _ if table::is_table(start) => Ok(Form::Table),
         _ => Err(FileFault::Unknown { found: idx::start(start) }),
     }
 }
@@ -112,6 +117,7 @@ pub(super) fn read(name: &str, bytes: Vec<u8>) -> Result<Content, ContentError> 
                 );
             }
         },
+        Form::Table => Content::Table(table::read(&bytes).map_err(named)?),
         Form::Npy => Content::Arrays(vec![npz::Named::alone(bytes)]),
         Form::Zip => {
             let zip = Zipped::open(bytes).map_err(named)?;

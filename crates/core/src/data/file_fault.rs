@@ -32,7 +32,7 @@ pub struct FileError {
 #[expect(missing_docs, reason = "the message of each says what it is")]
 pub enum FileFault {
     #[error(
-        "bytes {found}: not a supported format; supported are IDX, CIFAR's binary files, NumPy's .npz and .npy, and a ZIP with a folder of PNG or JPEG files for each class"
+        "bytes {found}: not a supported format; supported are IDX, CIFAR's binary files, NumPy's .npz and .npy, CSV, and a ZIP with a folder of PNG or JPEG files for each class"
     )]
     Unknown { found: Message },
     #[error("a single picture; put pictures into a ZIP, a folder for each class, and choose that")]
@@ -143,6 +143,12 @@ pub enum FileFault {
         "“{first}” and “{second}” could both be meant; leave one out, or call what is meant x and y, x_test and y_test"
     )]
     NpyAmbiguous { first: String, second: String },
+    #[error("line {line} has {found} columns; expected {expected}, as in the first line")]
+    TableLine { line: u64, found: usize, expected: usize },
+    #[error("line {line}, column {column}: “{found}”; expected a number")]
+    TableValue { line: u64, column: usize, found: String },
+    #[error("{found} columns; expected 2 to {most}: a label and the values of a square image")]
+    TableColumns { found: usize, most: usize },
     #[error("some labels are names and some are numbers; give one kind")]
     NpyMixedLabels,
     #[error("“{array}”: label {found} at example {index} (counted from 0); expected 0 to {}", MOST_CLASSES - 1)]

@@ -36,6 +36,7 @@ pub mod sharing;
 mod shift;
 mod split;
 pub mod synthetic;
+mod table;
 #[cfg(test)]
 mod tests;
 mod turned;

@@ -110,6 +110,25 @@ impl Array {
         Ok(Self { name: array(), kind, shape, fortran, bytes, start })
     }
 
+    /// An array of `values` in C order.
+    pub fn of_numbers(name: &str, shape: &[usize], values: &[f32]) -> Self {
+        let kind = Type { name: "<f4".to_owned(), letter: b'f', size: 4, big_endian: false };
+        Self::made(name, kind, shape, values.iter().flat_map(|value| value.to_le_bytes()).collect())
+    }
+
+    /// An array of texts.
+    pub fn of_texts(name: &str, texts: &[Vec<u8>]) -> Self {
+        let size = texts.iter().map(Vec::len).max().unwrap_or_default().max(1);
+        let kind = Type { name: format!("|S{size}"), letter: b'S', size, big_endian: false };
+        let padded = |text: &Vec<u8>| text.iter().copied().chain(std::iter::repeat(0)).take(size).collect::<Vec<u8>>();
+        Self::made(name, kind, &[texts.len()], texts.iter().flat_map(padded).collect())
+    }
+
+    fn made(name: &str, kind: Type, shape: &[usize], bytes: Vec<u8>) -> Self {
+        let shape = shape.iter().map(|&length| length as u64).collect();
+        Self { name: name.to_owned(), kind, shape, fortran: false, bytes, start: 0 }
+    }
+
     /// The lengths of the dimensions.
     pub fn shape(&self) -> &[u64] {
         &self.shape
@@ -175,11 +194,8 @@ impl Array {
             (b'U' | b'S', [_] | [_, 1]) => array.texts(),
             (b'?', _) => Err(array.unsupported(NpyExpected::LabelType)),
             (_, [_] | [_, 1]) => {
-                let labels = array.elements().enumerate().map(|(index, element)| {
-                    let label = array.kind.number(element);
-                    let known = label.fract() == 0.0 && (0.0..MOST_CLASSES as f64).contains(&label);
-                    known.then_some(label as u8).ok_or_else(|| array.no_label(index, &label))
-                });
+                let labels = array.elements().enumerate();
+                let labels = labels.map(|(index, element)| array.label(index, array.kind.number(element)));
                 labels.collect::<Result<_, _>>().map(Labels::Numbers)
             }
             (letter, &[_, classes]) if letter != b'U' && letter != b'S' && classes <= MOST_CLASSES as u64 => {
@@ -203,7 +219,7 @@ impl Array {
         FileFault::NpyLabel { array: self.name.clone(), index, found: found.to_string() }
     }
 
-    /// Texts as whole numbers below 100 if all are, else as names.
+    /// Texts as numbers if all are, else as names.
     fn texts(&self) -> Result<Labels, FileFault> {
         let text = |(index, element): (usize, &[u8])| {
             let text = if self.kind.letter == b'S' {
@@ -215,11 +231,17 @@ impl Array {
             text.ok_or_else(|| self.no_label(index, &"?"))
         };
         let texts: Vec<String> = self.elements().enumerate().map(text).collect::<Result<_, _>>()?;
-        let number = |text: &String| text.trim().parse::<u8>().ok().filter(|&label| usize::from(label) < MOST_CLASSES);
-        Ok(match texts.iter().map(number).collect() {
-            Some(numbers) => Labels::Numbers(numbers),
-            None => Labels::Names(texts),
-        })
+        let Some(numbers) = texts.iter().map(|text| text.trim().parse().ok()).collect::<Option<Vec<f64>>>() else {
+            return Ok(Labels::Names(texts));
+        };
+        let labels = numbers.iter().enumerate().map(|(index, &label)| self.label(index, label));
+        labels.collect::<Result<_, _>>().map(Labels::Numbers)
+    }
+
+    /// A whole number below 100 as a label.
+    fn label(&self, index: usize, label: f64) -> Result<u8, FileFault> {
+        let known = label.fract() == 0.0 && (0.0..MOST_CLASSES as f64).contains(&label);
+        known.then_some(label as u8).ok_or_else(|| self.no_label(index, &label))
     }
 
     /// Interprets the array as images.

@@ -73,6 +73,11 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
+/// True for the name of a column of labels.
+pub(super) fn is_label_word(name: &str) -> bool {
+    words(name).iter().any(|word| LABELS.contains(&word.as_str()))
+}
+
 impl Told {
     fn by(name: &str) -> Self {
         let words = words(name);

@@ -69,7 +69,7 @@ fn of_folder(folder: &Path, seen: &mut dyn FnMut(u64, u64)) -> Result<Digits, Fo
             batches.push(path);
         } else if cifar::is_text(&name) {
             texts.push(path);
-        } else if [".npz", ".npy", ".zip", ".tar.gz", ".tgz"].into_iter().any(ends) {
+        } else if [".npz", ".npy", ".csv", ".zip", ".tar.gz", ".tgz"].into_iter().any(ends) {
             archives.push(path);
         }
     }
@@ -77,8 +77,8 @@ fn of_folder(folder: &Path, seen: &mut dyn FnMut(u64, u64)) -> Result<Digits, Fo
         (false, ..) => idx,
         (true, false, _) => [batches, texts].concat(),
         (true, true, [_]) => archives,
-        // One array a file, as KMNIST's.
-        (true, true, [_, _, ..]) if archives.iter().all(|path| is_numpy(path)) => archives,
+        // One array a file, as KMNIST's, or a table for training and one for testing.
+        (true, true, [_, _, ..]) if archives.iter().all(|path| holds_arrays(path)) => archives,
         (true, true, [first, second, ..]) => {
             return Err(FolderError::Several { first: name(first), second: name(second) });
         }
@@ -97,9 +97,9 @@ fn named(path: &Path) -> Result<(String, Vec<u8>), FolderError> {
     Ok((name, bytes))
 }
 
-fn is_numpy(path: &Path) -> bool {
+fn holds_arrays(path: &Path) -> bool {
     path.extension()
-        .is_some_and(|extension| extension.eq_ignore_ascii_case("npz") || extension.eq_ignore_ascii_case("npy"))
+        .is_some_and(|extension| ["npz", "npy", "csv"].iter().any(|known| extension.eq_ignore_ascii_case(known)))
 }
 
 fn name(path: &Path) -> String {

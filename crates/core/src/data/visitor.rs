@@ -243,8 +243,10 @@ pub(super) fn assemble_read(files: Vec<(String, Content)>) -> Result<Assembled, 
     let whole_file = files.len() == 1;
     for (name, content) in files {
         match content {
-            Content::Arrays(named) if whole_file => arrays.extend(named.into_iter().map(|array| (name.clone(), array))),
-            Content::Arrays(named) => {
+            Content::Arrays(named) | Content::Table(named) if whole_file => {
+                arrays.extend(named.into_iter().map(|array| (name.clone(), array)))
+            }
+            Content::Arrays(named) | Content::Table(named) => {
                 arrays.extend(named.into_iter().map(|array| (name.clone(), array.of_file(&name))));
             }
             Content::Idx(idx) => pairs.push(Read { role: role_by_name(&name), name, idx }),

@@ -1,0 +1,132 @@
+//! CSV: a line for each image, a label and its values. Names of columns, if there are any, tell which
+//! is the label; else the first column is.
+
+use csv::{ByteRecord, ReaderBuilder};
+
+use super::{
+    file_fault::{FileFault, MOST_EXAMPLES, shown},
+    npy::Array,
+    npz::{Named, is_label_word},
+    picture::MOST_SIDE,
+};
+
+/// Most columns: the values of the largest colour image, a label, and a few others.
+const MOST_COLUMNS: usize = 3 * (MOST_SIDE as usize).pow(2) + 16;
+
+/// True for the first bytes of a text whose first line has several columns.
+pub(super) fn is_table(start: &[u8]) -> bool {
+    let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+    let printable = text.iter().all(|&byte| byte >= b' ' || matches!(byte, b'\t' | b'\r' | b'\n'));
+    let first = text.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    printable && first.iter().filter(|&&byte| byte == delimiter(first)).count() >= 2 && !first.starts_with(b"<")
+}
+
+/// The most frequent of comma, semicolon and tab.
+fn delimiter(line: &[u8]) -> u8 {
+    let count = |&mark: &u8| line.iter().filter(|&&byte| byte == mark).count();
+    [b'\t', b';', b','].into_iter().max_by_key(count).unwrap_or(b',')
+}
+
+fn number(field: &[u8]) -> Option<f32> {
+    std::str::from_utf8(field).ok()?.trim().parse().ok()
+}
+
+/// Reads a table as an array of images and one of labels.
+///
+/// # Errors
+/// A line of another length, a value that is no number, or too many lines or columns.
+pub(super) fn read(bytes: &[u8]) -> Result<Vec<Named>, FileFault> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let first = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let mut reader =
+        ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter(first)).from_reader(bytes);
+    let (mut values, mut labels): (Vec<f32>, Vec<Vec<u8>>) = (vec![], vec![]);
+    let (mut record, mut columns, mut label, mut line) = (ByteRecord::new(), 0, 0, 0);
+    let damaged = |line| FileFault::TableLine { line, found: 0, expected: 0 };
+    while reader.read_byte_record(&mut record).map_err(|_| damaged(line + 1))? {
+        line += 1;
+        if columns == 0 {
+            columns = record.len();
+            if !(2..=MOST_COLUMNS).contains(&columns) {
+                return Err(FileFault::TableColumns { found: columns, most: MOST_COLUMNS });
+            }
+            // Names: a line whose last and second columns are no numbers.
+            if number(&record[columns - 1]).is_none() || columns > 2 && number(&record[1]).is_none() {
+                let name = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
+                label = record.iter().position(|field| is_label_word(&name(field))).unwrap_or(0);
+                continue;
+            }
+        }
+        if record.len() != columns {
+            return Err(FileFault::TableLine { line, found: record.len(), expected: columns });
+        }
+        if labels.len() >= MOST_EXAMPLES {
+            return Err(FileFault::TooMany { found: labels.len() as u64 + 1 });
+        }
+        for (column, field) in record.iter().enumerate() {
+            if column == label {
+                labels.push(field.trim_ascii().to_vec());
+                continue;
+            }
+            let value = number(field).ok_or_else(|| {
+                let found = shown(&String::from_utf8_lossy(field));
+                FileFault::TableValue { line, column: column + 1, found }
+            })?;
+            values
+                .try_reserve(1)
+                .map_err(|_| FileFault::NoMemory { entry: "table".to_owned(), bytes: 4 * values.len() as u64 })?;
+            values.push(value);
+        }
+    }
+    let images = Array::of_numbers("images", &[labels.len(), columns.saturating_sub(1)], &values);
+    let labels = Array::of_texts("labels", &labels);
+    Ok([("images", images), ("labels", labels)]
+        .map(|(name, array)| Named { name: name.to_owned(), array: Ok(array) })
+        .into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::npz;
+
+    fn sets(text: &str) -> Result<(usize, Vec<u8>, Vec<u8>), String> {
+        assert!(is_table(text.as_bytes()), "{text}");
+        let arrays = read(text.as_bytes()).map_err(|fault| fault.to_string())?;
+        let sets = npz::read("a.csv", arrays).map_err(|error| error.to_string())?;
+        Ok((sets.picture.pixels(), sets.train.images, sets.train.labels))
+    }
+
+    #[test]
+    fn tables_with_and_without_names_are_read() {
+        let read = Ok((4, vec![0, 100, 200, 255, 1, 2, 3, 4], vec![7, 9]));
+        for text in [
+            "7,0,100,200,255\n9,1,2,3,4\n",
+            "label,a,b,c,d\r\n7,0,100,200,255\r\n9,1,2,3,4",
+            "a;b;c;d;class\n0;100;200;255;7\n1;2;3;4;9\n",
+            "\u{feff}y\tp0\tp1\tp2\tp3\n7\t0\t100\t200\t255.0\n9\t1\t2\t3\t4\n",
+            "\"label\",\"a\",\"b\",\"c\",\"d\"\n7,0,100, 200 ,255\n\"9\",1,2,3,4\n",
+        ] {
+            assert_eq!(sets(text), read, "{text}");
+        }
+        assert_eq!(sets("label,a,b,c,d\ncat,0,1,1,0\nant,1,1,1,1\n").unwrap().2, [1, 0]);
+    }
+
+    #[test]
+    fn faulty_tables_are_reported() {
+        for (text, says) in [
+            ("7,0,100,200,255\n9,1,2,3\n", "line 2 has 4 columns; expected 5"),
+            ("7,0,100,200,255\n9,1,x,3,4\n", "line 2, column 3: “x”"),
+            ("7,0,100,200\n9,1,2,3\n", "“images” has shape “(2, 3)”; expected"),
+            ("label,a,b,c,d\n", "it holds no example"),
+            ("7,0,100,200,-255\n", "the values of the images are from -255 to 200"),
+            ("700,0,100,200,255\n8,0,0,0,0\n", "“labels”"),
+        ] {
+            let error = sets(text).unwrap_err();
+            assert!(error.contains(says), "{text}: {error}");
+        }
+        for other in ["hello", "<a>,<b>,<c>", "a,b", "\0\0\u{8}\u{1},,,"] {
+            assert!(!is_table(other.as_bytes()), "{other}");
+        }
+    }
+}
