@@ -145,7 +145,7 @@ pub enum FileFault {
     NpyAmbiguous { first: String, second: String },
     #[error("line {line} has {found} columns; expected {expected}, as in the first line")]
     TableLine { line: u64, found: usize, expected: usize },
-    #[error("line {line}, column {column}: “{found}”; expected a number")]
+    #[error("line {line}, column {column}: “{found}”; expected a number, or a short name as the label")]
     TableValue { line: u64, column: usize, found: String },
     #[error("{found} columns; expected 2 to {most}: a label and the values of a square image")]
     TableColumns { found: usize, most: usize },

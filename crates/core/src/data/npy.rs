@@ -110,10 +110,10 @@ impl Array {
         Ok(Self { name: array(), kind, shape, fortran, bytes, start })
     }
 
-    /// An array of `values` in C order.
-    pub fn of_numbers(name: &str, shape: &[usize], values: &[f32]) -> Self {
+    /// An array of little-endian f32 in C order.
+    pub fn of_numbers(name: &str, shape: &[usize], bytes: Vec<u8>) -> Self {
         let kind = Type { name: "<f4".to_owned(), letter: b'f', size: 4, big_endian: false };
-        Self::made(name, kind, shape, values.iter().flat_map(|value| value.to_le_bytes()).collect())
+        Self::made(name, kind, shape, bytes)
     }
 
     /// An array of texts.

@@ -4,14 +4,17 @@
 use csv::{ByteRecord, ReaderBuilder};
 
 use super::{
-    file_fault::{FileFault, MOST_EXAMPLES, shown},
+    file_fault::{FileFault, MOST_EXAMPLES, MOST_OF_ONE, shown},
     npy::Array,
     npz::{Named, is_label_word},
-    picture::MOST_SIDE,
+    picture::{LONGEST_NAME, MOST_SIDE},
 };
 
 /// Most columns: the values of the largest colour image, a label, and a few others.
 const MOST_COLUMNS: usize = 3 * (MOST_SIDE as usize).pow(2) + 16;
+
+/// Longest label, in bytes: a name of four bytes a character.
+const LONGEST_LABEL: usize = 4 * LONGEST_NAME;
 
 /// True for the first bytes of a text whose first line has several columns.
 pub(super) fn is_table(start: &[u8]) -> bool {
@@ -36,21 +39,27 @@ fn number(field: &[u8]) -> Option<f32> {
 /// # Errors
 /// A line of another length, a value that is no number, or too many lines or columns.
 pub(super) fn read(bytes: &[u8]) -> Result<Vec<Named>, FileFault> {
+    within(bytes, MOST_OF_ONE)
+}
+
+/// As [`read`], with at most `most` bytes of values and of labels.
+fn within(bytes: &[u8], most: u64) -> Result<Vec<Named>, FileFault> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let first = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let mut reader =
         ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter(first)).from_reader(bytes);
-    let (mut values, mut labels): (Vec<f32>, Vec<Vec<u8>>) = (vec![], vec![]);
+    // Four bytes a value.
+    let (mut values, mut labels): (Vec<u8>, Vec<Vec<u8>>) = (vec![], vec![]);
     let (mut record, mut columns, mut label, mut line) = (ByteRecord::new(), 0, 0, 0);
-    let damaged = |line| FileFault::TableLine { line, found: 0, expected: 0 };
-    while reader.read_byte_record(&mut record).map_err(|_| damaged(line + 1))? {
+    // Bytes in memory are always read.
+    while reader.read_byte_record(&mut record).unwrap_or(false) {
         line += 1;
         if columns == 0 {
             columns = record.len();
             if !(2..=MOST_COLUMNS).contains(&columns) {
                 return Err(FileFault::TableColumns { found: columns, most: MOST_COLUMNS });
             }
-            // Names: a line whose last and second columns are no numbers.
+            // Names: a line whose last or second column is no number.
             if number(&record[columns - 1]).is_none() || columns > 2 && number(&record[1]).is_none() {
                 let name = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
                 label = record.iter().position(|field| is_label_word(&name(field))).unwrap_or(0);
@@ -63,26 +72,30 @@ pub(super) fn read(bytes: &[u8]) -> Result<Vec<Named>, FileFault> {
         if labels.len() >= MOST_EXAMPLES {
             return Err(FileFault::TooMany { found: labels.len() as u64 + 1 });
         }
+        let entry = || format!("line {line}");
+        if (values.len() + 4 * columns) as u64 > most {
+            return Err(FileFault::TooMuch { entry: entry(), most });
+        }
+        let no_memory = |_| FileFault::NoMemory { entry: entry(), bytes: 4 * columns as u64 };
+        values.try_reserve(4 * columns).map_err(no_memory)?;
         for (column, field) in record.iter().enumerate() {
-            if column == label {
-                labels.push(field.trim_ascii().to_vec());
-                continue;
-            }
-            let value = number(field).ok_or_else(|| {
+            let fault = || {
                 let found = shown(&String::from_utf8_lossy(field));
                 FileFault::TableValue { line, column: column + 1, found }
-            })?;
-            values
-                .try_reserve(1)
-                .map_err(|_| FileFault::NoMemory { entry: "table".to_owned(), bytes: 4 * values.len() as u64 })?;
-            values.push(value);
+            };
+            if column == label {
+                // Texts are padded to the longest.
+                let text = field.trim_ascii();
+                labels.push(if text.len() <= LONGEST_LABEL { text.to_vec() } else { return Err(fault()) });
+            } else {
+                values.extend(number(field).ok_or_else(fault)?.to_le_bytes());
+            }
         }
     }
-    let images = Array::of_numbers("images", &[labels.len(), columns.saturating_sub(1)], &values);
+    let images = Array::of_numbers("images", &[labels.len(), columns.saturating_sub(1)], values);
     let labels = Array::of_texts("labels", &labels);
-    Ok([("images", images), ("labels", labels)]
-        .map(|(name, array)| Named { name: name.to_owned(), array: Ok(array) })
-        .into())
+    let named = |(name, array): (&str, Array)| Named { name: name.to_owned(), array: Ok(array) };
+    Ok([("images", images), ("labels", labels)].map(named).into())
 }
 
 #[cfg(test)]
@@ -125,6 +138,10 @@ mod tests {
             let error = sets(text).unwrap_err();
             assert!(error.contains(says), "{text}: {error}");
         }
+        let long = format!("{},0,100,200,255\n", "x".repeat(LONGEST_LABEL + 1));
+        assert!(sets(&long.repeat(2)).unwrap_err().contains("line 1, column 1: “xxx"));
+        let fault = within(b"7,0,100,200,255\n".repeat(9).as_slice(), 100).unwrap_err().to_string();
+        assert!(fault.starts_with("unpacked, it exceeds 100 bytes at “line 7”"), "{fault}");
         for other in ["hello", "<a>,<b>,<c>", "a,b", "\0\0\u{8}\u{1},,,"] {
             assert!(!is_table(other.as_bytes()), "{other}");
         }
