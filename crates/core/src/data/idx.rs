@@ -14,7 +14,7 @@ pub use super::shard_writer::PIXELS;
 use super::{
     known,
     layout::{Layout, Order},
-    picture::{MOST_CLASSES, MOST_SIDE, Picture},
+    picture::{self, MOST_CLASSES, MOST_SIDE, Picture},
 };
 
 /// Rows and columns of a digit.
@@ -519,8 +519,7 @@ impl Header {
             let rows = elements.chunks_exact(self.fields as usize * self.element.bytes()).enumerate();
             let label = |(index, row): (usize, &[u8])| {
                 let found = self.element.value(row);
-                let known = found.fract() == 0.0 && (0.0..MOST_CLASSES as f64).contains(&found);
-                known.then_some(found as u8).ok_or_else(|| Fault::Label { index, found: found.to_string() })
+                picture::label(found).ok_or_else(|| Fault::Label { index, found: found.to_string() })
             };
             let elements = rows.map(label).collect::<Result<_, _>>()?;
             return Ok(Idx { kind: Kind::Labels, picture: Picture::DIGIT, elements, packed: None });

@@ -295,13 +295,11 @@ impl Digits {
         let labelled = |label: &usize| self.train.labels.iter().any(|other| usize::from(*other) == *label);
         let empty = (0..self.train.classes.count()).find(|label| !labelled(label));
         let dark = (brightest < DARK).then_some(Remark::Dark { brightest });
-        let empty = empty.map(|label| Remark::Empty { label });
-        [Some(Remark::Presumed)]
-            .into_iter()
-            .chain(self.notes.iter().cloned().map(Some))
-            .chain([dark, empty])
-            .flatten()
-            .collect()
+        let mut remarks = vec![Remark::Presumed];
+        remarks.extend(self.notes.iter().cloned());
+        remarks.extend(dark);
+        remarks.extend(empty.map(|label| Remark::Empty { label }));
+        remarks
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
     file_fault::{FileFault, MOST_EXAMPLES, MOST_OF_ONE, NpyExpected, NpyField, NpySide, shown},
     idx::hex,
     layout::{Layout, Order},
-    picture::{MOST_CLASSES, MOST_SIDE},
+    picture::{self, MOST_CLASSES, MOST_SIDE},
     scaled::{Range, Scaled},
 };
 
@@ -240,8 +240,7 @@ impl Array {
 
     /// A whole number below 100 as a label.
     fn label(&self, index: usize, label: f64) -> Result<u8, FileFault> {
-        let known = label.fract() == 0.0 && (0.0..MOST_CLASSES as f64).contains(&label);
-        known.then_some(label as u8).ok_or_else(|| self.no_label(index, &label))
+        picture::label(label).ok_or_else(|| self.no_label(index, &label))
     }
 
     /// Interprets the array as images.

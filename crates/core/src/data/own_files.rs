@@ -17,8 +17,8 @@ use super::{
 /// Reads labelled images from a file or a folder, as `--data PATH` names it.
 ///
 /// In a folder, the first of these that exists is read: IDX files (names with idx1, idx3 or ubyte);
-/// CIFAR's batches (.bin) and class names; a single archive (.npz, .zip, .tar.gz, .tgz); folders of
-/// pictures, one per class.
+/// CIFAR's batches (.bin) and class names; a single archive (.npz, .zip, .tar.gz, .tgz) or several
+/// .npz; folders of pictures, one per class; arrays (.npy); tables (.csv).
 ///
 /// # Errors
 /// [`FolderError`]; files must satisfy [`visitor::assemble`].
@@ -53,7 +53,7 @@ fn titled(mut digits: Digits, place: &str) -> Digits {
 }
 
 fn of_folder(folder: &Path, seen: &mut dyn FnMut(u64, u64)) -> Result<Digits, FolderError> {
-    let (mut idx, mut batches, mut texts, mut archives) = (vec![], vec![], vec![], vec![]);
+    let [mut idx, mut batches, mut texts, mut archives, mut arrays, mut tables] = [const { vec![] }; 6];
     let (mut paths, mut has_folders) = (entries(folder)?, false);
     // If a file exists both plain and gzipped, keep the plain one.
     paths.sort();
@@ -69,20 +69,27 @@ fn of_folder(folder: &Path, seen: &mut dyn FnMut(u64, u64)) -> Result<Digits, Fo
             batches.push(path);
         } else if cifar::is_text(&name) {
             texts.push(path);
-        } else if [".npz", ".npy", ".csv", ".zip", ".tar.gz", ".tgz"].into_iter().any(ends) {
+        } else if [".npz", ".zip", ".tar.gz", ".tgz"].into_iter().any(ends) {
             archives.push(path);
+        } else if ends(".npy") {
+            arrays.push(path);
+        } else if ends(".csv") {
+            tables.push(path);
         }
     }
     let chosen = match (idx.is_empty(), batches.is_empty(), &archives[..]) {
         (false, ..) => idx,
         (true, false, _) => [batches, texts].concat(),
         (true, true, [_]) => archives,
-        // One array a file, as KMNIST's, or a table for training and one for testing.
-        (true, true, [_, _, ..]) if archives.iter().all(|path| holds_arrays(path)) => archives,
+        // An array a file, as KMNIST's.
+        (true, true, [_, _, ..]) if archives.iter().all(|path| name(path).to_lowercase().ends_with(".npz")) => archives,
         (true, true, [first, second, ..]) => {
             return Err(FolderError::Several { first: name(first), second: name(second) });
         }
         (true, true, []) if has_folders => return pictures(folder, seen),
+        // Beside others, arrays and tables may be about them.
+        (true, true, []) if !arrays.is_empty() => arrays,
+        (true, true, []) if !tables.is_empty() => tables,
         (true, true, []) => return Err(FolderError::NoFiles),
     };
     let files = chosen.iter().map(|path| named(path)).collect::<Result<Vec<_>, _>>()?;
@@ -95,11 +102,6 @@ fn named(path: &Path) -> Result<(String, Vec<u8>), FolderError> {
     let bytes = mnist::read(path)?;
     content::check_start(&name, &bytes[..bytes.len().min(1024)], bytes.len() as u64).map_err(VisitorError::from)?;
     Ok((name, bytes))
-}
-
-fn holds_arrays(path: &Path) -> bool {
-    path.extension()
-        .is_some_and(|extension| ["npz", "npy", "csv"].iter().any(|known| extension.eq_ignore_ascii_case(known)))
 }
 
 fn name(path: &Path) -> String {
@@ -269,6 +271,9 @@ mod tests {
         let several = folder("several", &[("a.npz", npz(9)), ("b.zip", npz(9))]);
         let none = folder("none", &[("notes.txt", vec![1])]);
         let odd = folder("odd", &[("a/1.png", png(2, 2, [0; 3])), ("b/1.txt", vec![])]);
+        // A table beside pictures is about them, and no set by itself.
+        let described =
+            folder("described", &[("a/1.png", png(2, 2, [0; 3])), ("labels.csv", b"7,0,9,9,9\n".repeat(9))]);
         let deep = folder("deep", &[("a/1.png", png(2, 2, [0; 3])), ("b/c/d/1.png", vec![])]);
         let huge = folder("huge", &[("a/1.png", png(5000, 1, [0; 3])), ("b/1.png", vec![])]);
         let cut = folder("cut", &[("data_batch_1.bin", vec![1; 5000])]);
@@ -277,6 +282,7 @@ mod tests {
             (several.clone(), "the folder holds a.npz and b.zip, each a set by itself; name the one that is meant"),
             (none.clone(), "the folder holds no IDX files (names with idx1, idx3 or ubyte), none of CIFAR's"),
             (odd.clone(), "“b/1.txt” is not named .png, .jpg or .jpeg"),
+            (described.clone(), "“labels.csv” is not named .png, .jpg or .jpeg"),
             (deep.clone(), "“b/c/d/1.png” is nested too deep"),
             (huge.clone(), "“a/1.png” has 5000×1 pixels"),
             (cut.clone(), "data_batch_1.bin: length 5000: "),
@@ -286,7 +292,7 @@ mod tests {
             let error = load(&path).unwrap_err().to_string();
             assert!(error.contains(says), "{error} / {says}");
         }
-        for root in [several, none, odd, deep, huge, cut, text] {
+        for root in [several, none, odd, described, deep, huge, cut, text] {
             std::fs::remove_dir_all(root).unwrap();
         }
     }

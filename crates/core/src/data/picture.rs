@@ -76,6 +76,11 @@ enum Names {
     Words(Arc<[String]>),
 }
 
+/// A value as a label; `None` unless it is a whole number below [`MOST_CLASSES`].
+pub(super) fn label(value: f64) -> Option<u8> {
+    (value.fract() == 0.0 && (0.0..MOST_CLASSES as f64).contains(&value)).then_some(value as u8)
+}
+
 /// Longest name of a class, in characters.
 pub const LONGEST_NAME: usize = 40;
 
