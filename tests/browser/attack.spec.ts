@@ -29,7 +29,7 @@ test("four clicks from the empty page refute ε, and such a run cannot be export
   await exported(page, "Privacy ledger (JSON)");
 });
 
-test("all five lower bounds of an honest run stay below ε", async ({ page, site }) => {
+test("no lower bound refutes an honest run", async ({ page, site }) => {
   await open(page, site, `${RUN}&canaries=1000`);
   const verdict = page.getByTestId("attack-verdict");
   await expect(verdict).toContainText("Press Play");
@@ -38,11 +38,15 @@ test("all five lower bounds of an honest run stay below ε", async ({ page, site
   // First the verdict on the last step; the slower bounds follow once the run is at rest.
   await expect(verdict).toContainText("After 200 steps");
   for (const name of BOUNDS) await expect(page.getByTestId(`gauge-${name}`)).not.toContainText("…", { timeout: 120_000 });
-  await expect(verdict).toHaveText("After 200 steps no lower bound is above ε.");
   const claim = number(await page.getByTestId("gauge-claim").textContent());
-  for (const name of BOUNDS) expect(number(await page.getByTestId(`gauge-${name}`).textContent()), name).toBeLessThanOrEqual(claim);
+  const bounds = await Promise.all(BOUNDS.map(async (name) => number(await page.getByTestId(`gauge-${name}`).textContent())));
+  // Chance puts a bound above ε in some runs, and the verdict says so; far above in none.
+  const above = bounds.some((bound) => bound > claim);
+  await expect(verdict).toHaveText(above ? /^After 200 steps a lower bound is slightly above ε\. Chance/ : "After 200 steps no lower bound is above ε.");
+  await expect(page.locator("html")).not.toHaveAttribute("data-refuted", "");
+  expect(Math.max(...bounds)).toBeLessThan(1.6 * claim);
   // 512 of 21,000 a step: about 2,400 canaries were drawn, so single steps give most of ε.
-  expect(number(await page.getByTestId("gauge-steps").textContent())).toBeGreaterThan(0.6 * claim);
+  expect(bounds[0]).toBeGreaterThan(0.5 * claim);
   await expect(page.getByTestId("with-canaries")).toHaveText("with canaries");
   const found = number(await page.getByTestId("attack-hundred").textContent());
   expect(found).toBeGreaterThan(0);

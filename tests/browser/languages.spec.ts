@@ -212,7 +212,7 @@ test("the German page fits, has German numbers, and is nowhere English, from its
     }
     await hook(page, "reset").click();
     await expect.poll(() => value(page, "step")).toBe(0);
-    await saysInGerman(page.getByTestId("together"), /^Alle \d Läufe auf diesen Ziffern, .* zusammen: ε ≤ \d+,\d+ bei δ = /);
+    await saysInGerman(page.getByTestId("together"), /^Alle 5 Läufe auf diesen Ziffern, .* zusammen: .* für alle geplanten Schritte, .*; ε ≤ \d+,\d+ bei δ = /);
     await choose(page, "no-privacy");
     await stepTo1();
     await saysInGerman(meaning.locator("p").first(), /Keine Garantie: /);

@@ -214,7 +214,7 @@ async fn attack(
         broken: arguments.mutate,
         claim,
         bounds: bounds.each(),
-        refuted: bounds.refute(tight),
+        refuted: bounds.exceed(tight),
         canaries: evidence.scores.len(),
         members: evidence.scores.iter().filter(|(_, is_in)| *is_in).count(),
         guesses: guesses.made(),

@@ -79,10 +79,15 @@ fn claim(page: Page) -> Option<f64> {
     page.guarantee.epsilon()
 }
 
-/// True if a lower bound exceeds it.
+/// True if it is proved wrong.
 fn refuted(page: Page) -> bool {
+    is_so(page, LowerBounds::refute)
+}
+
+/// True if there are bounds, and this is true of them and the claim.
+fn is_so(page: Page, test: fn(LowerBounds, f64) -> bool) -> bool {
     let bounds = page.attack.bounds.get();
-    claim(page).zip(bounds).is_some_and(|(claim, (_, _, bounds))| bounds.refute(claim))
+    claim(page).zip(bounds).is_some_and(|(claim, (_, _, bounds))| test(bounds, claim))
 }
 
 /// Returns the result of the attack in a sentence.
@@ -119,12 +124,16 @@ fn verdict(page: Page, broken: Option<InjectedBug>) -> String {
             promise = heard(&mutation.promise().to_message())
         ),
         (true, None) => t!(
-            "A lower bound is above ε. With five bounds checked many times, this can happen to correct runs, too. Start again; if it keeps happening, tell us."
+            "A lower bound is so far above ε that the stated ε is wrong. That is an error of this page: please report it."
         )
         .to_owned(),
         (false, Some(mutation)) => t!(
             "Secretly broken promise: {promise}. After {steps} steps the attacker has not proved it yet.",
             promise = heard(&mutation.promise().to_message()),
+            steps = steps
+        ),
+        (false, None) if is_so(page, LowerBounds::exceed) => t!(
+            "After {steps} steps a lower bound is slightly above ε. Chance does this to some correct runs, so it proves nothing.",
             steps = steps
         ),
         (false, None) => t!("After {steps} steps no lower bound is above ε.", steps = steps),
@@ -159,7 +168,7 @@ fn found(page: Page) -> AnyView {
         </div>
         {histogram}
         {roc}
-        <p class="small-label">{t!("Each bound holds with 95% confidence: five numbers, five chances to be wrong. The canaries are public and count among the digits that ε covers. The accuracy shown is that of a run with canaries.")}</p>
+        <p class="small-label">{t!("Each bound holds with 95% confidence: five numbers, five chances to be wrong. ε counts as wrong only at 99.9999% confidence. The canaries are public and count among the digits that ε covers. The accuracy shown is that of a run with canaries.")}</p>
     }
     .into_any()
 }
@@ -188,7 +197,7 @@ fn gauge(page: Page) -> AnyView {
                 if value.zip(claim).is_some_and(|(value, claim)| value > claim) { "lower crossed" } else { "lower" };
             row(class, id, name, value, at_least(value), assumes)
         };
-        let LowerBounds { guesses, gaussian, curve, rates, steps } = bounds;
+        let LowerBounds { guesses, gaussian, curve, rates, steps, .. } = bounds;
         vec![
             row("claim", "gauge-claim", t!("Stated ε"), claim, at_most(claim), t!("the smallest known bound")),
             lower(

@@ -16,6 +16,9 @@ use crate::{
 
 /// Largest probability that a bound is wrong.
 pub const SIGNIFICANCE: f64 = 0.05;
+/// Largest probability that a correct claim is refuted by one kind of bound. A run is checked with
+/// five kinds, hundreds of times: were it [`SIGNIFICANCE`], many correct runs would be refuted.
+pub const PROOF: f64 = 1e-6;
 const CANARIES_PER_GUESS: u32 = 20;
 /// False positive rates that thresholds aim at.
 const ALARMS: [f64; 5] = [0.003, 0.01, 0.03, 0.1, 0.3];
@@ -56,6 +59,10 @@ pub struct LowerBounds {
     pub rates: Option<f64>,
     /// Nasr et al. 2023, by single steps, in that family, with sampler and composition as claimed.
     pub steps: Option<f64>,
+    /// The larger of the first two bounds at [`PROOF`].
+    pub proven: f64,
+    /// True if the evidence of one of the other three contradicts the ledger at [`PROOF`].
+    pub contradicted: bool,
 }
 
 /// A ledger's claims, to compare with evidence of any run of the same releases.
@@ -89,10 +96,16 @@ impl LowerBounds {
         [Some(self.guesses), Some(self.gaussian), self.curve, self.rates, self.steps]
     }
 
-    /// True if a bound exceeds `claim`.
+    /// True if a bound exceeds `claim`, which happens to some correct claims.
+    #[must_use]
+    pub fn exceed(self, claim: f64) -> bool {
+        self.each().into_iter().flatten().any(|bound| bound > claim)
+    }
+
+    /// True if `claim` is refuted at [`PROOF`].
     #[must_use]
     pub fn refute(self, claim: f64) -> bool {
-        self.each().into_iter().flatten().any(|bound| bound > claim)
+        self.contradicted || self.proven > claim
     }
 }
 
@@ -121,12 +134,11 @@ impl Evidence {
     /// δ out of range.
     pub fn quick_bounds(&self, delta: f64) -> Result<LowerBounds, AuditError> {
         let guesses = self.guesses()?;
-        let mu = guesses.mu(SIGNIFICANCE)?;
-        Ok(LowerBounds {
-            guesses: guesses.epsilon(SIGNIFICANCE, delta)?,
-            gaussian: of_mu(mu, delta),
-            ..LowerBounds::default()
-        })
+        let both = |significance: f64| -> Result<_, AuditError> {
+            Ok((guesses.epsilon(significance, delta)?, of_mu(guesses.mu(significance)?, delta)))
+        };
+        let ((guesses, gaussian), proven) = (both(SIGNIFICANCE)?, both(PROOF)?);
+        Ok(LowerBounds { guesses, gaussian, proven: proven.0.max(proven.1), ..LowerBounds::default() })
     }
 
     /// The bounds that are fast to compute: by guesses, and by single steps.
@@ -136,8 +148,11 @@ impl Evidence {
     pub fn live_bounds(&self, ledger: &Ledger, delta: f64, least: f64) -> Result<LowerBounds, AuditError> {
         let quick = self.quick_bounds(delta)?;
         let family = Family::new(ledger, delta, least);
-        let steps = self.bound_by_steps(&family);
-        or_quick(steps.map(|steps| LowerBounds { steps: Some(steps), ..quick }), quick)
+        let by_steps = || {
+            let contradicted = self.refute_steps(PROOF, |place| family.step(place, 1.0))?;
+            Ok(LowerBounds { steps: Some(self.bound_by_steps(&family)?), contradicted, ..quick })
+        };
+        or_quick(by_steps(), quick)
     }
 
     /// All bounds, for a run with the releases of `ledger`.
@@ -164,27 +179,33 @@ impl Evidence {
         let claim = family.with(1.0)?.tight(delta)?.value;
         let guesses = self.guesses()?;
         let errors = self.errors(|| of_claim(claim, delta));
+        let by_guesses = |significance: f64, factor: f64| {
+            let curve = family.curve(factor)?;
+            guesses.refutes(significance, |x| curve.least_false_negative_rate(1.0 - x))
+        };
+        let by_rates = |significance: f64, factor: f64| refute_rates(&errors, significance, &*family.curve(factor)?);
         Ok(LowerBounds {
-            curve: Some(family.least_epsilon(|factor| {
-                let curve = family.curve(factor)?;
-                guesses.refutes(SIGNIFICANCE, |x| curve.least_false_negative_rate(1.0 - x))
-            })?),
-            rates: Some(family.least_epsilon(|factor| refute_rates(&errors, &*family.curve(factor)?))?),
+            curve: Some(family.least_epsilon(|factor| by_guesses(SIGNIFICANCE, factor))?),
+            rates: Some(family.least_epsilon(|factor| by_rates(SIGNIFICANCE, factor))?),
             steps: Some(self.bound_by_steps(&family)?),
+            contradicted: by_guesses(PROOF, 1.0)?
+                || by_rates(PROOF, 1.0)?
+                || self.refute_steps(PROOF, |place| family.step(place, 1.0))?,
             ..quick
         })
     }
 
-    /// Whether each of the last three [`LowerBounds`] exceeds the claim; faster than the bounds.
+    /// Whether each of the bounds by curve, rates and steps exceeds the claim at this significance;
+    /// faster than the bounds.
     ///
     /// # Errors
     /// Evidence of single steps of a release that is not in the ledger.
-    pub fn contradicts(&self, claimed: &Claimed) -> Result<[bool; 3], AuditError> {
+    pub fn contradicts(&self, claimed: &Claimed, significance: f64) -> Result<[bool; 3], AuditError> {
         let curve = &claimed.curve;
         Ok([
-            self.guesses()?.refutes(SIGNIFICANCE, |x| curve.least_false_negative_rate(1.0 - x))?,
-            refute_rates(&self.errors(|| claimed.mu), curve)?,
-            self.refute_steps(|place| Ok(claimed.steps.get(place).cloned().ok_or(RiskError::NoPoints)?))?,
+            self.guesses()?.refutes(significance, |x| curve.least_false_negative_rate(1.0 - x))?,
+            refute_rates(&self.errors(|| claimed.mu), significance, curve)?,
+            self.refute_steps(significance, |place| Ok(claimed.steps.get(place).cloned().ok_or(RiskError::NoPoints)?))?,
         ])
     }
 
@@ -211,12 +232,16 @@ impl Evidence {
     }
 
     fn bound_by_steps(&self, family: &Family<'_>) -> Result<f64, AuditError> {
-        family.least_epsilon(|factor| self.refute_steps(|place| family.step(place, factor)))
+        family.least_epsilon(|factor| self.refute_steps(SIGNIFICANCE, |place| family.step(place, factor)))
     }
 
     /// True if errors about single steps of some kind of release refute the curve for that kind.
-    fn refute_steps(&self, curve: impl Fn(usize) -> Result<PrivacyCurve, AuditError>) -> Result<bool, AuditError> {
-        let level = SIGNIFICANCE / (2 * self.steps.len().max(1)) as f64;
+    fn refute_steps(
+        &self,
+        significance: f64,
+        curve: impl Fn(usize) -> Result<PrivacyCurve, AuditError>,
+    ) -> Result<bool, AuditError> {
+        let level = significance / (2 * self.steps.len().max(1)) as f64;
         for &(place, errors) in &self.steps {
             if errors.at_most(level)?.refute(curve(place)?.points()) {
                 return Ok(true);
@@ -237,8 +262,8 @@ fn or_quick(found: Result<LowerBounds, AuditError>, quick: LowerBounds) -> Resul
 }
 
 /// True if errors at preset thresholds are fewer than a mechanism with this curve allows.
-fn refute_rates(errors: &[Errors], curve: &PrivacyCurve) -> Result<bool, AuditError> {
-    let level = SIGNIFICANCE / (2 * ALARMS.len()) as f64;
+fn refute_rates(errors: &[Errors], significance: f64, curve: &PrivacyCurve) -> Result<bool, AuditError> {
+    let level = significance / (2 * ALARMS.len()) as f64;
     for errors in errors {
         if errors.at_most(level)?.refute(curve.points()) {
             return Ok(true);

@@ -21,7 +21,7 @@ mod rates;
 mod roc;
 pub mod scores;
 
-pub use evidence::{Claimed, Evidence, LowerBounds, SIGNIFICANCE};
+pub use evidence::{Claimed, Evidence, LowerBounds, PROOF, SIGNIFICANCE};
 pub use guesses::Guesses;
 pub use rates::{ErrorRates, Errors, clopper_pearson_lower, clopper_pearson_upper, step_level};
 
