@@ -298,17 +298,17 @@ pub fn account(ledger: &Ledger, delta: f64) -> Result<Account, PrivacyError> {
     Ok(account)
 }
 
-/// States the ε of a single example, by Rényi accounting (∞ without a bound), if the ledger
-/// protects users or micro-batches; else `None`.
+/// States the ε of a single example (∞ without a bound), if the ledger protects users or
+/// micro-batches; else `None`.
 #[must_use]
 pub fn of_one_example(ledger: &Ledger, delta: f64) -> Option<Message> {
     let example = ledger.per_example();
     (example != *ledger).then(|| {
-        let cost = super::rdp::epsilon_of(&example, delta).map_or(f64::INFINITY, |cost| cost.improved.epsilon);
-        message!(
-            "for a single example ε ≤ {}, by Rényi accounting: it turns one vector into another",
-            super::decimal::upper(cost, 6)
-        )
+        let account = Books::of(example).and_then(|books| books.account(delta));
+        let cost = account.map_or(f64::INFINITY, |account| {
+            account.tight.map_or(f64::INFINITY, |tight| tight.value).min(account.improved.epsilon)
+        });
+        message!("for a single example ε ≤ {}: it turns one vector into another", super::decimal::upper(cost, 6))
     })
 }
 

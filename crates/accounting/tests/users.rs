@@ -46,6 +46,29 @@ fn user_level_noise_matches_another_accountant() {
     }
 }
 
+/// An example turns one vector into another: ε of dp_accounting 0.6 (`PLDAccountant` with
+/// `REPLACE_ONE`, grid 1e-4), which has the same pair for Poisson sampling. Rényi accounting of
+/// that pair is above it, but below that of a removal and an addition.
+#[test]
+fn an_exchanged_vector_costs_what_another_accountant_says() {
+    let (rounds, delta) = (100, 6000_f64.powf(-1.1));
+    for (rate, sigma, steps, delta, expected) in [
+        (0.05, 0.652, rounds, delta, 9.610_627),
+        (0.05, 0.995, rounds, delta, 4.320_961),
+        (0.05, 1.905, rounds, delta, 1.855_286),
+        (256.0 / 60_000.0, 1.1, 300, 1e-5, 0.511_326),
+        (256.0 / 10_000.0, 1.1, 300, 1e-5, 3.642_919),
+    ] {
+        let example = ledger(&round(rate, sigma), steps).per_example();
+        let account = account(&example, delta).unwrap();
+        let tight = account.tight.unwrap().value;
+        assert!((tight - expected).abs() < 1e-3 * expected, "{rate} {sigma}: {tight} {expected}");
+        let renyi = account.improved.epsilon;
+        println!("{rate} {sigma}: Rényi {renyi}, tight {tight}");
+        assert!(tight < renyi && renyi < 1.7 * tight, "{rate} {sigma}: {renyi} {tight}");
+    }
+}
+
 /// A user's vector is present or absent, like a micro-batch's: the price is the same.
 #[test]
 fn a_users_vector_costs_what_a_micro_batchs_does() {

@@ -10,7 +10,7 @@ use crate::normal;
 /// argument's rounding, 39 times that of x, which is at most μ + 39), and Gauss–Legendre's 1e-13.
 pub(super) const MARGIN: f64 = 2e-12;
 /// P-mass below the grid, which moves up to its start; negligible.
-const LOW_TAIL: f64 = 1e-20;
+pub(super) const LOW_TAIL: f64 = 1e-20;
 /// Largest μ that is put on a grid. Beyond, positions and losses lose their digits, and the pair
 /// counts as fully distinguishable, which is true up to e^{−μ²/8}.
 pub(super) const LARGEST_MU: f64 = 128.0;
@@ -235,7 +235,7 @@ impl SampledGaussian {
 }
 
 /// 1 − e^x for x = `negative` ≤ 0; 1 at −∞. A short series for small arguments, the usual case.
-fn one_minus_exp(negative: f64) -> f64 {
+pub(super) fn one_minus_exp(negative: f64) -> f64 {
     if negative > -0.02 {
         let x = -negative;
         x * (1.0 - x / 2.0 * (1.0 - x / 3.0 * (1.0 - x / 4.0 * (1.0 - x / 5.0 * (1.0 - x / 6.0)))))
@@ -244,12 +244,12 @@ fn one_minus_exp(negative: f64) -> f64 {
     }
 }
 
-const FRAC_1_SQRT_2PI: f64 = 0.398_942_280_401_432_7;
+pub(super) const FRAC_1_SQRT_2PI: f64 = 0.398_942_280_401_432_7;
 
 /// Positive nodes and their weights on [−1, 1].
-const GAUSS_4: [(f64, f64); 2] =
+pub(super) const GAUSS_4: [(f64, f64); 2] =
     [(0.339_981_043_584_856_3, 0.652_145_154_862_546_1), (0.861_136_311_594_052_6, 0.347_854_845_137_453_9)];
-const GAUSS_8: [(f64, f64); 4] = [
+pub(super) const GAUSS_8: [(f64, f64); 4] = [
     (0.183_434_642_495_649_8, 0.362_683_783_378_362),
     (0.525_532_409_916_329, 0.313_706_645_877_887_3),
     (0.796_666_477_413_626_7, 0.222_381_034_453_374_5),

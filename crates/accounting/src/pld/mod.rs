@@ -8,9 +8,10 @@
 //! - *Any noise, an envelope*: P = Z + ψ, Q = Z, coordinate by coordinate (`coordinates.rs`).
 //! - *Poisson sampling at rate q*: ((1−q)Q + qP, Q) if the neighbour lacks the example, and
 //!   (Q, (1−q)Q + qP) if it has one more; the larger answer counts.
-//! - *Fixed size without replacement* (replace-one), and *Poisson sampling in which one vector
-//!   replaces another* (inside a micro-batch): for e^ε ≥ 1 the first pair, else (P, (1−q)P + qQ)
-//!   (`sampled.rs`).
+//! - *Poisson sampling in which one vector replaces another* (inside a micro-batch): for Gaussian
+//!   noise two opposite vectors (`exchange.rs`), else as with a fixed size.
+//! - *Fixed size without replacement* (replace-one): for e^ε ≥ 1 the first pair, else
+//!   (P, (1−q)P + qQ) (`sampled.rs`).
 //! - *Shuffled partition*: one unsampled release per epoch.
 //! - *Cyclic Poisson sampling*: one Poisson-sampled release per cycle.
 //! - *Random allocation*: an epoch's ratio is the mean of one ratio per batch (`allocation.rs`).
@@ -20,6 +21,7 @@ mod cells;
 mod compose;
 mod coordinates;
 mod direction;
+mod exchange;
 mod gaussian;
 mod lattice;
 mod profile;
@@ -138,8 +140,13 @@ impl PricedRelease {
             Sampling::Poisson { rate } | Sampling::CyclicPoisson { rate, .. } => rate,
             Sampling::Shuffled { .. } | Sampling::RandomAllocation { .. } => 1.0,
         };
-        let sampled = Pair::of(&self.unsampled, rate);
-        if self.release.sensitivity_factor() > 1.0 { Pair::ReplaceOne(Box::new(sampled)) } else { sampled }
+        if self.release.sensitivity_factor() == 1.0 {
+            return Pair::of(&self.unsampled, rate);
+        }
+        match self.release.sampling {
+            Sampling::FixedSize { .. } => Pair::replace_one(&self.unsampled, rate),
+            _ => Pair::exchange(&self.unsampled, rate),
+        }
     }
 }
 

@@ -7,8 +7,9 @@
 //! H_α(P‖Q) of the doubled sensitivity's pair, and q·H_α(P‖Q) = H_α′((1−q)Q + qP‖Q): the curve of
 //! "remove". For α′ < 1, H_α′(M‖M′) = 1 − α′ + α′·H_{1/α′}(M′‖M), and M′ against M is as bad: the
 //! mirror image, the curve of "add". "Remove" alone is no bound there: its loss is at least
-//! ln(1−q), that of M against M′ may be less. This covers Poisson sampling (μ₀: without the
-//! example's micro-batch) and fixed sizes (μ₀: another example in its place).
+//! ln(1−q), that of M against M′ may be less. This covers fixed sizes (μ₀: another example in its
+//! place) and Poisson sampling (μ₀: without the example's micro-batch), where Gaussian noise has
+//! the smaller price of `exchange.rs`.
 
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use super::{
     allocation::Ratio,
     coordinates::Unsampled,
     direction::{Direction, sampled_loss},
+    exchange::ExchangedGaussian,
     gaussian::{self, LARGEST_MU, SampledGaussian},
     lattice::{Builder, Lattice, MOST_POINTS, sum_by_blocks, sum_rounding},
     symmetric::Symmetric,
@@ -34,6 +36,8 @@ pub(super) enum Pair {
     Allocated(Arc<Ratio>),
     /// A sampled pair of doubled sensitivity, for exchanged vectors; both directions are alike.
     ReplaceOne(Box<Pair>),
+    /// Opposite vectors under Poisson sampling.
+    Exchanged(ExchangedGaussian),
 }
 
 /// Relative rounding of a mapped atom's mass.
@@ -52,13 +56,28 @@ impl Pair {
         }
     }
 
+    /// Vectors exchanged under sampling, from the pair of their distance.
+    pub fn replace_one(unsampled: &Unsampled, rate: f64) -> Self {
+        Self::ReplaceOne(Box::new(Self::of(unsampled, rate)))
+    }
+
+    /// The same if the rest of the mixture is the sum without either.
+    pub fn exchange(unsampled: &Unsampled, rate: f64) -> Self {
+        match unsampled {
+            Unsampled::Gaussian { mu } if *mu <= LARGEST_MU && rate < 1.0 => {
+                Self::Exchanged(ExchangedGaussian { mu: 0.5 * mu, rate: rate.max(1e-60) })
+            }
+            _ => Self::replace_one(unsampled, rate),
+        }
+    }
+
     /// True if "remove" and "add" have the same curve.
     pub fn is_symmetric(&self) -> bool {
         match self {
             Self::Gaussian(pair) => pair.rate == 1.0,
             Self::Atoms { rate, .. } => *rate == 1.0,
             Self::Allocated(_) => false,
-            Self::ReplaceOne(_) => true,
+            Self::ReplaceOne(_) | Self::Exchanged(_) => true,
         }
     }
 
@@ -72,6 +91,7 @@ impl Pair {
             }
             Self::Allocated(ratio) => ratio.total_variation(),
             Self::ReplaceOne(sampled) => sampled.total_variation(),
+            Self::Exchanged(pair) => pair.total_variation(),
         }
     }
 
@@ -81,6 +101,7 @@ impl Pair {
             Self::Gaussian(pair) => pair.range(direction, tail),
             Self::Atoms { pair, rate } => atoms_range(pair, *rate, direction, tail),
             Self::Allocated(ratio) => ratio.range(direction, tail),
+            Self::Exchanged(pair) => pair.range(tail),
             Self::ReplaceOne(sampled) => {
                 let (low, _) = sampled.range(Direction::Add, tail);
                 let (_, high) = sampled.range(Direction::Remove, tail);
@@ -94,6 +115,7 @@ impl Pair {
         match self {
             Self::Gaussian(pair) => pair.lattice(direction, step, tail),
             Self::Allocated(ratio) => ratio.lattice(direction, step, tail),
+            Self::Exchanged(pair) => pair.lattice(step, tail),
             Self::ReplaceOne(sampled) => {
                 join(&sampled.half(Direction::Remove, step, tail), &sampled.half(Direction::Add, step, tail), step)
             }
@@ -108,6 +130,7 @@ impl Pair {
         let points = points.min(2.0 * MOST_POINTS as f64);
         match self {
             Self::Gaussian(_) => GAUSSIAN_POINT * points,
+            Self::Exchanged(_) => 3.0 * GAUSSIAN_POINT * points,
             Self::Atoms { pair, .. } => ATOM * (2.0 * pair.atoms().len() as f64 + points),
             Self::Allocated(ratio) => ATOM * (4.0 * ratio.len() as f64 + points),
             Self::ReplaceOne(sampled) => sampled.lattice_work(points),
@@ -126,7 +149,7 @@ impl Pair {
                 };
                 atoms_lattice(pair, *rate, direction, builder)
             }
-            Self::Allocated(_) | Self::ReplaceOne(_) => self.lattice(direction, step, tail),
+            Self::Allocated(_) | Self::ReplaceOne(_) | Self::Exchanged(_) => self.lattice(direction, step, tail),
         }
     }
 }

@@ -227,6 +227,9 @@ impl RdpCurve {
             ) => {
                 let sampled = |order: f64| sampled_gaussian_at(*noise_multiplier, rate, order);
                 if self.0.exchanges() {
+                    if let Some(exact) = poisson::exchanged_gaussian(rate, *noise_multiplier, &[order]) {
+                        return Some(exact[0]);
+                    }
                     let unsampled =
                         0.5 * order * (sensitivity_factor / noise_multiplier).powi(2) * (1.0 + 4.0 * f64::EPSILON);
                     return Some(unsampled.min(poisson::replace_one(
@@ -314,6 +317,12 @@ impl Inner {
         let vectors = shifts.full(level);
         let mut epsilon = match *sampling {
             Sampling::Poisson { rate } | Sampling::CyclicPoisson { rate, .. } if self.exchanges() => {
+                let whole: Vec<f64> = (2..=LEVELS[level]).map(f64::from).collect();
+                if let Mechanism::Gaussian { noise_multiplier } = source
+                    && let Some(exact) = poisson::exchanged_gaussian(rate, *noise_multiplier, &whole)
+                {
+                    return exact;
+                }
                 // Sampling never costs more than certain participation.
                 let mut orders = maximum(vectors, 1.0);
                 let single = maximum(shifts.single(level), rate);
