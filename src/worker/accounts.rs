@@ -19,7 +19,7 @@ use crate::{
         gdp::{CUT_OFF, GaussianFit},
         ledger::{Event, Ledger},
         noise::CustomDensity,
-        pld::{Rigor, Tight},
+        pld::{Method, Rigor, Tight},
         rdp::Concentrated,
         report::Account,
         risk::PrivacyCurve,
@@ -272,7 +272,8 @@ fn spent(books: &Books, then: &[Event], ahead: &[u64], delta: f64) -> Result<Pri
         Ok((more, least))
     };
     let tight = match tight {
-        None => None,
+        // A bound that was not convolved is about that of the Rényi orders.
+        None | Some(Tight { method: Method::Renyi, .. }) => None,
         Some(Tight { value: epsilon, rigor, .. }) => Some(PldEpsilon {
             epsilon,
             ahead: ahead.iter().filter(|more| **more > 0).map(&mut with).collect::<Result<_, _>>()?,

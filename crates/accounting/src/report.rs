@@ -172,8 +172,8 @@ impl fmt::Display for Account {
         let Self { classic, improved, steps, .. } = self;
         let counted = if *steps == 1 { "step" } else { "steps" };
         writeln!(f, "(ε, δ)-differential privacy of {steps} {counted}, upper bounds at δ = {:e}:", self.delta)?;
-        if let Some(Tight { value, rigor, .. }) = self.tight {
-            writeln!(f, "  ε ≤ {}  tight accounting ({rigor})", upper(value, 6))?;
+        if let Some(tight) = self.tight {
+            writeln!(f, "  ε ≤ {}  {}", upper(tight.value, 6), tight.in_words())?;
         }
         let order = |bound: &Bound| six_digits(bound.order);
         writeln!(
@@ -240,6 +240,15 @@ mod tests {
         ledger.record(other);
         assert!(estimated(&ledger));
         assert!(serde_json::to_string(&account).unwrap().contains("\"steps\":14062"));
+    }
+
+    #[test]
+    fn a_bound_that_is_not_convolved_is_not_called_tight() {
+        let after =
+            |sigma, steps| account(&Ledger::of([(dp_sgd::step(sigma, 1.0 / 240.0), steps)]).unwrap(), 1e-5).unwrap();
+        let (few, many) = (after(1.1, 100).to_string(), after(0.1, 14_400).to_string());
+        assert!(few.contains("tight accounting: losses convolved") && !few.contains("not tight"), "{few}");
+        assert!(many.contains("not tight") && !many.contains("tight accounting"), "{many}");
     }
 
     #[test]

@@ -107,6 +107,18 @@ pub struct Tight {
     pub rigor: Rigor,
 }
 
+impl Tight {
+    /// The bound's name, for a table of bounds: only exact or convolved ones are called tight.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        match self.method {
+            Method::ClosedForm => format!("tight accounting: exact ({})", self.rigor),
+            Method::Convolution => format!("tight accounting: losses convolved by FFT ({})", self.rigor),
+            Method::Renyi => format!("Chernoff's bound on privacy losses: not tight ({})", self.rigor),
+        }
+    }
+}
+
 /// Factor by which one question of a curve may exceed its share of work.
 const UNEVEN: f64 = 4.0;
 

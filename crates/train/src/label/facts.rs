@@ -6,7 +6,6 @@ use crate::{
         books::Books,
         gdp::{CUT_OFF, GaussianFit},
         ledger::{Event, Ledger, Release},
-        pld::Tight,
         report::{Account, assumptions},
         risk::{AttackBound, PrivacyCurve},
     },
@@ -33,7 +32,7 @@ pub struct Subject<'a> {
 /// Upper bounds on the privacy loss.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bounds {
-    /// ε by tight accounting, and how far it is proven.
+    /// ε by tight accounting, and how it was found.
     pub tight: Option<(f64, String)>,
     /// ε by Rényi accounting: the improved conversion, and the classic one.
     pub improved: OrderedEpsilon,
@@ -165,7 +164,7 @@ fn bounds(books: &Books, delta: f64) -> Result<Result<Bounds, String>, PrivacyEr
         Some(_) => books.gaussian(CUT_OFF)?,
         None => None,
     };
-    let tight = tight.map(|Tight { value, rigor, .. }| (value, rigor.to_string()));
+    let tight = tight.map(|tight| (tight.value, tight.in_words()));
     Ok(Ok(Bounds { tight, improved, classic, gaussian, found }))
 }
 

@@ -36,7 +36,7 @@ fn numbers_are_the_accountant_s() {
     let account = books.account(DELTA).unwrap();
     let bounds = label.bounds.as_ref().unwrap();
     assert_eq!((bounds.improved, bounds.classic), (account.improved, account.classic));
-    assert_eq!(bounds.tight, Some((account.tight.unwrap().value, "proven".to_owned())));
+    assert_eq!(bounds.tight, Some((account.tight.unwrap().value, account.tight.unwrap().in_words())));
     assert_eq!(bounds.epsilon(), account.tight.unwrap().value);
     assert_eq!(
         (label.releases, label.unit.as_str(), label.neighbours.as_str()),

@@ -70,12 +70,7 @@ fn how_much(label: &PrivacyLabel, bounds: &Bounds) -> Vec<(String, String)> {
         ),
     };
     let mut rows = vec![("Counted".to_owned(), holds), ("δ".to_owned(), format!("{:e}", label.delta))];
-    rows.extend(bounds.tight.as_ref().map(|(epsilon, rigor)| {
-        (
-            format!("ε ≤ {}", upper(*epsilon, DECIMALS)),
-            format!("tight: privacy loss distributions, composed by FFT; {rigor}"),
-        )
-    }));
+    rows.extend(bounds.tight.iter().map(|(epsilon, how)| (format!("ε ≤ {}", upper(*epsilon, DECIMALS)), how.clone())));
     rows.push(renyi("conversion of Canonne, Kamath and Steinke 2020", bounds.improved));
     rows.push(renyi("conversion of Mironov 2017", bounds.classic));
     rows.extend(bounds.gaussian.map(|fit| {

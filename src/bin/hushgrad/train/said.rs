@@ -179,11 +179,7 @@ pub fn explain(report: &Report, session: &Session<AnyEngine>) {
         Privacy::Bounded(bound) => {
             match session.account() {
                 Some(Ok(Account { tight: Some(tight), delta, .. })) => {
-                    tell(&format!(
-                        "ε ≤ {} at δ = {delta:e} by tight accounting ({})",
-                        upper(tight.value, 4),
-                        tight.rigor
-                    ));
+                    tell(&format!("ε ≤ {} at δ = {delta:e}, {}", upper(tight.value, 4), tight.in_words()));
                 }
                 // Rényi accounting, printed below, is all that is known.
                 None | Some(Ok(_)) => {}
