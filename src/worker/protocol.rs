@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     accounting::{audit::Evidence, ledger},
-    data,
+    data::{self, card::Card},
     engine::{EngineInfo, Timings},
     model::Architecture,
     train::{
@@ -44,6 +44,11 @@ pub enum Request {
     Load {
         load: u32,
         from: DataRequest,
+    },
+    /// Turn the images loaded last by 90° clockwise or, with `mirror`, mirror them; answered by
+    /// [`Event::Loaded`]. They are of the same people, so earlier runs still count.
+    Orient {
+        mirror: bool,
     },
     /// The bytes requested by [`Event::Wanted`]; `None` if they cannot be read.
     Piece {
@@ -185,6 +190,8 @@ pub enum Event {
         classes: Vec<String>,
         /// Remarks on the visitor's own images, a sentence each.
         remarks: Vec<Message>,
+        /// The visitor's own images by class, once complete.
+        card: Option<Card>,
     },
     /// Bytes received or pictures decoded by the load requested last, and their total.
     Loading {

@@ -51,6 +51,34 @@ test("images of other sizes and classes load from every kind of file", async ({ 
   }
 });
 
+test("the card of own images counts and shows each class, and turns them without another load", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu&dataset=synthetic");
+  await page.getByTestId("files").setInputFiles([file("pets.zip", zip(pictures(90)))]);
+  const card = page.getByTestId("read-card");
+  await expect(card).toContainText("Images: 12×12 grey, 2 classes.");
+  const [, train] = /(\d+) to train on/.exec((await page.getByTestId("digits-in-use").textContent()) ?? "") ?? [];
+  const rows = await card.locator("tbody tr").evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent)));
+  expect(rows.map(([name]) => name)).toEqual(["cat", "dog"]);
+  expect(Number(rows[0][1]) + Number(rows[1][1])).toBe(Number(train));
+  expect(Number(rows[0][1]) + Number(rows[0][2])).toBe(45);
+  const strip = card.locator("canvas").first();
+  const pixels = () => strip.evaluate((canvas: HTMLCanvasElement) => canvas.toDataURL());
+  const upright = await pixels();
+  await page.getByTestId("class-names").evaluate((field: HTMLInputElement) => { field.value = "Katze, Hund"; field.dispatchEvent(new Event("change")); });
+  for (let turns = 1; turns < 4; turns++) {
+    const before = await pixels();
+    await page.getByTestId("turn-images").evaluate((button: HTMLElement) => button.click());
+    await expect.poll(pixels).not.toBe(before);
+  }
+  await page.getByTestId("turn-images").evaluate((button: HTMLElement) => button.click());
+  await expect.poll(pixels).toBe(upright);
+  await expect(card.locator("tbody th").first()).toHaveText("Katze");
+  // A run that has released something keeps its images.
+  await hook(page, "step-once").click();
+  await expect.poll(() => value(page, "step")).toBe(1);
+  await expect(page.getByTestId("mirror-images")).toBeDisabled();
+});
+
 test("malformed image files get an error each, and the digits stay", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic");
   const before = await page.getByTestId("digits-in-use").textContent();

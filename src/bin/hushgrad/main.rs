@@ -11,6 +11,8 @@ mod audit;
 #[cfg(not(target_arch = "wasm32"))]
 mod calibrate;
 #[cfg(not(target_arch = "wasm32"))]
+mod data;
+#[cfg(not(target_arch = "wasm32"))]
 mod dataset;
 #[cfg(not(target_arch = "wasm32"))]
 mod density;
@@ -65,6 +67,8 @@ fn main() -> std::process::ExitCode {
         Train(Box<train::Arguments>),
         /// List the graphics adapters that `train --backend gpu --adapter` chooses from
         Adapters,
+        /// Print what is read of a folder or an archive of images
+        Data(data::Arguments),
         /// Compute ε of a run, or of a training elsewhere
         Account(account::Arguments),
         /// Write the privacy label of a run or a ledger
@@ -93,6 +97,7 @@ fn main() -> std::process::ExitCode {
             Err(error) => Err(error),
         },
         Command::Adapters => train::list_adapters(),
+        Command::Data(arguments) => data::run(&arguments),
         Command::Account(arguments) => account::run(&arguments),
         Command::Label(arguments) => label::run(&arguments),
         Command::Audit(arguments) => audit::run(&arguments),

@@ -364,24 +364,32 @@ impl Run<'_> {
     }
 }
 
-/// Loads labelled images from a file or a folder; without a path MNIST, else synthetic digits.
+/// Reads labelled images from a file or a folder, with a progress bar if they are many.
 ///
 /// # Errors
 /// A file or a folder without images.
+pub fn read(path: &Path) -> Result<Digits, Box<dyn Error>> {
+    let bar = ProgressBar::hidden();
+    let mut seen = |taken, all| {
+        // Small sets load before a progress bar is useful.
+        if bar.length() != Some(all) && all > 1000 && io::stderr().is_terminal() {
+            bar.set_length(all);
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        bar.set_position(taken);
+    };
+    let digits = data::own_files::load_telling(path, &mut seen);
+    bar.finish_and_clear();
+    Ok(digits.map_err(|fault| format!("{}: {fault}", path.display()))?)
+}
+
+/// Loads labelled images from a file or a folder; without a path MNIST, else synthetic digits.
+///
+/// # Errors
+/// As [`read`].
 pub fn found(path: Option<&Path>, synthetic: bool) -> Result<Digits, Box<dyn Error>> {
     if let Some(path) = path {
-        let bar = ProgressBar::hidden();
-        let mut seen = |taken, all| {
-            // Small sets load before a progress bar is useful.
-            if bar.length() != Some(all) && all > 1000 && io::stderr().is_terminal() {
-                bar.set_length(all);
-                bar.set_draw_target(ProgressDrawTarget::stderr());
-            }
-            bar.set_position(taken);
-        };
-        let digits = data::own_files::load_telling(path, &mut seen);
-        bar.finish_and_clear();
-        let digits = digits.map_err(|fault| format!("--data {}: {fault}", path.display()))?;
+        let digits = read(path).map_err(|fault| format!("--data {fault}"))?;
         digits.remarks().into_iter().for_each(|remark| tell(&remark.to_string()));
         return Ok(digits);
     }

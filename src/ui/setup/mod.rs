@@ -13,6 +13,7 @@
 //! | `panel` | the panel |
 //! | `preset` | the list of presets |
 //! | `projection` | projected cost of the settings |
+//! | `read_card` | what was read of the visitor's own images |
 
 #[cfg(target_arch = "wasm32")]
 mod annealing;
@@ -35,3 +36,5 @@ pub(super) mod panel;
 pub(super) mod preset;
 #[cfg(target_arch = "wasm32")]
 mod projection;
+#[cfg(target_arch = "wasm32")]
+mod read_card;

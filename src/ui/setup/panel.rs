@@ -9,6 +9,7 @@ use super::{
     digits_line::digits_line,
     layout::{ADVANCED, DENOISER, DIGITS, MODEL, PRIVACY, TRAINING},
     projection::projection,
+    read_card::read_card,
 };
 use crate::ui::{
     settings::{Family, Settings},
@@ -26,7 +27,7 @@ pub fn panel(page: Page) -> impl IntoView {
         <fieldset>
             <legend>{t!("Data and model")}</legend>
             {control(page, DIGITS)}
-            {digits_line(page)}{class_names(page)}
+            {digits_line(page)}{read_card(page)}{class_names(page)}
             {control(page, MODEL)}
         </fieldset>
         <fieldset>

@@ -39,6 +39,18 @@ pub fn paint_image(canvas: &HtmlCanvasElement, picture: Picture, image: &[u8], d
     put(canvas, &bytes, picture.side.into(), picture.side.into());
 }
 
+/// Paints images of one size side by side.
+pub fn paint_strip(canvas: &HtmlCanvasElement, picture: Picture, images: &[u8], dark: bool) {
+    let (side, count) = (usize::from(picture.side), images.len() / picture.pixels());
+    let pixel = |at: usize| {
+        let (y, x) = (at / (side * count), at % (side * count));
+        let image = &images[x / side * picture.pixels()..][..picture.pixels()];
+        colour_of(picture, image, y * side + x % side, dark)
+    };
+    let bytes: Vec<u8> = (0..side * side * count).flat_map(pixel).collect();
+    put(canvas, &bytes, (side * count) as u32, side as u32);
+}
+
 /// Returns the RGBA colour of an image's pixel `at`; paper if there is none.
 pub fn colour_of(picture: Picture, image: &[u8], at: usize, dark: bool) -> [u8; 4] {
     let value = |channel: usize| image.get(channel * picture.area() + at).copied();

@@ -1,6 +1,5 @@
 //! Choosing digits or files: what is requested, and what follows when it arrives.
 
-use hushgrad_message::Message;
 use leptos::prelude::*;
 
 use super::{
@@ -122,8 +121,9 @@ impl DigitChoice {
     }
 
     /// Takes digits that have arrived; starts a run on them if they were awaited.
-    pub(super) fn take_digits(self, load: u32, loaded: LoadedDigits, remarks: &[Message]) {
+    pub(super) fn take_digits(self, load: u32, loaded: LoadedDigits) {
         let (own, train, complete) = (loaded.choice(), loaded.train, loaded.complete);
+        let remarks: Vec<String> = loaded.remarks.iter().map(heard).collect();
         let Some(arrival) = self.0.digits.arrive(load, loaded) else { return };
         self.0.pay_once.forget();
         self.0.annealing.stop();
@@ -135,7 +135,7 @@ impl DigitChoice {
             self.0.settings.update(|settings| settings.model = now);
         }
         let fitted = if complete { self.fit_lot(train) } else { None };
-        let said: Vec<String> = fitted.into_iter().chain(remarks.iter().map(heard)).collect();
+        let said: Vec<String> = fitted.into_iter().chain(remarks).collect();
         if !said.is_empty() {
             self.0.messages.notify(said.join(" "));
         }

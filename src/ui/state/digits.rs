@@ -1,9 +1,12 @@
 //! The loaded digits, and those on their way.
 
+use std::sync::Arc;
+
+use hushgrad_message::Message;
 use leptos::prelude::*;
 
 use crate::{
-    data::{Picture, Source, TestSet},
+    data::{Picture, Source, TestSet, card::Card},
     model::Architecture,
     ui::{browser, settings::Digits, threads::training::TrainingClient},
     worker::protocol::{DataRequest, Request},
@@ -23,6 +26,10 @@ pub struct LoadedDigits {
     pub picture: Picture,
     /// Names of the classes.
     pub classes: Vec<String>,
+    /// Remarks on the visitor's own images, a sentence each.
+    pub remarks: Vec<Message>,
+    /// The visitor's own images by class, once complete.
+    pub card: Option<Arc<Card>>,
 }
 
 impl LoadedDigits {
@@ -199,10 +206,24 @@ impl DigitSets {
         before
     }
 
+    /// Turns the visitor's images by 90°, or mirrors them.
+    pub fn orient(self, mirror: bool) {
+        self.trainer.send(Request::Orient { mirror });
+    }
+
     /// Takes digits of a load, and drops earlier loads.
-    pub fn arrive(self, load: u32, loaded: LoadedDigits) -> Option<Arrival> {
+    pub fn arrive(self, load: u32, mut loaded: LoadedDigits) -> Option<Arrival> {
         let (own, complete) = (loaded.choice() == Digits::Files, loaded.complete);
-        self.loaded.set(Some(loaded));
+        let awaited = self.loads.with_value(|loads| loads.awaited.iter().any(|awaited| awaited.load == load));
+        self.loaded.update(|before| {
+            // Turned images keep the names that their classes were given.
+            if let Some(before) =
+                before.as_ref().filter(|before| !awaited && before.classes.len() == loaded.classes.len())
+            {
+                loaded.classes.clone_from(&before.classes);
+            }
+            *before = Some(loaded);
+        });
         let arrival = self.loads.try_update_value(|loads| {
             let place = loads.awaited.iter().position(|awaited| awaited.load == load);
             let files = place.map(|place| loads.awaited.remove(place).files);

@@ -1,5 +1,7 @@
 //! Handles what the training thread says.
 
+use std::sync::Arc;
+
 use leptos::prelude::*;
 
 use super::{
@@ -37,9 +39,11 @@ impl Page {
             Event::Opened { engine, fallback } => self.device.engine.set(Some((engine, fallback))),
             Event::Loading { done, total } => self.digits.loading.set(Some((done, total))),
             Event::Features { done, total } => self.run.features.set(Some((done, total))),
-            Event::Loaded { load, name, source, train, test, test_set, complete, picture, classes, remarks } => {
-                let loaded = LoadedDigits { name, source, train, test, test_set, complete, picture, classes };
-                DigitChoice(self).take_digits(load, loaded, &remarks);
+            Event::Loaded { load, name, source, train, test, test_set, complete, picture, classes, remarks, card } => {
+                let card = card.map(Arc::new);
+                let loaded =
+                    LoadedDigits { name, source, train, test, test_set, complete, picture, classes, remarks, card };
+                DigitChoice(self).take_digits(load, loaded);
             }
             Event::Wanted { load, file, start, end } => self.digits.send_piece(load, file, (start, end)),
             Event::NotLoaded { load, over, sentence } => {

@@ -139,6 +139,7 @@ pub(super) use self::{
     charts::{COLOURS, Curves},
     connection::Threads,
     digit_choice::DigitChoice,
+    digits::LoadedDigits,
     following::Place,
     guarantee::{Guarantee, Odds},
     handed_in::{HandedInRun, broken_promise},

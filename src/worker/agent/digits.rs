@@ -2,7 +2,7 @@
 
 use super::state::Agent;
 use crate::{
-    data::Digits,
+    data::{Digits, Source, card::Card},
     worker::{
         host::Host,
         inbox::Incoming,
@@ -59,8 +59,26 @@ impl<H: Host> Agent<H> {
         let awaited = self.awaits_digits();
         self.data.loads.retain(|&other| other > load || other == load && !complete);
         self.data.arriving = (!complete).then_some(load);
+        self.data.load = load;
+        self.data.opening = Some(digits.train.opening_digest());
+        self.use_digits(digits, complete, awaited).await;
+    }
+
+    /// Turns or mirrors the visitor's own images. Their digest remains that of the images as read:
+    /// they are of the same people.
+    pub(super) async fn orient(&mut self, mirror: bool) {
+        let own = |digits: &Digits| matches!(digits.source, Source::Visitor | Source::Known);
+        if self.data.arriving.is_none()
+            && let Some(digits) = self.data.digits.take_if(|digits| own(digits))
+        {
+            self.use_digits(digits.oriented(mirror), true, false).await;
+        }
+    }
+
+    async fn use_digits(&mut self, digits: Digits, complete: bool, awaited: bool) {
+        let own = matches!(digits.source, Source::Visitor | Source::Known);
         self.host.send(Event::Loaded {
-            load,
+            load: self.data.load,
             name: digits.train.name.clone(),
             source: digits.source,
             train: digits.train.len() as u32,
@@ -70,10 +88,9 @@ impl<H: Host> Agent<H> {
             picture: digits.train.picture,
             classes: digits.train.classes.names(),
             remarks: if complete { digits.remarks().iter().map(ToMessage::to_message).collect() } else { vec![] },
+            card: (complete && own).then(|| Card::of(&digits)),
         });
         let (train, picture, classes) = (digits.train.len(), digits.train.picture, digits.train.classes.count());
-        // Digest of the images before turning: a minority among them is the same people.
-        self.data.opening = Some(digits.train.opening_digest());
         self.data.turned = None;
         self.data.digits = Some(digits);
         // A run that has released nothing restarts on the fuller data. Any other keeps the data of

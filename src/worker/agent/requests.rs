@@ -25,6 +25,7 @@ impl<H: Host> Agent<H> {
             }
             Request::Cores(cores) => self.set_cores(cores),
             Request::Load { load, from } => self.load(load, from).await,
+            Request::Orient { mirror } => self.orient(mirror).await,
             Request::Piece { load, bytes } => self.take_piece(load, bytes),
             Request::Start { config, broken } => {
                 let config = *config;

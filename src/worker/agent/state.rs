@@ -70,7 +70,10 @@ pub(super) struct Data {
     pub arriving: Option<u32>,
     /// The load whose files are being read, and the channel to their reader.
     pub reading: Option<(u32, Box<dyn Orders>)>,
-    /// Digest of the first 1000 training digits; if equal, runs count as on the same digits.
+    /// The load of `digits`.
+    pub load: u32,
+    /// Digest of the first 1000 training digits as loaded; if equal, runs count as on the same
+    /// digits.
     pub opening: Option<String>,
     /// `digits.train` with its minority turned (`train::config::Minority`), once a run needed it.
     pub turned: Option<Dataset>,

@@ -3,6 +3,7 @@
 #![warn(missing_docs)]
 
 mod archive;
+pub mod card;
 mod cifar;
 mod coin;
 mod content;

@@ -1,16 +1,26 @@
-//! Images turned by 90°: a minority of the training images, and test images turned likewise.
+//! Images turned by 90° or mirrored: all of a set, or a minority of the training images.
 
-use super::{Dataset, coin::fnv_1a, picture::Picture};
+use super::{Dataset, Digits, coin::fnv_1a, picture::Picture};
 
 /// About one training image in this many is turned.
 pub const ONE_IN: u64 = 50;
 
 /// Turns an image 90° clockwise.
-fn turned(picture: Picture, image: &[u8]) -> impl Iterator<Item = u8> {
+fn turned((side, x, y): (usize, usize, usize)) -> usize {
+    (side - 1 - x) * side + y
+}
+
+/// Exchanges left and right.
+fn mirrored((side, x, y): (usize, usize, usize)) -> usize {
+    y * side + side - 1 - x
+}
+
+/// An image whose pixel at (side, x, y) is the one at place `from` of the image.
+fn moved(picture: Picture, image: &[u8], from: fn((usize, usize, usize)) -> usize) -> impl Iterator<Item = u8> {
     let (side, area) = (usize::from(picture.side), picture.area());
     (0..picture.pixels()).map(move |at| {
         let (plane, at) = (at / area * area, at % area);
-        image[plane + (side - 1 - at % side) * side + at / side]
+        image[plane + from((side, at % side, at / side))]
     })
 }
 
@@ -23,7 +33,13 @@ impl Dataset {
     /// All images turned 90° clockwise, with their labels.
     #[must_use]
     pub fn turned(&self) -> Self {
-        self.turned_where(|_| true)
+        self.moved_where(turned, |_| true)
+    }
+
+    /// All images with left and right exchanged, with their labels.
+    #[must_use]
+    pub fn mirrored(&self) -> Self {
+        self.moved_where(mirrored, |_| true)
     }
 
     /// About one image in [`ONE_IN`] turned 90° clockwise, the others unchanged.
@@ -33,18 +49,28 @@ impl Dataset {
     /// Equal images are turned together.
     #[must_use]
     pub fn turned_by_coin(&self) -> Self {
-        self.turned_where(|image| coin(image).is_multiple_of(ONE_IN))
+        self.moved_where(turned, |image| coin(image).is_multiple_of(ONE_IN))
     }
 
-    fn turned_where(&self, chosen: impl Fn(&[u8]) -> bool) -> Self {
+    fn moved_where(&self, from: fn((usize, usize, usize)) -> usize, chosen: impl Fn(&[u8]) -> bool) -> Self {
         let mut images = self.images.to_vec();
         let pixels = self.pixels();
         for (to, image) in images.chunks_exact_mut(pixels).zip(self.images.chunks_exact(pixels)) {
             if chosen(image) {
-                to.iter_mut().zip(turned(self.picture, image)).for_each(|(to, pixel)| *to = pixel);
+                to.iter_mut().zip(moved(self.picture, image, from)).for_each(|(to, pixel)| *to = pixel);
             }
         }
         self.like(images, self.labels.clone())
+    }
+}
+
+impl Digits {
+    /// Both sets turned 90° clockwise or, with `mirror`, mirrored. The same people's images: this
+    /// looks at no image, so it costs no privacy.
+    #[must_use]
+    pub fn oriented(self, mirror: bool) -> Self {
+        let of = |set: &Dataset| if mirror { set.mirrored() } else { set.turned() };
+        Self { train: of(&self.train), test: of(&self.test), ..self }
     }
 }
 
@@ -60,7 +86,7 @@ mod tests {
         let corner = |at: usize| {
             let mut image = vec![0; PIXELS];
             image[at] = 1;
-            turned(Picture::DIGIT, &image).position(|pixel| pixel == 1).unwrap()
+            moved(Picture::DIGIT, &image, turned).position(|pixel| pixel == 1).unwrap()
         };
         // Clockwise: the upper left corner moves to the upper right, and so on.
         let corners = [0, SIDE - 1, PIXELS - 1, PIXELS - SIDE];
@@ -72,6 +98,11 @@ mod tests {
         let four_times = set.turned().turned().turned().turned();
         assert_eq!(four_times, set);
         assert!(set.turned() != set && set.turned().labels == set.labels);
+        // A transpose, as EMNIST is stored, is a turn and a mirror.
+        let (as_stored, upright) = (set.turned().mirrored(), set.image(0));
+        let transposed = (0..PIXELS).map(|at| upright[at % SIDE * SIDE + at / SIDE]);
+        assert!(as_stored.image(0).iter().copied().eq(transposed));
+        assert_eq!((set.mirrored().mirrored(), as_stored.turned().mirrored()), (set.clone(), set.clone()));
     }
 
     /// Indices at which two sets of equal length differ.
