@@ -205,7 +205,9 @@ impl Evidence {
         Ok([
             self.guesses()?.refutes(significance, |x| curve.least_false_negative_rate(1.0 - x))?,
             refute_rates(&self.errors(|| claimed.mu), significance, curve)?,
-            self.refute_steps(significance, |place| Ok(claimed.steps.get(place).cloned().ok_or(RiskError::NoPoints)?))?,
+            self.refute_steps(significance, |place| {
+                Ok(claimed.steps.get(place).cloned().ok_or(RiskError::NoPoints)?)
+            })?,
         ])
     }
 
