@@ -21,7 +21,7 @@ pub(super) fn is_event(text: &str) -> bool {
     text.starts_with(begins) && text.contains("DpEvent")
 }
 
-/// Reads a `DpEvent` of dp_accounting (0.1 to 0.6): its `repr()`, the `repr()` of its
+/// Reads a `DpEvent` of dp_accounting (0.1 to 0.6): its `repr()`, or, since 0.4.4, the `repr()` of its
 /// `to_named_tuple()`, or the JSON of that tuple (`json.dumps(event.to_named_tuple())`).
 ///
 /// - Gaussian noise on all records, or on a sample by Poisson or without replacement
@@ -307,7 +307,7 @@ pub fn to_dp_event(ledger: &Ledger) -> Result<String, PrivacyError> {
     let mut events = Vec::new();
     for Event { release, count } in ledger.events() {
         let kind = *release as usize;
-        let unsayable = |problem| PrivacyError::Unsayable { language: "a DpEvent", place: kind, problem };
+        let unsayable = |problem| PrivacyError::Unsayable { language: "DpEvent", place: kind, problem };
         let event =
             ledger.releases().get(kind).map_or(Ok(String::new()), |release| written(release).map_err(unsayable))?;
         events.push(if *count == 1 { event } else { format!("SelfComposedDpEvent(event={event}, count={count})") });
