@@ -278,12 +278,15 @@ fn a_training_elsewhere_is_accounted_for_and_calibrated() {
     write("kinds.json", &Ledger::of([(step(1.0), 300), (step(0.6), 200)]).unwrap().to_json());
     write("opacus.json", r#"{"accountant": "rdp", "history": [[1.1, 0.004, 3000]]}"#);
     write("no-opacus.json", r#"{"history": [[1.1, 2, 3000]]}"#);
+    write("event.txt", &text(&hushgrad("export @ledger.json --as dp-event", &files.0).stdout));
+    write("no-event.txt", "ComposedDpEvent(events=[LaplaceDpEvent(noise_multiplier=1.0)])");
     let run = |words: &str| hushgrad(words, &files.0);
     let account = |words: &str| text(&run(&format!("account {words} --json")).stdout);
     let expected = account("@ledger.json");
     assert!(expected.contains("\"tight\""), "{expected}");
     for words in [
         "@opacus.json",
+        "@event.txt",
         "--noise-multiplier 1.1 --rate 0.004 --steps 3000",
         "--sigma 1.1 --lot 100 --examples 25000 --epochs 11.999",
     ] {
@@ -309,6 +312,7 @@ fn a_training_elsewhere_is_accounted_for_and_calibrated() {
     assert!(said.contains("kind 1: noise scale 1\n"), "{said}");
     for (words, says) in [
         ("account @no-opacus.json", "history[0]"),
+        ("account @no-event.txt", "events[0]: LaplaceDpEvent cannot be read"),
         ("account @ledger.json --steps 3", "has its own"),
         ("account @ledger.json --rate 0.1", "cannot be used with"),
         ("account", "required"),
@@ -330,6 +334,42 @@ fn a_training_elsewhere_is_accounted_for_and_calibrated() {
         let out = run(words);
         let said = text(&out.stderr);
         assert!(!out.status.success() && out.stdout.is_empty() && said.contains(says), "{words}: {said}");
+    }
+}
+
+/// What each form says is tested where it is written.
+#[test]
+fn a_run_is_exported_or_refused_with_the_setting() {
+    let files = Files::new("export");
+    let train = |words: &str| {
+        let out = hushgrad(&format!("train --data @ --lot 30 --steps 2 {words} --force"), &files.0);
+        assert!(out.status.success(), "{}", text(&out.stderr));
+    };
+    train("--model cnn-tanh --clip 0.3 --lr 0.25 --momentum 0.5 --out @run.json");
+    train("--out @averaged.json --average");
+    for (form, line) in [
+        ("opacus", "nn.Conv2d(1, 16, 8, 2, 3),"),
+        ("opacus", "nn.Linear(512, 32),"),
+        ("jax-privacy", "nn.Conv(16, (8, 8), 2, 3, kernel_init=glorot),"),
+        ("jax-privacy", "EVENT = SelfComposedDpEvent("),
+    ] {
+        let out = hushgrad(&format!("export @run.json --as {form}"), &files.0);
+        let script = text(&out.stdout);
+        for part in [line, "PHASES = [(1.1, 0.1, 2)]", "EXAMPLES = 300", "CLIP = 0.3", "LEARNING_RATE = 0.25"] {
+            assert!(script.contains(part), "{form}, {part}: {script}{}", text(&out.stderr));
+        }
+    }
+    let ledger = text(&hushgrad("export @averaged.json --as ledger", &files.0).stdout);
+    std::fs::write(files.0.join("ledger.json"), ledger).unwrap();
+    let script = text(&hushgrad("export @ledger.json --as opacus", &files.0).stdout);
+    assert!(script.contains("PRVAccountant") && !script.contains("def train"), "{script}");
+    for (words, says) in [
+        ("export @averaged.json --as opacus", "its setting averaging"),
+        ("export @averaged.json --as dp-event --delta 0.1", "its own δ"),
+        ("export @ledger.json", "--as"),
+    ] {
+        let out = hushgrad(words, &files.0);
+        assert!(!out.status.success() && text(&out.stderr).contains(says), "{words}: {}", text(&out.stderr));
     }
 }
 
@@ -536,10 +576,23 @@ fn a_configuration_is_printed_without_digits() {
         let config: RunConfig = serde_json::from_slice(&out.stdout).unwrap();
         assert_eq!((config.steps, text(&out.stderr)), (Some(steps), String::new()), "{words}");
     }
+    for (words, says) in [("--epochs -1", "--epochs is -1"), ("--sigma 0", "sigma is 0"), ("--lr 0", "learning-rate")] {
+        let out = print(&format!("train {words}"));
+        assert!(!out.status.success() && text(&out.stderr).contains(says), "{words}: {}", text(&out.stderr));
+    }
     assert!(!files.0.join("fetched").exists());
     // The mark appears once digits are needed.
-    let trained = print("train --lot 1 --steps 1");
+    let run = files.0.join("run.json");
+    let trained = print(&format!("train --lot 1 --steps 1 --json --out {}", run.display()));
     assert!(trained.status.success() && files.0.join("fetched").exists(), "{}", text(&trained.stderr));
+    let line: serde_json::Value = serde_json::from_slice(&trained.stdout).unwrap();
+    let note = line["fallback"].as_str().unwrap();
+    assert!(text(&trained.stderr).lines().last().unwrap() == note, "{}", text(&trained.stderr));
+    assert!(std::fs::read_to_string(run).unwrap().contains(note));
+    for asked in ["--dataset mnist", "--preset dp-sgd"] {
+        let out = print(&format!("train --lot 1 --steps 1 {asked}"));
+        assert!(!out.status.success() && text(&out.stderr).contains("MNIST is not here"), "{}", text(&out.stderr));
+    }
 }
 
 #[test]

@@ -80,6 +80,26 @@ pub enum PrivacyError {
         /// What is wrong with it.
         problem: Message,
     },
+    /// An event of another library that a ledger cannot say.
+    #[error("{place}: {event} cannot be read: {problem}")]
+    Event {
+        /// Where it is in the whole event.
+        place: Message,
+        /// Its name.
+        event: String,
+        /// What is wrong with it.
+        problem: Message,
+    },
+    /// A release that another library's words cannot say exactly.
+    #[error("{language} cannot say releases[{place}]: {problem}")]
+    Unsayable {
+        /// The other library's format.
+        language: &'static str,
+        /// Index into [`Ledger::releases`](crate::ledger::Ledger::releases).
+        place: usize,
+        /// What is lost.
+        problem: Message,
+    },
     /// No value reaches the target; the text gives the best value's ε and what would cost less.
     #[error("{0}")]
     Calibration(Message),

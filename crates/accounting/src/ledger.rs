@@ -378,7 +378,7 @@ impl Event {
     }
 
     /// Appends an event, merged into the last one if that has the same release.
-    fn push(events: &mut Vec<Self>, more: Self) {
+    pub(super) fn push(events: &mut Vec<Self>, more: Self) {
         match events.last_mut() {
             _ if more.count == 0 => {}
             Some(last) if last.release == more.release => last.count = last.count.saturating_add(more.count),

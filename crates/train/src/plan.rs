@@ -116,6 +116,14 @@ impl Plan {
         Ok(Self { config, opening, task, sampling, priced, later, train_examples })
     }
 
+    /// Checks a configuration as [`Plan::new`] does, except for its price, without drawing anything.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub fn check(config: &RunConfig, train_examples: u32) -> Result<(), ConfigError> {
+        check::check(config, train_examples)
+    }
+
     /// Returns the phase of step `step` (from 0): 0, or k for the k-th of [`Plan::later`].
     #[must_use]
     pub fn phase_of(&self, step: u64) -> usize {

@@ -45,9 +45,9 @@ enum ImagesError {
     #[error("--dataset {name} needs --data with its files; they are not downloaded")]
     Needed { name: &'static str },
     #[error(
-        "--dataset mnist: MNIST is not here; put its four files into a folder, and name it with --data or MNIST_DIR"
+        "{asked}: MNIST is not here; put its four files into a folder, and name it with --data or MNIST_DIR, or name --synthetic"
     )]
-    Absent,
+    Absent { asked: &'static str },
     #[error("--dataset {name} and --data exclude each other; leave one of them out")]
     Drawn { name: &'static str },
     #[error("--data has {picture} images of {classes} classes, but {name} has {expected}")]
@@ -56,7 +56,32 @@ enum ImagesError {
     Classes { named: usize, classes: usize },
 }
 
+/// What a run on drawn digits says if it did not ask for them.
+const FALLBACK: &str = "MNIST was not found: the run is on synthetic digits, and its accuracy is not that on MNIST";
+
 impl Images {
+    /// As [`Images::found`]; MNIST is required if a preset is named and no images are, because its
+    /// settings were chosen for MNIST.
+    ///
+    /// # Errors
+    /// As [`Images::found`].
+    pub fn found_for(&self, preset: bool) -> Result<Digits, Box<dyn Error>> {
+        let digits = self.found()?;
+        if preset { Ok(self.mnist(digits, "--preset")?) } else { Ok(digits) }
+    }
+
+    /// Refuses drawn digits where MNIST was `asked` for.
+    fn mnist(&self, digits: Digits, asked: &'static str) -> Result<Digits, ImagesError> {
+        if self.fallback(&digits).is_some() { Err(ImagesError::Absent { asked }) } else { Ok(digits) }
+    }
+
+    /// Says that these digits were drawn because there is no MNIST.
+    #[must_use]
+    pub fn fallback(&self, digits: &Digits) -> Option<&'static str> {
+        let drawn = self.synthetic || self.dataset == Some(Named::Synthetic);
+        (digits.source == Source::Synthetic && !drawn).then_some(FALLBACK)
+    }
+
     /// Loads or draws the training and test images.
     ///
     /// # Errors
@@ -78,7 +103,7 @@ impl Images {
             (Some(Named::Colour), None) => Ok(colour::images(0, COLOUR.0, COLOUR.1)),
             (Some(Named::Synthetic), Some(_)) => Err(ImagesError::Drawn { name: "synthetic" }.into()),
             (Some(Named::Colour), Some(_)) => Err(ImagesError::Drawn { name: "colour" }.into()),
-            (Some(Named::Mnist), None) => Ok(mnist(found()?)?),
+            (Some(Named::Mnist), None) => Ok(self.mnist(found()?, "--dataset mnist")?),
             (Some(Named::Mnist), Some(_)) => of("mnist", Picture::DIGIT, 10, "28×28 grey ones of 10"),
             (Some(Named::Cifar10), None) => Err(ImagesError::Needed { name: "cifar10" }.into()),
             (Some(Named::Cifar100), None) => Err(ImagesError::Needed { name: "cifar100" }.into()),
@@ -96,11 +121,6 @@ impl Images {
             _ => Some(train::EXAMPLES),
         }
     }
-}
-
-/// Refuses what is used where MNIST is not found.
-fn mnist(digits: Digits) -> Result<Digits, ImagesError> {
-    if digits.source == Source::Mnist { Ok(digits) } else { Err(ImagesError::Absent) }
 }
 
 /// Fits the model's shapes to these images; `listed` are the layers that the user gave for them.
@@ -127,7 +147,15 @@ mod tests {
     #[test]
     fn synthetic_digits_are_not_taken_for_mnist() {
         let digits = synthetic::digits(1, 10, 10);
-        assert!(matches!(mnist(digits.clone()), Err(ImagesError::Absent)));
-        assert!(mnist(Digits { source: Source::Mnist, ..digits }).is_ok());
+        let mnist = Digits { source: Source::Mnist, ..digits.clone() };
+        let images = |synthetic, dataset| Images { synthetic, dataset, data: None };
+        for asked in [images(false, None), images(false, Some(Named::Mnist))] {
+            assert!(matches!(asked.mnist(digits.clone(), "--preset"), Err(ImagesError::Absent { .. })));
+            assert!(asked.fallback(&digits).is_some() && asked.fallback(&mnist).is_none());
+            assert!(asked.mnist(mnist.clone(), "--preset").is_ok());
+        }
+        for drawn in [images(true, None), images(false, Some(Named::Synthetic))] {
+            assert!(drawn.fallback(&digits).is_none() && drawn.mnist(digits.clone(), "--preset").is_ok());
+        }
     }
 }

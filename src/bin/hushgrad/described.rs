@@ -21,8 +21,8 @@ use super::{
 #[derive(clap::Args)]
 #[command(next_help_heading = "A training without a file")]
 pub struct Described {
-    /// Ledger or run file, written by `hushgrad train` or the page, or the JSON of an Opacus
-    /// accountant's state or history
+    /// Ledger or run file, written by `hushgrad train` or the page; the JSON of an Opacus
+    /// accountant's state or history; or an event of dp_accounting (TensorFlow Privacy, JAX Privacy)
     #[arg(required_unless_present_any = ["lot", "rate"], help_heading = "Arguments")]
     ledger: Option<PathBuf>,
     /// Noise scale over the clipping norm (noise multiplier)

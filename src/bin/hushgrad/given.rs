@@ -25,6 +25,8 @@ pub enum GivenError {
     NoRun(#[from] RunFileError),
     #[error("{file}: this run has no ledger, because it has no guarantee")]
     NoGuarantee { file: String },
+    #[error("the run has its own δ, {own:e}, not {given:e}; leave out --delta")]
+    OwnDelta { own: f64, given: f64 },
 }
 
 fn shown(file: &Path) -> String {
@@ -60,8 +62,21 @@ pub struct Given {
     pub ledger: Option<Ledger>,
 }
 
-/// Reads a run file or a ledger, as written by `hushgrad train` or the page, or the state of an
-/// accountant of Opacus.
+impl Given {
+    /// Returns the run's δ, or for a ledger the given one, or 1e-5.
+    ///
+    /// # Errors
+    /// [`GivenError::OwnDelta`].
+    pub fn delta(&self, given: Option<f64>) -> Result<f64, GivenError> {
+        match (self.card.as_ref().map(|card| card.config.delta), given) {
+            (Some(own), Some(given)) if own != given => Err(GivenError::OwnDelta { own, given }),
+            (own, given) => Ok(own.or(given).unwrap_or(1e-5)),
+        }
+    }
+}
+
+/// Reads a run file or a ledger, as written by `hushgrad train` or the page, or another library's
+/// record ([`foreign::read`]).
 ///
 /// # Errors
 /// As [`bytes`]; also an invalid run or ledger.
@@ -69,20 +84,15 @@ pub fn run_or_ledger(file: &Path) -> Result<Given, GivenError> {
     #[derive(serde::Deserialize)]
     struct Head {
         format: Option<String>,
-        history: Option<serde::de::IgnoredAny>,
     }
     let read = bytes(file, run_file::LARGEST)?;
-    let head: Option<Head> = serde_json::from_slice(&read).ok();
-    let format = head.as_ref().and_then(|head| head.format.as_deref());
-    if format == Some("hushgrad-run") {
+    let format = serde_json::from_slice(&read).ok().and_then(|head: Head| head.format);
+    if format.as_deref() == Some("hushgrad-run") {
         let RunFile { run, ledger, .. } = RunFile::to_show(&shown(file), &read)?;
         return Ok(Given { card: Some(run), ledger });
     }
     let text = String::from_utf8(read).map_err(|_| GivenError::NoText { file: shown(file) })?;
-    let is_opacus = text.trim_start().starts_with('[')
-        || format.is_none() && head.as_ref().is_some_and(|head| head.history.is_some());
-    let ledger = if is_opacus { foreign::opacus(&text) } else { Ledger::from_json(&text) };
-    let ledger = ledger.map_err(|error| GivenError::NoLedger { file: shown(file), error })?;
+    let ledger = foreign::read(&text).map_err(|error| GivenError::NoLedger { file: shown(file), error })?;
     Ok(Given { card: None, ledger: Some(ledger) })
 }
 

@@ -41,16 +41,9 @@ enum Form {
 /// # Errors
 /// If a file cannot be read or is impossible, or the runs cannot be composed.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let Given { card, ledger } = given::run_or_ledger(&arguments.file)?;
-    let delta = match (&card, arguments.delta) {
-        (Some(card), Some(delta)) if card.config.delta != delta => {
-            return Err(
-                format!("the run has its own δ, {:e}, not {delta:e}; leave out --delta", card.config.delta).into()
-            );
-        }
-        (Some(card), _) => card.config.delta,
-        (None, delta) => delta.unwrap_or(1e-5),
-    };
+    let given = given::run_or_ledger(&arguments.file)?;
+    let delta = given.delta(arguments.delta)?;
+    let Given { card, ledger } = given;
     let books = ledger.clone().map(Books::of).transpose()?;
     let together = together(ledger, &arguments.with, delta)?;
     let subject = Subject { card: card.as_ref(), together: &together };

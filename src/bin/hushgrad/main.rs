@@ -21,6 +21,8 @@ mod described;
 #[cfg(not(target_arch = "wasm32"))]
 mod distort;
 #[cfg(not(target_arch = "wasm32"))]
+mod export;
+#[cfg(not(target_arch = "wasm32"))]
 mod functional;
 #[cfg(not(target_arch = "wasm32"))]
 mod given;
@@ -71,6 +73,8 @@ fn main() -> std::process::ExitCode {
         Data(data::Arguments),
         /// Compute ε of a run, or of a training elsewhere
         Account(account::Arguments),
+        /// Write a run or a ledger for another library: an event of dp_accounting, or a script
+        Export(export::Arguments),
         /// Write the privacy label of a run or a ledger
         Label(label::Arguments),
         /// Audit your own run: empirical lower bounds on ε, optionally with an injected bug
@@ -99,6 +103,7 @@ fn main() -> std::process::ExitCode {
         Command::Adapters => train::list_adapters(),
         Command::Data(arguments) => data::run(&arguments),
         Command::Account(arguments) => account::run(&arguments),
+        Command::Export(arguments) => export::run(&arguments),
         Command::Label(arguments) => label::run(&arguments),
         Command::Audit(arguments) => audit::run(&arguments),
         Command::Calibrate(arguments) => calibrate::run(&arguments),

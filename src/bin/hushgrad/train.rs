@@ -135,7 +135,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     // First, because everything else takes time.
     let files = Files::claim(arguments)?;
     let resumed = resumed(arguments)?;
-    let digits = arguments.flags.images.found()?;
+    settings::check(&arguments.flags, resumed.as_ref().map(|resumed| &resumed.file))?;
+    let digits = arguments.flags.images.found_for(arguments.flags.preset.is_some())?;
     let config =
         settings::configuration(&arguments.flags, digits.train.len(), resumed.as_ref().map(|resumed| &resumed.file))?;
     // A resumed run keeps the model that it began with.
@@ -218,6 +219,9 @@ async fn train(
         None => Session::new(plan, engine)?,
     };
     let mut keep = Keep::begin(files, &mut session, digits, info, resumed.as_ref(), steps).await?;
+    if let Some(fallback) = arguments.flags.images.fallback(digits) {
+        keep.remark(fallback);
+    }
     let bar = if arguments.json || !std::io::stderr().is_terminal() {
         ProgressBar::hidden()
     } else {
@@ -309,7 +313,8 @@ impl Run<'_> {
         let together = ends && self.arguments.json;
         let all_runs = if together { keep.all_runs(session.plan().config.delta)? } else { None };
         let bounds = said::Bounds { planned: self.planned, tight: self.tight(session, ends), all_runs };
-        let read = said::announce(self.arguments.json, &self.bar, &report, session.plan(), &bounds)?;
+        let fallback = self.arguments.flags.images.fallback(self.digits);
+        let read = said::announce(self.arguments.json, &self.bar, &report, session.plan(), &bounds, fallback)?;
         Ok(read.then_some(report))
     }
 
@@ -356,6 +361,9 @@ impl Run<'_> {
             && !(self.arguments.json && matches!(end, End::Complete(_)))
         {
             tell(&said::together(&all));
+        }
+        if let Some(fallback) = self.arguments.flags.images.fallback(self.digits) {
+            tell(fallback);
         }
         Ok(match end {
             End::Complete(_) => ExitCode::SUCCESS,

@@ -299,6 +299,13 @@ impl Keep {
         })
     }
 
+    /// Adds a remark to the run file's note.
+    pub fn remark(&mut self, text: &str) {
+        if let Some(card) = self.card.as_mut().filter(|card| !card.note.contains(text)) {
+            card.note = format!("{}; {text}", card.note);
+        }
+    }
+
     /// True if any record of the run is kept.
     pub fn keeps(&self) -> bool {
         self.books.is_some() || self.files.ledger.is_some() || self.files.run.is_some()

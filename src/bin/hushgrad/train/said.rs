@@ -72,6 +72,9 @@ struct Line<'a> {
     /// Number of an auditor's canaries, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     canaries: Option<u32>,
+    /// If the digits were drawn because there is no MNIST.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fallback: Option<&'static str>,
 }
 
 /// Bounds on a run, besides its report.
@@ -110,11 +113,12 @@ pub fn announce(
     report: &Report,
     plan: &Plan,
     bounds: &Bounds,
+    fallback: Option<&'static str>,
 ) -> Result<bool, Box<dyn Error>> {
     let caution = report.test_set.and_then(TestSet::caution);
     let canaries = Some(plan.config.canaries).filter(|canaries| *canaries > 0);
     if json {
-        return is_read(&serde_json::to_string(&Line { bounds, report, caution, canaries })?);
+        return is_read(&serde_json::to_string(&Line { bounds, report, caution, canaries, fallback })?);
     }
     // Of the expected lot, because the actual number of examples is private.
     let speed = f64::from(plan.task.expected_lot) * report.step as f64 / report.training_seconds.max(1e-6);

@@ -8,6 +8,7 @@ use hushgrad::{
     train::{
         config::{Averaging, RunConfig},
         phases::Phases,
+        plan::Plan,
         presets::{self, Preset},
         run_file::RunFile,
     },
@@ -80,6 +81,16 @@ pub fn configuration(
         }
     }
     Ok(config)
+}
+
+/// Checks all values before images are looked for, whose number may be unknown.
+///
+/// # Errors
+/// As [`configuration`] and [`Plan::check`].
+pub fn check(arguments: &Flags, resumed: Option<&RunFile>) -> Result<(), Box<dyn Error>> {
+    let known = arguments.images.known();
+    let config = configuration(arguments, known.unwrap_or(super::EXAMPLES), resumed)?;
+    Ok(Plan::check(&config, known.map_or(u32::MAX, |examples| examples as u32))?)
 }
 
 /// Applies the given options; returns the configuration's fields that they affect.

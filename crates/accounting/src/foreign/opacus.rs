@@ -1,9 +1,13 @@
-//! Other libraries' records of a training, read as a [`Ledger`].
+//! Opacus: the state of its accountants.
 
 use hushgrad_message::{Message, ToMessage as _, message};
 use serde::Deserialize;
 
 use super::{
+    python::float,
+    script::{Layer, Script, Wired},
+};
+use crate::{
     dp_sgd,
     error::{PrivacyError, json_fault},
     ledger::Ledger,
@@ -13,7 +17,7 @@ use super::{
 /// Noise multiplier, sampling rate and number of steps, by phase.
 type History = Vec<(f64, f64, u64)>;
 
-/// The state of an accountant of Opacus 1.0 to 1.5.
+/// The state of an accountant of Opacus 1.0 to 1.6.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct State {
@@ -64,6 +68,34 @@ pub fn opacus(text: &str) -> Result<Ledger, PrivacyError> {
     }
     ledger.validate()?;
     Ok(ledger)
+}
+
+const LANGUAGE: &str = "Opacus";
+
+/// Writes a run as a script in Python for Opacus 1.6, which trains the same network by the same
+/// mechanism, and prints ε by Opacus' PRV accountant.
+///
+/// # Errors
+/// [`PrivacyError::Unsayable`]: a ledger other than of DP-SGD with Poisson sampling and Gaussian noise.
+pub fn opacus_script(script: &Script<'_>) -> Result<String, PrivacyError> {
+    let values = [("{PHASES}", script.phases(LANGUAGE)?)];
+    script.whole(LANGUAGE, include_str!("opacus.py"), include_str!("opacus_train.py"), &values, line)
+}
+
+fn line((layer, input): &Wired) -> String {
+    match *layer {
+        Layer::Convolution { filters, kernel, stride, padding } => {
+            format!("nn.Conv2d({input}, {filters}, {kernel}, {stride}, {padding})")
+        }
+        Layer::MaxPool { window, stride } => format!("nn.MaxPool2d({window}, {stride})"),
+        Layer::AveragePool { window, stride } => format!("nn.AvgPool2d({window}, {stride})"),
+        Layer::Dense { outputs } => format!("nn.Linear({input}, {outputs})"),
+        Layer::Flatten => "nn.Flatten()".to_owned(),
+        Layer::Tanh => "nn.Tanh()".to_owned(),
+        Layer::Relu => "nn.ReLU()".to_owned(),
+        Layer::Elu => "nn.ELU()".to_owned(),
+        Layer::Logistic(s, t, o) => format!("Logistic({}, {}, {})", float(s), float(t), float(o)),
+    }
 }
 
 #[cfg(test)]
