@@ -41,6 +41,7 @@ mod table;
 mod tests;
 mod turned;
 pub mod visitor;
+mod words;
 mod zipped;
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -328,13 +329,25 @@ pub enum Remark {
     /// The values of the files were scaled.
     #[error(transparent)]
     Scaled(Scaled),
-    /// Arrays that are neither trained on nor tested with.
+    /// Arrays or files that are neither trained on nor tested with.
     #[error("Not used: {names} ({count} in all).")]
     Left {
         /// The first three names.
         names: String,
         /// How many there are.
         count: usize,
+    },
+    /// Files beside the pictures, and pictures that are damaged or of another format.
+    #[error(
+        "Left out: {names} ({count} of {all} files). Only whole pictures in PNG, JPEG, GIF, BMP or WebP can be read."
+    )]
+    Unread {
+        /// The first three names.
+        names: String,
+        /// How many there are.
+        count: usize,
+        /// Number of all files.
+        all: usize,
     },
     /// No training image has this label.
     #[error("No training image has the label {label}, so its class stays empty: labels count from 0.")]
@@ -344,12 +357,35 @@ pub enum Remark {
     },
 }
 
-impl Remark {
-    /// These arrays are left aside.
-    fn left(names: &[String]) -> Self {
-        const SHOWN: usize = 3;
-        let more = if names.len() > SHOWN { ", …" } else { "" };
-        Self::Left { names: names[..names.len().min(SHOWN)].join(", ") + more, count: names.len() }
+/// What is left aside of a visitor's files: the first names, and how many there are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Left {
+    names: Vec<String>,
+    count: usize,
+}
+
+impl Left {
+    const SHOWN: usize = 3;
+
+    fn add(&mut self, name: &str) {
+        if self.count < Self::SHOWN {
+            self.names.push(file_fault::shown(name));
+        }
+        self.count += 1;
+    }
+
+    fn names(&self) -> String {
+        self.names.join(", ") + if self.count > Self::SHOWN { ", …" } else { "" }
+    }
+
+    /// The remark on arrays, files or images of no use.
+    fn aside(&self) -> Option<Remark> {
+        (self.count > 0).then(|| Remark::Left { names: self.names(), count: self.count })
+    }
+
+    /// The remark on files, of `all`, that are not pictures.
+    fn unread(&self, all: usize) -> Option<Remark> {
+        (self.count > 0).then(|| Remark::Unread { names: self.names(), count: self.count, all })
     }
 }
 

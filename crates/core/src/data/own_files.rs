@@ -274,15 +274,15 @@ mod tests {
         // A table beside pictures is about them, and no set by itself.
         let described =
             folder("described", &[("a/1.png", png(2, 2, [0; 3])), ("labels.csv", b"7,0,9,9,9\n".repeat(9))]);
-        let deep = folder("deep", &[("a/1.png", png(2, 2, [0; 3])), ("b/c/d/1.png", vec![])]);
+        let deep = folder("deep", &[("a/1.png", png(2, 2, [0; 3])), ("b/c/d/1.png", png(2, 2, [0; 3]))]);
         let huge = folder("huge", &[("a/1.png", png(5000, 1, [0; 3])), ("b/1.png", vec![])]);
         let cut = folder("cut", &[("data_batch_1.bin", vec![1; 5000])]);
         let text = folder("text", &[("notes.txt", b"hello".to_vec())]);
         for (path, says) in [
             (several.clone(), "the folder holds a.npz and b.zip, each a set by itself; name the one that is meant"),
             (none.clone(), "the folder holds no IDX files (names with idx1, idx3 or ubyte), none of CIFAR's"),
-            (odd.clone(), "“b/1.txt” is not named .png, .jpg or .jpeg"),
-            (described.clone(), "“labels.csv” is not named .png, .jpg or .jpeg"),
+            (odd.clone(), "its classes: 1 classes"),
+            (described.clone(), "its classes: 1 classes"),
             (deep.clone(), "“b/c/d/1.png” is nested too deep"),
             (huge.clone(), "“a/1.png” has 5000×1 pixels"),
             (cut.clone(), "data_batch_1.bin: length 5000: "),

@@ -214,7 +214,7 @@ pub fn decoded(mut pictures: Undecoded, seen: &mut dyn FnMut(u64, u64)) -> Resul
 /// Too few pictures to hold some out.
 pub fn pictured(pictures: Undecoded) -> Result<Digits, VisitorError> {
     let file = pictures.file().to_owned();
-    digits(file, pictures.sets())
+    digits(file, pictures.sets()?)
 }
 
 pub(super) const fn check_count(files: usize) -> Result<(), VisitorError> {
