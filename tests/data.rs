@@ -405,7 +405,7 @@ fn a_drop_that_does_not_fit_together_is_refused_as_a_whole() {
     ));
     assert!(matches!(drop(&[("a", images(9)), ("b", labels(8))]), VisitorError::Idx(IdxError::CountsDiffer { .. })));
     assert!(matches!(drop(&[("a", images(5)), ("b", labels(5))]), VisitorError::TooFew { count: 5, .. }));
-    let five = ["a", "b", "c", "d", "e"].map(|name| (name, labels(6)));
+    let five: Vec<_> = ["a", "b", "c", "d", "e"].into_iter().zip((6..).map(labels)).collect();
     assert_eq!(drop(&five), VisitorError::TooManyIdx { given: 5 });
     let eight = ["a", "b", "c", "d", "e", "f", "g", "h"].map(|name| (name, labels(6)));
     assert_eq!(drop(&eight), VisitorError::TooManyFiles { given: 8 });

@@ -96,6 +96,9 @@ pub enum FileFault {
     )]
     TarEntry { entry: String },
 
+    #[error("IDX files of several sets: {found}; give the files of one of them")]
+    IdxSets { found: String },
+
     #[error("ZIP: the archive is damaged or was cut short; make or fetch it again")]
     Zip,
     #[error("ZIP: an entry is in it twice; make the archive again")]

@@ -11,6 +11,7 @@ pub mod decode;
 mod digest;
 pub mod file_fault;
 pub mod idx;
+mod idx_files;
 mod images;
 pub mod incoming;
 mod known;

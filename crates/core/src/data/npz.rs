@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::{
     Classes, Left, Remark,
-    file_fault::{FileError, FileFault, MOST_OF_ALL, MOST_OF_ONE, shown},
+    file_fault::{FileError, FileFault, MOST_OF_ALL, shown},
     npy::{Array, Images, Labels},
     scaled::{Range, Scaled},
     sets::{Part, Sets},
@@ -171,18 +171,12 @@ impl Named {
 }
 
 fn unpacked(zip: &mut Zipped, most: u64) -> Result<Vec<Named>, FileFault> {
-    let mut left = most;
-    let names = zip.names();
-    let read = names.iter().enumerate().map(|(place, entry)| {
-        let bytes = zip.unpacked(place, MOST_OF_ONE.min(left)).map_err(|fault| match fault {
-            FileFault::EntryTooLarge { entry, bytes, .. } if bytes <= MOST_OF_ONE => FileFault::TooMuch { entry, most },
-            other => other,
-        })?;
-        left -= bytes.len() as u64;
-        let name = arrays_name(entry).to_owned();
-        Ok(Named { array: Array::read(&shown(&name), bytes), name })
-    });
-    read.collect()
+    let places = (0..zip.names().len()).collect();
+    let array = |(entry, bytes): (String, Vec<u8>)| {
+        let name = arrays_name(&entry).to_owned();
+        Named { array: Array::read(&shown(&name), bytes), name }
+    };
+    zip.each(places, most).map(|entry| entry.map(array)).collect()
 }
 
 /// Reads images and labels among arrays; `file` is the name of their file, or of the first.

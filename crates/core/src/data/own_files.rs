@@ -8,7 +8,7 @@ use std::{
 use super::{
     Digits, Source, cifar, content,
     file_fault::{FileFault, MOST_EXAMPLES},
-    mnist,
+    idx_files, mnist,
     mnist_error::FolderError,
     pictures::{Files, Undecoded},
     visitor::{self, VisitorError},
@@ -55,15 +55,13 @@ fn titled(mut digits: Digits, place: &str) -> Digits {
 fn of_folder(folder: &Path, seen: &mut dyn FnMut(u64, u64)) -> Result<Digits, FolderError> {
     let [mut idx, mut batches, mut texts, mut archives, mut arrays, mut tables] = [const { vec![] }; 6];
     let (mut paths, mut has_folders) = (entries(folder)?, false);
-    // If a file exists both plain and gzipped, keep the plain one.
     paths.sort();
-    paths.dedup_by(|packed, plain| name(packed).strip_suffix(".gz") == Some(name(plain).as_str()));
-    for path in paths {
+    for path in idx_files::without_twins(paths, |path| name(path)) {
         let name = name(&path);
         let ends = |ending: &str| name.to_lowercase().ends_with(ending);
         if !path.is_file() {
             has_folders |= path.is_dir();
-        } else if ["idx1", "idx2", "idx3", "ubyte"].iter().any(|word| name.contains(word)) {
+        } else if idx_files::is_named(&name) {
             idx.push(path);
         } else if ends(".bin") {
             batches.push(path);
@@ -77,6 +75,8 @@ fn of_folder(folder: &Path, seen: &mut dyn FnMut(u64, u64)) -> Result<Digits, Fo
             tables.push(path);
         }
     }
+    let named_idx: Vec<String> = idx.iter().map(|path| name(path)).collect();
+    idx_files::check_sets(&named_idx).map_err(|fault| VisitorError::from(fault.of(&name(folder))))?;
     let chosen = match (idx.is_empty(), batches.is_empty(), &archives[..]) {
         (false, ..) => idx,
         (true, false, _) => [batches, texts].concat(),
@@ -277,6 +277,10 @@ mod tests {
         let deep = folder("deep", &[("a/1.png", png(2, 2, [0; 3])), ("b/c/d/1.png", png(2, 2, [0; 3]))]);
         let huge = folder("huge", &[("a/1.png", png(5000, 1, [0; 3])), ("b/1.png", vec![])]);
         let cut = folder("cut", &[("data_batch_1.bin", vec![1; 5000])]);
+        let sets: Vec<(String, Vec<u8>)> =
+            (0..5).map(|i| (format!("emnist-{i}-train-images-idx3-ubyte"), vec![])).collect();
+        let sets: Vec<(&str, Vec<u8>)> = sets.iter().map(|(name, bytes)| (name.as_str(), bytes.clone())).collect();
+        let sets = folder("sets", &sets);
         let text = folder("text", &[("notes.txt", b"hello".to_vec())]);
         for (path, says) in [
             (several.clone(), "the folder holds a.npz and b.zip, each a set by itself; name the one that is meant"),
@@ -285,6 +289,7 @@ mod tests {
             (described.clone(), "its classes: 1 classes"),
             (deep.clone(), "“b/c/d/1.png” is nested too deep"),
             (huge.clone(), "“a/1.png” has 5000×1 pixels"),
+            (sets.clone(), "IDX files of several sets: emnist-0, emnist-1, emnist-2, emnist-3, emnist-4; give"),
             (cut.clone(), "data_batch_1.bin: length 5000: "),
             (text.join("notes.txt"), "notes.txt: bytes 68 65 6c 6c: not a supported format"),
             (text.join("nowhere"), "the folder does not exist"),
@@ -292,7 +297,7 @@ mod tests {
             let error = load(&path).unwrap_err().to_string();
             assert!(error.contains(says), "{error} / {says}");
         }
-        for root in [several, none, odd, described, deep, huge, cut, text] {
+        for root in [several, none, odd, described, deep, huge, sets, cut, text] {
             std::fs::remove_dir_all(root).unwrap();
         }
     }

@@ -289,7 +289,7 @@ fn reserved(bytes: usize, file: &str) -> Result<Vec<u8>, FileFault> {
 }
 
 /// True for names ignored silently: folders, hidden files and macOS's metadata.
-fn is_skipped(name: &str) -> bool {
+pub(super) fn is_skipped(name: &str) -> bool {
     name.ends_with('/') || name.split('/').any(|part| part.starts_with('.') || part == "__MACOSX")
 }
 

@@ -8,6 +8,7 @@ use super::{
     content::{Content, ContentError},
     file_fault::FileError,
     idx::{Idx, IdxError, Kind},
+    idx_files::{self, MAX_IDX},
     known, npz,
     pictures::Undecoded,
     sets::{Part, Sets},
@@ -19,8 +20,6 @@ pub const HOLD_OUT: u64 = 6;
 
 /// Most files in a drop: CIFAR-10's batches and the names of its classes.
 pub(super) const MAX_FILES: usize = 7;
-/// Most IDX files in a drop.
-const MAX_IDX: usize = 4;
 
 /// Why a drop of files was refused as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, hushgrad_message::Error)]
@@ -142,6 +141,19 @@ struct Read {
     idx: Idx,
 }
 
+impl Read {
+    fn of(name: String, idx: Idx) -> Self {
+        let base = name.rsplit('/').next().unwrap_or_default();
+        Self { role: role_by_name(base), name, idx }
+    }
+
+    /// True for the same contents in the same role.
+    fn is_same(&self, other: &Self) -> bool {
+        let of = |read: &Self| (read.role, read.idx.kind, read.idx.picture);
+        of(self) == of(other) && self.idx.elements == other.idx.elements
+    }
+}
+
 impl From<ContentError> for VisitorError {
     fn from(error: ContentError) -> Self {
         match error {
@@ -229,7 +241,7 @@ pub(super) const fn check_count(files: usize) -> Result<(), VisitorError> {
 pub(super) fn assemble_read(files: Vec<(String, Content)>) -> Result<Assembled, VisitorError> {
     check_count(files.len())?;
     let whole = |content: &Content| match content {
-        Content::Sets(_) | Content::Pictures(_) => true,
+        Content::Sets(_) | Content::Pictures(_) | Content::Zip(_) => true,
         Content::Arrays(arrays) => arrays.len() > 1,
         _ => false,
     };
@@ -240,7 +252,7 @@ pub(super) fn assemble_read(files: Vec<(String, Content)>) -> Result<Assembled, 
         return Err(VisitorError::NotAlone { first: files[place].0.clone(), second });
     }
     let (mut pairs, mut batches, mut texts, mut arrays) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let whole_file = files.len() == 1;
+    let (whole_file, mut zip) = (files.len() == 1, None);
     for (name, content) in files {
         match content {
             Content::Arrays(named) | Content::Table(named) if whole_file => {
@@ -249,7 +261,11 @@ pub(super) fn assemble_read(files: Vec<(String, Content)>) -> Result<Assembled, 
             Content::Arrays(named) | Content::Table(named) => {
                 arrays.extend(named.into_iter().map(|array| (name.clone(), array.of_file(&name))));
             }
-            Content::Idx(idx) => pairs.push(Read { role: role_by_name(&name), name, idx }),
+            Content::Idx(idx) => pairs.push(Read::of(name, idx)),
+            Content::Zip(idx_files::Zip { files, left }) => {
+                pairs.extend(files.into_iter().map(|(name, idx)| Read::of(name, idx)));
+                zip = Some((name, left));
+            }
             Content::Batch(batch) => batches.push((name, batch)),
             Content::Text(text) => texts.push((name, text)),
             Content::Sets(sets) => return digits(name, sets).map(Assembled::Digits),
@@ -274,7 +290,11 @@ pub(super) fn assemble_read(files: Vec<(String, Content)>) -> Result<Assembled, 
             digits(name, cifar::assemble(batches, texts)?)?
         }
         (_, None) => {
-            let (file, sets) = idx_sets(pairs)?;
+            let (mut file, mut sets) = idx_sets(pairs)?;
+            if let Some((name, left)) = zip {
+                sets.notes.extend(left.aside());
+                file = name;
+            }
             digits(file, sets)?
         }
     };
@@ -282,7 +302,13 @@ pub(super) fn assemble_read(files: Vec<(String, Content)>) -> Result<Assembled, 
 }
 
 /// Builds the sets of one or two pairs of IDX files; returns the training images' file name too.
-fn idx_sets(files: Vec<Read>) -> Result<(String, Sets), VisitorError> {
+fn idx_sets(mut files: Vec<Read>) -> Result<(String, Sets), VisitorError> {
+    // Some archives hold each file twice.
+    for place in (1..files.len()).rev() {
+        if files[..place].iter().any(|other| other.is_same(&files[place])) {
+            files.remove(place);
+        }
+    }
     if files.len() > MAX_IDX {
         return Err(VisitorError::TooManyIdx { given: files.len() });
     }

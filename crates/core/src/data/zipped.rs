@@ -5,7 +5,7 @@ use std::io::{Cursor, Read};
 use zip::ZipArchive;
 
 use super::{
-    file_fault::{FileFault, MOST_EXAMPLES, shown},
+    file_fault::{FileFault, MOST_EXAMPLES, MOST_OF_ONE, shown},
     pictures::Files,
 };
 
@@ -70,6 +70,25 @@ impl Zipped {
             return Err(too_large(bytes.len() as u64));
         }
         Ok(bytes)
+    }
+
+    /// Unpacks entries, one after the other, with their names: at most `most` bytes in all.
+    pub fn each(
+        &mut self,
+        places: Vec<usize>,
+        most: u64,
+    ) -> impl Iterator<Item = Result<(String, Vec<u8>), FileFault>> {
+        let (names, mut left) = (self.names(), most);
+        places.into_iter().map(move |place| {
+            let bytes = self.unpacked(place, MOST_OF_ONE.min(left)).map_err(|fault| match fault {
+                FileFault::EntryTooLarge { entry, bytes, .. } if bytes <= MOST_OF_ONE => {
+                    FileFault::TooMuch { entry, most }
+                }
+                other => other,
+            })?;
+            left -= bytes.len() as u64;
+            Ok((names[place].clone(), bytes))
+        })
     }
 }
 
