@@ -71,7 +71,7 @@ fn a_wrong_header_names_its_field() {
     assert_eq!(fault(b"PK\x03\x04zip"), Fault::Magic { found: b"PK\x03\x04".to_vec() });
     assert_eq!(fault(&gzip(b"<html>")), Fault::NotIdxInside { found: b"<htm".to_vec() });
     assert_eq!(fault(&gzip(b"")), Fault::NotIdxInside { found: vec![] });
-    assert_eq!(fault(&with(images(1), 2, &[0x0d])), Fault::ElementType { found: 0x0d });
+    assert_eq!(fault(&with(images(1), 2, &[0x0a])), Fault::ElementType { found: 0x0a });
     for dimensions in [0, 5, 255] {
         assert_eq!(fault(&with(images(1), 3, &[dimensions])), Fault::Dimensions { found: dimensions });
         assert_eq!(fault(&gzip(&with(images(1), 3, &[dimensions]))), Fault::Dimensions { found: dimensions });
@@ -197,7 +197,7 @@ fn sentences_name_file_field_found_and_expected() {
     let sentence = |bytes: &[u8]| idx::read("digits.idx", bytes).unwrap_err().to_string();
     for (bytes, words) in [
         (with(images(1), 8, &[0, 0, 0, 99]), &["digits.idx: rows 99; expected 1 to 64"][..]),
-        (with(images(1), 2, &[0x0d]), &["element type 0x0d (32-bit floats); expected 0x08"]),
+        (with(images(1), 2, &[0x0a]), &["element type 0x0a; expected 0x08"]),
         (b"PK\x03\x04".to_vec(), &["50 4b 03 04", "ZIP archive", "unpack it first"]),
         (gzip(b"<!doctype html>"), &["digits.idx: ", "3c 21 64 6f", "error page"]),
         (images(1)[..100].to_vec(), &["800 bytes were declared", "has 100"]),

@@ -37,7 +37,7 @@ impl Content {
     /// Bytes held unpacked.
     pub fn bytes(&self) -> u64 {
         match self {
-            Self::Idx(idx) => idx.elements.len() as u64,
+            Self::Idx(idx) => idx.bytes(),
             Self::Zip(zip) => zip.bytes(),
             Self::Batch(batch) => batch.bytes(),
             Self::Arrays(arrays) | Self::Table(arrays) => arrays.iter().map(npz::Named::bytes).sum(),

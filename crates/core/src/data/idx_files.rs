@@ -91,7 +91,7 @@ impl Zip {
             let (entry, bytes) = entry.map_err(named)?;
             let name = format!("{file}/{}", shown(&entry));
             let idx = idx::read_owned(&name, bytes)?;
-            held += idx.elements.len() as u64;
+            held += idx.bytes();
             if held > most {
                 return Err(named(FileFault::TooMuch { entry: shown(&entry), most }).into());
             }
@@ -102,7 +102,7 @@ impl Zip {
 
     /// Bytes held unpacked.
     pub fn bytes(&self) -> u64 {
-        self.files.iter().map(|(_, idx)| idx.elements.len() as u64).sum()
+        self.files.iter().map(|(_, idx)| idx.bytes()).sum()
     }
 }
 
@@ -160,6 +160,53 @@ mod tests {
             ("train-labels-idx1-ubyte", labels(90)),
         ];
         assert!(read(&twins).is_ok());
+    }
+
+    fn typed(element: u8, dimensions: &[u32], elements: Vec<u8>) -> Vec<u8> {
+        let mut file = idx::header_of(dimensions);
+        file[2] = element;
+        [file, elements].concat()
+    }
+
+    /// One rule for training and test images, as for NumPy's arrays.
+    #[test]
+    fn images_of_every_type_are_scaled_by_the_range_of_all() {
+        let floats = |values: [f32; 2]| typed(0x0d, &[2, 1, 1], values.map(f32::to_be_bytes).concat());
+        let of = |train: Vec<u8>, test: Vec<u8>| {
+            let labels = labels(2);
+            let files = [("train-i", train), ("train-l", labels.clone()), ("test-i", gzip(&test)), ("test-l", labels)];
+            let digits = visitor::assemble(&files).map_err(|error| error.to_string())?;
+            let notes: Vec<String> = digits.notes.iter().map(ToString::to_string).collect();
+            Ok::<_, String>(([digits.train.images.to_vec(), digits.test.images.to_vec()].concat(), notes.concat()))
+        };
+        let bytes = |values: [u8; 2]| typed(0x08, &[2, 1, 1], values.to_vec());
+        let (signed, short) = (typed(0x09, &[2, 1, 1], vec![0x80, 127]), typed(0x0b, &[2, 1, 1], vec![255, 128, 0, 0]));
+        let (long, double) = (
+            typed(0x0c, &[2, 1, 1], [257_i32, 65_535].map(i32::to_be_bytes).concat()),
+            typed(0x0e, &[2, 1, 1], [0.5_f64, 16.0].map(f64::to_be_bytes).concat()),
+        );
+        for (train, test, images, says) in [
+            (floats([0.0, 1.0]), floats([0.2, 0.5]), [0, 255, 51, 128], "No value is above 1,"),
+            (floats([0.0, 1.0]), bytes([0, 200]), [0, 1, 0, 200], ""),
+            (bytes([0, 16]), bytes([8, 1]), [0, 255, 128, 16], "No value is above 16,"),
+            (bytes([0, 1]), double, [0, 16, 8, 255], "No value is above 16,"),
+            (bytes([0, 1]), long, [0, 0, 1, 255], "Some values are above 255,"),
+            (signed, short, [0, 255, 0, 128], "The values are from −128 to 127"),
+        ] {
+            let (found, said) = of(train, test).unwrap();
+            assert_eq!(found, images, "{says}");
+            assert!(said.starts_with(says) && said.is_empty() == says.is_empty(), "{said}");
+        }
+        for (train, says) in [
+            (floats([0.0, f32::NAN]), "train-i: “images”: the value NaN in image 1 (counted from 0) at place 0"),
+            (floats([-5.0, 900.0]), "train-i: the values of the images are from -5 to 900"),
+            (typed(0x0d, &[2, 1, 1], vec![0; 7]), "train-i: length: 24 bytes were declared and the file has 23"),
+            (typed(0x0a, &[2, 1, 1], vec![0; 2]), "train-i: element type 0x0a; expected 0x08"),
+            (typed(0x0e, &[500_000, 28, 28], vec![]), "train-i: count × rows × columns: 3136000000 bytes"),
+        ] {
+            let error = of(train, bytes([0, 200])).unwrap_err();
+            assert!(error.starts_with(says), "{error} / {says}");
+        }
     }
 
     #[test]

@@ -135,8 +135,8 @@ mod tests {
 
     fn file(kind: Kind, count: u32) -> Vec<u8> {
         let mut file = idx::header(kind, count);
-        let bytes = if kind == Kind::Images { PIXELS } else { 1 };
-        file.extend((0..count as usize * bytes).map(|i| (i / bytes % 10) as u8));
+        let (bytes, values) = if kind == Kind::Images { (PIXELS, 250) } else { (1, 10) };
+        file.extend((0..count as usize * bytes).map(|i| (i / bytes % values) as u8));
         file
     }
 

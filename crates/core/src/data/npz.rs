@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Classes, Left, Remark,
+    Classes, Left,
     file_fault::{FileError, FileFault, MOST_OF_ALL, shown},
     npy::{Array, Images, Labels},
-    scaled::{Range, Scaled},
+    scaled::Scaled,
     sets::{Part, Sets},
     words::{Split, testing, words},
     zipped::Zipped,
@@ -228,9 +228,7 @@ fn sets(arrays: Vec<Named>) -> Result<Sets, FileFault> {
     if let Some((images, _)) = &test {
         range = range.and(images.range()?);
     }
-    let Range { low, high } = range;
-    let rule = Scaled::of(range);
-    let rule = rule.ok_or_else(|| FileFault::NpyRange { low: format!("{low}"), high: format!("{high}") })?;
+    let rule = Scaled::of(range)?;
     let classes = class_names([Some(&training.1), test.as_ref().map(|(_, labels)| labels)])?;
     let part = |(images, labels): (Images, Labels)| -> Result<Part, FileFault> {
         let labels = match labels {
@@ -245,11 +243,7 @@ fn sets(arrays: Vec<Named>) -> Result<Sets, FileFault> {
     };
     let (train, test) = (part(training)?, test.map(part).transpose()?);
     let classes = if classes.is_empty() { None } else { Some(Classes::named(&classes)?) };
-    let mut notes = vec![];
-    if rule != Scaled::Bytes {
-        notes.push(Remark::Scaled(rule));
-    }
-    notes.extend(left.aside());
+    let notes = rule.remark().into_iter().chain(left.aside()).collect();
     Ok(Sets { published: None, picture, classes, train, test, notes })
 }
 

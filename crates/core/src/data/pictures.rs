@@ -13,6 +13,7 @@ use super::{
     file_fault::{FileError, FileFault, MOST_EXAMPLES, MOST_OF_ALL, MOST_PIXELS, shown},
     picture::MOST_SIDE,
     raster::{self, DecodeError, Raster},
+    scaled::{Range, Scaled},
     sets::{Part, Sets},
     words::{Split, testing},
 };
@@ -267,15 +268,21 @@ impl Undecoded {
         if self.train.labels.is_empty() {
             return Err(self.first.unwrap_or(FileFault::NoPictures).of(&self.file));
         }
-        let mut notes = self.notes;
+        let (mut train, mut test) = (self.train, self.test);
+        let range =
+            [&train, &test].into_iter().filter(|part| !part.labels.is_empty()).map(|part| Range::of(&part.images));
+        let range = range.reduce(Range::and).unwrap_or(Range::of(&[]));
+        let rule = Scaled::of(range).map_err(|fault| fault.of(&self.file))?;
+        [&mut train, &mut test].into_iter().for_each(|part| rule.bytes(&mut part.images));
+        let mut notes: Vec<Remark> = rule.remark().into_iter().chain(self.notes).collect();
         notes.extend(self.left.unread(self.all));
         let channels = if self.coloured { 3 } else { 1 };
         Ok(Sets {
             published: None,
             picture: Picture { channels, side: self.side },
             classes: Some(self.classes),
-            train: self.train,
-            test: (!self.test.labels.is_empty()).then_some(self.test),
+            train,
+            test: (!test.labels.is_empty()).then_some(test),
             notes,
         })
     }
@@ -376,9 +383,9 @@ mod tests {
     fn folders_are_classes_in_alphabetical_order() {
         let four = |grey: u8| png(4, 4, [grey; 3]);
         let found = sets(&[
-            ("pets/dog/b.png", four(3)),
-            ("pets/dog/a.PNG", four(2)),
-            ("pets/cat/x.png", four(1)),
+            ("pets/dog/b.png", four(103)),
+            ("pets/dog/a.PNG", four(102)),
+            ("pets/cat/x.png", four(101)),
             ("pets/.DS_Store", vec![1]),
             ("__MACOSX/pets/cat/._x.png", vec![1]),
         ])
@@ -386,7 +393,7 @@ mod tests {
         assert_eq!(found.picture, Picture::new(1, 4).unwrap());
         assert_eq!(found.classes.unwrap().names(), ["cat", "dog"]);
         assert_eq!((found.train.labels, found.test), (vec![0, 1, 1], None));
-        assert_eq!(found.train.images, [[1; 16], [2; 16], [3; 16]].concat());
+        assert_eq!(found.train.images, [[101; 16], [102; 16], [103; 16]].concat());
         let split = sets(&[
             ("set/test/cat/1.png", four(7)),
             ("set/train/cat/1.png", four(8)),
@@ -407,10 +414,10 @@ mod tests {
         let large = sets(&[("a/1.png", png(65, 65, [9; 3])), ("b/1.png", png(65, 65, [9; 3]))]).unwrap();
         assert_eq!(large.picture.side, 32);
         let entries =
-            [("a/1.png", png(2, 2, [9; 3])), ("b/1.png", png(2, 2, [1, 2, 3])), ("b/2.png", png(2, 2, [5; 3]))];
+            [("a/1.png", png(2, 2, [90; 3])), ("b/1.png", png(2, 2, [1, 2, 3])), ("b/2.png", png(2, 2, [5; 3]))];
         let coloured = sets(&entries).unwrap();
         assert_eq!(coloured.picture, Picture::new(3, 2).unwrap());
-        assert_eq!(coloured.train.images, [[9; 12], [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3], [5; 12]].concat());
+        assert_eq!(coloured.train.images, [[90; 12], [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3], [5; 12]].concat());
     }
 
     #[test]
@@ -539,6 +546,19 @@ mod tests {
             assert!(said.starts_with(&format!("Not used: {name}, ")) && said.contains("(2 in all)"), "{said}");
         }
         assert_eq!(of(&["trainingSet/trainingSet"]), (100, 2, None, String::new()));
+    }
+
+    /// As label masks and scikit-learn's digits are.
+    #[test]
+    fn values_up_to_sixteen_in_all_pictures_are_scaled() {
+        let four = |grey: u8| png(2, 2, [grey; 3]);
+        let dark = vec![("train/a/1.png", four(8)), ("train/b/1.png", four(0)), ("test/a/1.png", four(2))];
+        let found = sets(&dark).unwrap();
+        assert_eq!((found.train.images[0], found.test.unwrap().images[0]), (128, 32));
+        assert_eq!(found.notes, [Remark::Scaled(Scaled::Sixteen)]);
+        let brighter = [&dark[..], &[("test/b/1.png", four(17))]].concat();
+        let found = sets(&brighter).unwrap();
+        assert_eq!((found.train.images[0], found.notes), (8, vec![]));
     }
 
     /// The browser and the native decoder read these alike.

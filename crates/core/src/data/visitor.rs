@@ -11,6 +11,7 @@ use super::{
     idx_files::{self, MAX_IDX},
     known, npz,
     pictures::Undecoded,
+    scaled::Scaled,
     sets::{Part, Sets},
 };
 use hushgrad_message::{Message, ToMessage, message, word};
@@ -150,7 +151,7 @@ impl Read {
     /// True for the same contents in the same role.
     fn is_same(&self, other: &Self) -> bool {
         let of = |read: &Self| (read.role, read.idx.kind, read.idx.picture);
-        of(self) == of(other) && self.idx.elements == other.idx.elements
+        of(self) == of(other) && self.idx.elements == other.idx.elements && self.idx.wide == other.idx.wide
     }
 }
 
@@ -348,8 +349,12 @@ fn pairs(train: (Read, Read), test: Option<(Read, Read)>) -> Result<(String, Set
     let (labels, labels_too) = (labels.as_deref(), labels_too.as_deref());
     // Test labels without a digest are not those of a known set.
     let known = if test.is_some() && labels_too.is_none() { None } else { known::by_labels(labels, labels_too) };
-    let mut train = part(train)?;
-    let mut test = test.map(part).transpose()?;
+    // One rule for all values, so that training and test images are scaled alike.
+    let range = test.as_ref().map(|(images, _)| images.idx.range()).transpose();
+    let rule = train.0.idx.range().and_then(|all| Scaled::of(range?.map_or(all, |range| all.and(range))));
+    let rule = rule.map_err(|fault| fault.of(&file))?;
+    let mut train = part(train, rule)?;
+    let mut test = test.map(|test| part(test, rule)).transpose()?;
     let mut parts: Vec<&mut Part> = [Some(&mut train), test.as_mut()].into_iter().flatten().collect();
     // Check the range of the labels: matching digests are no proof.
     let named = known.and_then(|set| {
@@ -363,19 +368,22 @@ fn pairs(train: (Read, Read), test: Option<(Read, Read)>) -> Result<(String, Set
     let whole = |set: &known::KnownIdx| set.has_images(images.as_deref(), images_too.as_deref());
     let published = named.as_ref().map(|(set, _)| *set).filter(|set| whole(set)).map(|set| set.name);
     let classes = named.map(|(_, classes)| classes);
-    Ok((file, Sets { published, picture, classes, train, test, notes: vec![] }))
+    Ok((file, Sets { published, picture, classes, train, test, notes: rule.remark().into_iter().collect() }))
 }
 
-fn part((images, labels): (Read, Read)) -> Result<Part, IdxError> {
+fn part((images, labels): (Read, Read), rule: Scaled) -> Result<Part, VisitorError> {
     if images.idx.count() != labels.idx.count() {
         return Err(IdxError::CountsDiffer {
             images: images.idx.count(),
             images_file: images.name,
             labels: labels.idx.count(),
             labels_file: labels.name,
-        });
+        }
+        .into());
     }
-    Ok(Part { images: images.idx.elements, labels: labels.idx.elements })
+    let name = images.name;
+    let images = images.idx.by(rule).map_err(|fault| fault.of(&name))?;
+    Ok(Part { images: images.elements, labels: labels.idx.elements })
 }
 
 /// Builds digits from the sets of `file`. Without a test set, holds out about one example in six,
