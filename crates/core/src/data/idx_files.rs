@@ -110,7 +110,7 @@ impl Zip {
 mod tests {
     use super::*;
     use crate::data::{
-        Digits,
+        Digits, Remark,
         tests::{gzip, zipped},
         visitor,
     };
@@ -142,7 +142,7 @@ mod tests {
         let digits = read(&twice).unwrap();
         assert_eq!((digits.train.len(), digits.test.len()), (9, 7));
         assert_eq!(digits.train.name, "your files (mine.zip)");
-        assert_eq!(digits.notes.iter().filter(|note| matches!(note, crate::data::Remark::Left { .. })).count(), 0);
+        assert_eq!(digits.notes.iter().filter(|note| matches!(note, Remark::Left { .. })).count(), 0);
         let packed = read(&[
             ("gzip/emnist-letters-train-images-idx3-ubyte.gz", gzip(&images(90))),
             ("gzip/emnist-letters-train-labels-idx1-ubyte.gz", gzip(&labels(90))),
@@ -176,7 +176,8 @@ mod tests {
             let labels = labels(2);
             let files = [("train-i", train), ("train-l", labels.clone()), ("test-i", gzip(&test)), ("test-l", labels)];
             let digits = visitor::assemble(&files).map_err(|error| error.to_string())?;
-            let notes: Vec<String> = digits.notes.iter().map(ToString::to_string).collect();
+            let notes: Vec<String> =
+                digits.notes.iter().filter(|note| matches!(note, Remark::Scaled(_))).map(ToString::to_string).collect();
             Ok::<_, String>(([digits.train.images.to_vec(), digits.test.images.to_vec()].concat(), notes.concat()))
         };
         let bytes = |values: [u8; 2]| typed(0x08, &[2, 1, 1], values.to_vec());
@@ -207,6 +208,28 @@ mod tests {
             let error = of(train, bytes([0, 200])).unwrap_err();
             assert!(error.starts_with(says), "{error} / {says}");
         }
+    }
+
+    #[test]
+    fn empty_classes_and_images_in_both_parts_are_said() {
+        let image = |value: u8| [value, 200, 200, 200];
+        let files = |test: [u8; 4]| {
+            let images = |values: [u8; 4]| [idx::header_of(&[4, 2, 2]), values.map(image).concat()].concat();
+            let labels = |labels: [u8; 4]| [idx::header_of(&[4]), labels.to_vec()].concat();
+            visitor::assemble(&[
+                ("train-i", images([1, 2, 3, 3])),
+                ("train-l", labels([1, 2, 9, 9])),
+                ("test-i", images(test)),
+                ("test-l", labels([1, 1, 9, 9])),
+            ])
+        };
+        let says = |test| files(test).unwrap().remarks().iter().skip(1).map(ToString::to_string).collect::<Vec<_>>();
+        let empty = "No training image is of these classes: 0, 3, 4, … (7 in all). Labels count from 0.";
+        assert_eq!(says([7, 8, 9, 10]), [empty]);
+        // The second has another label; the last two are alike.
+        let both = "Test images that are training images, too, with the same label: 3 of 4.";
+        let said = says([1, 2, 3, 3]);
+        assert!(said.len() == 2 && said[0].starts_with(both) && said[1] == empty, "{said:?}");
     }
 
     #[test]

@@ -226,12 +226,13 @@ mod tests {
         assert_eq!(kinds(&digits), small);
         assert!(digits.train.name.ends_with("mine.npz") && digits.remarks().contains(&Remark::Presumed));
         std::fs::remove_dir_all(root).unwrap();
-        // Not MNIST despite the size; dark; labels from 1.
+        // Not MNIST despite the size; dark; labels from 1, of which two are held out.
         let labels: Vec<u8> = (0..60).map(|i| 1 + i % 9).collect();
         let entries =
             [("x.npy", array("|u1", "(60, 28, 28)", &vec![17; 60 * 784])), ("y.npy", array("|u1", "(60,)", &labels))];
         let root = folder("npz-dark", &[("mine.npz", zipped(&entries, true))]);
-        let remarks = [Remark::Presumed, Remark::Dark { brightest: 17 }, Remark::Empty { label: 0 }];
+        let remarks =
+            [Remark::Presumed, Remark::Dark { brightest: 17 }, Remark::Empty { names: "0, 4, 6".to_owned(), count: 3 }];
         assert_eq!(load(&root).unwrap().remarks(), remarks);
         std::fs::remove_dir_all(root).unwrap();
 

@@ -4,7 +4,7 @@
 //! tell training from test. No file is ignored but CIFAR's page and coarse label names.
 
 use super::{
-    Classes, Digits, Source, TestSet, cifar,
+    Classes, Digits, Remark, Source, TestSet, cifar,
     content::{Content, ContentError},
     file_fault::FileError,
     idx::{Idx, IdxError, Kind},
@@ -392,7 +392,7 @@ fn part((images, labels): (Read, Read), rule: Scaled) -> Result<Part, VisitorErr
 fn digits(file: String, sets: Sets) -> Result<Digits, VisitorError> {
     let published = if sets.is_mnist() { Some("MNIST") } else { sets.published };
     let name = published.map_or_else(|| title(&file), |name| format!("{name} (your files)"));
-    let notes = sets.notes.clone();
+    let mut notes = sets.notes.clone();
     let (all, test) = sets.named(&name);
     if let Some(test) = test {
         let (source, test_set) = match published {
@@ -400,6 +400,10 @@ fn digits(file: String, sets: Sets) -> Result<Digits, VisitorError> {
             Some(_) => (Source::Known, TestSet::Public),
             None => (Source::Visitor, TestSet::Visitor),
         };
+        if source == Source::Visitor {
+            let count = test.shared_with(&all);
+            notes.extend((count > 0).then_some(Remark::Shared { count, all: test.len() }));
+        }
         return Ok(Digits { train: all, test, source, test_set, notes });
     }
     let count = all.len();
