@@ -397,7 +397,8 @@ fn a_drop_that_does_not_fit_together_is_refused_as_a_whole() {
     ]);
     let (first, second) = ("train-1".into(), "train-2".into());
     assert_eq!(duplicate, VisitorError::Duplicate { first, second, role: Role::Training, kind: Kind::Images });
-    let ambiguous = drop(&[("a", images(9)), ("b", images(9)), ("c", labels(9)), ("d", labels(9))]);
+    let (other, labels_too) = (with(images(9), 16, &[9]), with(labels(9), 8, &[9]));
+    let ambiguous = drop(&[("a", images(9)), ("b", other), ("c", labels(9)), ("d", labels_too)]);
     assert_eq!(ambiguous, VisitorError::Ambiguous { first: "a".into(), second: "b".into(), kind: Kind::Images });
     assert!(matches!(
         drop(&[("train-images", images(9)), ("t10k-labels", labels(9))]),

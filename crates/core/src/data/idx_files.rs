@@ -15,6 +15,9 @@ use super::{
 /// Most IDX files of a set.
 pub(super) const MAX_IDX: usize = 4;
 
+/// Most IDX files in a ZIP, some of which may be there twice.
+const MOST_IN_ZIP: usize = 64;
+
 fn base(name: &str) -> &str {
     name.rsplit(['/', '\\']).next().unwrap_or(name)
 }
@@ -83,9 +86,12 @@ impl Zip {
         let (places, others): (Vec<usize>, Vec<usize>) = places.partition(|&place| is_named(&names[place]));
         let places = without_twins(places, |&place| names[place].clone());
         let named = |fault: FileFault| fault.of(file);
+        if places.len() > MOST_IN_ZIP {
+            return Err(named(FileFault::ZipEntries { found: places.len(), most: MOST_IN_ZIP }).into());
+        }
         check_sets(&places.iter().map(|&place| &names[place]).collect::<Vec<_>>()).map_err(named)?;
         let mut left = Left::default();
-        others.iter().for_each(|&place| left.add(&names[place]));
+        others.iter().for_each(|&place| left.add(shown(&names[place])));
         let (mut files, mut held) = (vec![], 0);
         for entry in zip.each(places, most) {
             let (entry, bytes) = entry.map_err(named)?;
@@ -255,6 +261,9 @@ mod tests {
         let five = ["a", "b", "c", "d", "e"].map(|name| format!("{name}/train-images-idx3-ubyte"));
         let five: Vec<(&str, Vec<u8>)> = five.iter().map(String::as_str).zip((9..).map(images)).collect();
         assert!(read(&five).unwrap_err().starts_with("5 IDX files were given; expected at most 4"));
+        let many: Vec<String> = (0..65).map(|i| format!("{i}/train-images-idx3-ubyte")).collect();
+        let many: Vec<(&str, Vec<u8>)> = many.iter().map(|name| (name.as_str(), vec![])).collect();
+        assert_eq!(read(&many).unwrap_err(), "mine.zip: ZIP: 65 entries; expected at most 64");
         // Kilobytes that would unpack to fill the memory.
         let bomb = [("a-idx3-ubyte.gz", gzip(&images(50_000))), ("b-idx3-ubyte.gz", gzip(&images(50_000)))];
         let error = Zip::within(300_000, "mine.zip", &mut Zipped::open(zipped(&bomb, true)).unwrap()).unwrap_err();

@@ -309,7 +309,7 @@ impl Digits {
         let labelled = |label: &usize| self.train.labels.iter().any(|other| usize::from(*other) == *label);
         let mut empty = Left::default();
         let classes = (0..self.train.classes.count()).filter(|label| !labelled(label));
-        classes.for_each(|label| empty.add(&self.train.classes.name(label)));
+        classes.for_each(|label| empty.add(self.train.classes.name(label)));
         let dark = (brightest < DARK).then_some(Remark::Dark { brightest });
         let mut remarks = vec![Remark::Presumed];
         remarks.extend(self.notes.iter().cloned());
@@ -394,9 +394,10 @@ struct Left {
 impl Left {
     const SHOWN: usize = 3;
 
-    fn add(&mut self, name: &str) {
+    /// Adds a name that can be shown.
+    fn add(&mut self, name: String) {
         if self.count < Self::SHOWN {
-            self.names.push(file_fault::shown(name));
+            self.names.push(name);
         }
         self.count += 1;
     }

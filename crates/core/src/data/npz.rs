@@ -199,7 +199,7 @@ fn sets(arrays: Vec<Named>) -> Result<Sets, FileFault> {
             if used.contains(&place) {
                 return Some(array);
             }
-            left.add(&name);
+            left.add(shown(&name));
             None
         })
         .collect();

@@ -27,6 +27,11 @@ const MOST_OF_A_PICTURE: u64 = 32_000_000;
 pub(super) trait Files {
     /// Reads the file of index `place` among the names; refuses more than `most` bytes.
     fn read(&mut self, place: usize, most: u64) -> Result<Vec<u8>, FileFault>;
+
+    /// Bytes unpacked so far of files that turned out damaged.
+    fn lost(&self) -> u64 {
+        0
+    }
 }
 
 /// Pictures being decoded: each is handed out coded by [`Undecoded::wanted`] and taken back decoded
@@ -75,7 +80,7 @@ impl Undecoded {
     /// Sorts the named files and reads the header of each; `file` names the archive or the folder.
     ///
     /// # Errors
-    /// A file that is not a picture of a class, a bad header, or more than the limits allow.
+    /// No readable picture, one outside a class folder, or more than the limits allow.
     pub(super) fn open(file: &str, names: &[String], files: Box<dyn Files>) -> Result<Self, FileError> {
         Self::within(MOST_OF_ALL, file, names, files).map_err(|fault| fault.of(file))
     }
@@ -90,21 +95,21 @@ impl Undecoded {
             return Err(FileFault::TooMany { found: places.len() as u64 });
         }
         let (mut left, mut first) = (Left::default(), None);
-        others.iter().for_each(|&place| left.add(&plain[place]));
+        others.iter().for_each(|&place| left.add(shown(&plain[place])));
         let (mut found, mut bytes, mut pixels) = (Vec::with_capacity(places.len()), 0, 0);
         for place in places {
             let name = || shown(&plain[place]);
             let size = files.read(place, MOST_OF_A_PICTURE).and_then(|coded| {
                 bytes += coded.len() as u64;
-                if bytes > most {
-                    return Err(FileFault::TooMuch { entry: name(), most });
-                }
                 raster::size(&name(), &coded)
             });
+            if bytes + files.lost() > most {
+                return Err(FileFault::TooMuch { entry: name(), most });
+            }
             let size = match size {
                 Ok(size) => size,
                 Err(fault) if fault.is_of_picture() => {
-                    left.add(&plain[place]);
+                    left.add(name());
                     first.get_or_insert(fault);
                     continue;
                 }
@@ -127,7 +132,7 @@ impl Undecoded {
         let mut kept = Vec::with_capacity(sorted.len());
         for (sorted, (place, size)) in sorted.into_iter().zip(found) {
             if Some(sorted.split) == unused {
-                aside.add(&plain[place]);
+                aside.add(shown(&plain[place]));
             } else {
                 kept.push((Some(sorted.split) == tests, sorted.class, place, size));
             }
@@ -220,7 +225,7 @@ impl Undecoded {
             Ok(_) => FileFault::OtherSize { entry: entry(), width, height },
             Err(DecodeError { detail }) => FileFault::Undecodable { entry: entry(), detail },
         };
-        self.left.add(name);
+        self.left.add(name.clone());
         self.first.get_or_insert(fault);
         self.taken += 1;
         Ok(())
@@ -600,5 +605,27 @@ mod tests {
         let end = zip.len() - 6;
         zip[end..end + 4].copy_from_slice(&(second as u32).to_le_bytes());
         assert_eq!(Zipped::open(zip).err(), Some(FileFault::ZipOverlap));
+    }
+
+    /// What damaged entries unpack to counts as well, lest they be a bomb of many.
+    #[test]
+    fn damaged_entries_are_left_out_and_counted() {
+        let good = || png(2, 2, [200; 3]);
+        let mut zip = zipped(&[("a/1.png", good()), ("b/1.png", good()), ("b/2.png", vec![7; 900])], false);
+        let last = zip.windows(9).position(|bytes| *bytes == [7; 9]).unwrap();
+        zip[last] = 8;
+        let open = |most| {
+            let zip = Zipped::open(zip.clone()).unwrap();
+            let names = zip.names();
+            Undecoded::within(most, "mine.zip", &names, Box::new(zip))
+        };
+        let mut pictures = open(1_100).unwrap();
+        while let Some(coded) = pictures.wanted().unwrap() {
+            pictures.take(decode(&coded)).unwrap();
+        }
+        let said = pictures.sets().unwrap().notes[0].to_string();
+        assert!(said.starts_with("Left out: b/2.png (1 of 3 files)."), "{said}");
+        let fault = open(900).unwrap_err().to_string();
+        assert!(fault.starts_with("unpacked, it exceeds 900 bytes at “b/2.png”"), "{fault}");
     }
 }

@@ -17,6 +17,8 @@ const MOST_ENTRIES: usize = 2 * MOST_EXAMPLES;
 /// An archive whose directory has been read.
 pub(super) struct Zipped {
     archive: ZipArchive<Cursor<Vec<u8>>>,
+    /// Bytes unpacked of damaged entries.
+    lost: u64,
 }
 
 impl Zipped {
@@ -40,7 +42,7 @@ impl Zipped {
                 return Err(FileFault::ZipOverlap);
             }
         }
-        Ok(Self { archive })
+        Ok(Self { archive, lost: 0 })
     }
 
     /// Names of all entries, in the directory's order; those of folders end in `/`.
@@ -65,7 +67,11 @@ impl Zipped {
         let no_memory = |_| FileFault::NoMemory { entry: name.clone(), bytes: size };
         bytes.try_reserve_exact(room as usize).map_err(no_memory)?;
         let read = (&mut found).take(most + 1).read_to_end(&mut bytes);
-        read.map_err(|_| unreadable())?;
+        drop(found);
+        if read.is_err() {
+            self.lost += bytes.len() as u64;
+            return Err(unreadable());
+        }
         if bytes.len() as u64 > most {
             return Err(too_large(bytes.len() as u64));
         }
@@ -95,5 +101,9 @@ impl Zipped {
 impl Files for Zipped {
     fn read(&mut self, place: usize, most: u64) -> Result<Vec<u8>, FileFault> {
         self.unpacked(place, most)
+    }
+
+    fn lost(&self) -> u64 {
+        self.lost
     }
 }
