@@ -1,7 +1,8 @@
 //! Builds a training and a test set from the files that a visitor drops or picks.
 //!
 //! Contents tell formats apart, and images from labels; names (or, failing that, the larger count)
-//! tell training from test. No file is ignored but CIFAR's page and coarse label names.
+//! tell training from test. No file of a drop is ignored but CIFAR's page and coarse label names; what
+//! else a ZIP holds is left aside, and named.
 
 use super::{
     Classes, Digits, Remark, Source, TestSet, cifar,
