@@ -71,7 +71,7 @@ fn a_wrong_header_names_its_field() {
     assert_eq!(fault(b"PK\x03\x04zip"), Fault::Magic { found: b"PK\x03\x04".to_vec() });
     assert_eq!(fault(&gzip(b"<html>")), Fault::NotIdxInside { found: b"<htm".to_vec() });
     assert_eq!(fault(&gzip(b"")), Fault::NotIdxInside { found: vec![] });
-    assert_eq!(fault(&with(images(1), 2, &[0x0d])), Fault::ElementType { found: 0x0d });
+    assert_eq!(fault(&with(images(1), 2, &[0x0a])), Fault::ElementType { found: 0x0a });
     for dimensions in [0, 5, 255] {
         assert_eq!(fault(&with(images(1), 3, &[dimensions])), Fault::Dimensions { found: dimensions });
         assert_eq!(fault(&gzip(&with(images(1), 3, &[dimensions]))), Fault::Dimensions { found: dimensions });
@@ -197,7 +197,7 @@ fn sentences_name_file_field_found_and_expected() {
     let sentence = |bytes: &[u8]| idx::read("digits.idx", bytes).unwrap_err().to_string();
     for (bytes, words) in [
         (with(images(1), 8, &[0, 0, 0, 99]), &["digits.idx: rows 99; expected 1 to 64"][..]),
-        (with(images(1), 2, &[0x0d]), &["element type 0x0d (32-bit floats); expected 0x08"]),
+        (with(images(1), 2, &[0x0a]), &["element type 0x0a; expected 0x08"]),
         (b"PK\x03\x04".to_vec(), &["50 4b 03 04", "ZIP archive", "unpack it first"]),
         (gzip(b"<!doctype html>"), &["digits.idx: ", "3c 21 64 6f", "error page"]),
         (images(1)[..100].to_vec(), &["800 bytes were declared", "has 100"]),
@@ -397,7 +397,8 @@ fn a_drop_that_does_not_fit_together_is_refused_as_a_whole() {
     ]);
     let (first, second) = ("train-1".into(), "train-2".into());
     assert_eq!(duplicate, VisitorError::Duplicate { first, second, role: Role::Training, kind: Kind::Images });
-    let ambiguous = drop(&[("a", images(9)), ("b", images(9)), ("c", labels(9)), ("d", labels(9))]);
+    let (other, labels_too) = (with(images(9), 16, &[9]), with(labels(9), 8, &[9]));
+    let ambiguous = drop(&[("a", images(9)), ("b", other), ("c", labels(9)), ("d", labels_too)]);
     assert_eq!(ambiguous, VisitorError::Ambiguous { first: "a".into(), second: "b".into(), kind: Kind::Images });
     assert!(matches!(
         drop(&[("train-images", images(9)), ("t10k-labels", labels(9))]),
@@ -405,7 +406,7 @@ fn a_drop_that_does_not_fit_together_is_refused_as_a_whole() {
     ));
     assert!(matches!(drop(&[("a", images(9)), ("b", labels(8))]), VisitorError::Idx(IdxError::CountsDiffer { .. })));
     assert!(matches!(drop(&[("a", images(5)), ("b", labels(5))]), VisitorError::TooFew { count: 5, .. }));
-    let five = ["a", "b", "c", "d", "e"].map(|name| (name, labels(6)));
+    let five: Vec<_> = ["a", "b", "c", "d", "e"].into_iter().zip((6..).map(labels)).collect();
     assert_eq!(drop(&five), VisitorError::TooManyIdx { given: 5 });
     let eight = ["a", "b", "c", "d", "e", "f", "g", "h"].map(|name| (name, labels(6)));
     assert_eq!(drop(&eight), VisitorError::TooManyFiles { given: 8 });

@@ -1,4 +1,4 @@
-//! The browser decodes a visitor's PNG and JPEG files, so that the program needs no decoder.
+//! The browser decodes a visitor's pictures, so that the program needs no decoder.
 
 use js_sys::{Object, Reflect, Uint8Array};
 use wasm_bindgen::{JsCast, JsValue};
@@ -10,7 +10,7 @@ use web_sys::{
 
 use crate::data::raster::{DecodeError, Raster};
 
-/// Decodes a PNG or JPEG file, rotated by its camera metadata, without conversion of its colours.
+/// Decodes a picture, of an animation the first, rotated by its camera metadata, without conversion of its colours.
 ///
 /// # Errors
 /// With the browser's message.

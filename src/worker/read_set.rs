@@ -58,7 +58,13 @@ mod tests {
             let labels: Vec<u8> = (0..count).map(|label| label % 3).collect();
             Dataset::of("your files (a.npz)", picture, classes.clone(), images, labels)
         };
-        Digits { train: set(7), test: set(3), source, test_set, notes: vec![Remark::Empty { label: 2 }] }
+        Digits {
+            train: set(7),
+            test: set(3),
+            source,
+            test_set,
+            notes: vec![Remark::Empty { names: "2".to_owned(), count: 1 }],
+        }
     }
 
     #[test]

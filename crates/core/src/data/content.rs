@@ -5,7 +5,7 @@ use super::{
     cifar::{self, Batch, Text},
     file_fault::{FileError, FileFault},
     idx::{self, GZIP, Idx, IdxError, hex},
-    npy, npz,
+    idx_files, npy, npz,
     pictures::Undecoded,
     sets::Sets,
     table,
@@ -18,6 +18,8 @@ use hushgrad_message::Message;
 pub(super) enum Content {
     /// Images or labels.
     Idx(Idx),
+    /// The IDX files of a ZIP.
+    Zip(idx_files::Zip),
     /// Images with their labels; other batches may belong to the same set.
     Batch(Batch),
     Text(Text),
@@ -35,7 +37,8 @@ impl Content {
     /// Bytes held unpacked.
     pub fn bytes(&self) -> u64 {
         match self {
-            Self::Idx(idx) => idx.elements.len() as u64,
+            Self::Idx(idx) => idx.bytes(),
+            Self::Zip(zip) => zip.bytes(),
             Self::Batch(batch) => batch.bytes(),
             Self::Arrays(arrays) | Self::Table(arrays) => arrays.iter().map(npz::Named::bytes).sum(),
             Self::Sets(sets) => sets.bytes(),
@@ -120,10 +123,12 @@ pub(super) fn read(name: &str, bytes: Vec<u8>) -> Result<Content, ContentError> 
         Form::Table => Content::Table(table::read(&bytes).map_err(named)?),
         Form::Npy => Content::Arrays(vec![npz::Named::alone(bytes)]),
         Form::Zip => {
-            let zip = Zipped::open(bytes).map_err(named)?;
+            let mut zip = Zipped::open(bytes).map_err(named)?;
             let names = zip.names();
             if npz::is_npz(&names) {
                 Content::Arrays(npz::arrays(zip).map_err(named)?)
+            } else if names.iter().any(|name| idx_files::is_named(name)) {
+                Content::Zip(idx_files::Zip::read(name, &mut zip)?)
             } else {
                 Content::Pictures(Undecoded::open(name, &names, Box::new(zip))?)
             }

@@ -1,4 +1,4 @@
-//! Decodes PNG and JPEG files where no browser does.
+//! Decodes pictures where no browser does.
 
 use std::io::Cursor;
 
@@ -9,7 +9,7 @@ use super::{
     raster::{DecodeError, Raster},
 };
 
-/// Decodes a PNG or JPEG file and applies its orientation tag, as browsers do.
+/// Decodes a picture, of an animation the first, and applies its orientation tag, as browsers do.
 ///
 /// # Errors
 /// The decoder's message.

@@ -32,7 +32,7 @@ pub struct FileError {
 #[expect(missing_docs, reason = "the message of each says what it is")]
 pub enum FileFault {
     #[error(
-        "bytes {found}: not a supported format; supported are IDX, CIFAR's binary files, NumPy's .npz and .npy, CSV, and a ZIP with a folder of PNG or JPEG files for each class"
+        "bytes {found}: not a supported format; supported are IDX, CIFAR's binary files, NumPy's .npz and .npy, CSV, and a ZIP with a folder of pictures for each class"
     )]
     Unknown { found: Message },
     #[error("a single picture; put pictures into a ZIP, a folder for each class, and choose that")]
@@ -95,6 +95,9 @@ pub enum FileFault {
         "“{entry}” is not one of CIFAR's files; expected cifar-10-binary.tar.gz or cifar-100-binary.tar.gz as published, or a ZIP of pictures"
     )]
     TarEntry { entry: String },
+
+    #[error("IDX files of several sets: {found}; give the files of one of them")]
+    IdxSets { found: String },
 
     #[error("ZIP: the archive is damaged or was cut short; make or fetch it again")]
     Zip,
@@ -162,7 +165,7 @@ pub enum FileFault {
     #[error("“{first}” and “{second}” hold images of different sizes; the sizes must be equal")]
     NpySizes { first: String, second: String },
 
-    #[error("it holds no picture; expected a folder for each class, with PNG or JPEG files in it")]
+    #[error("it holds no picture; expected a folder for each class, with pictures in it")]
     NoPictures,
     #[error(
         "“{entry}” is not in a class folder; expected class/name.png, or train/class/name.png and test/class/name.png"
@@ -170,13 +173,13 @@ pub enum FileFault {
     NoFolder { entry: String },
     #[error("“{entry}” is nested too deep; expected class/name.png, or train/class/name.png and test/class/name.png")]
     TooDeep { entry: String },
-    #[error("“{entry}” is not named .png, .jpg or .jpeg; leave it out, or convert it")]
+    #[error("“{entry}” is not named .png, .jpg, .jpeg, .gif, .bmp or .webp; convert it")]
     NoPicture { entry: String },
     #[error("“{entry}”: the class “{class}” has no training pictures; give some, or leave it out")]
     OnlyTested { entry: String, class: String },
     #[error("only test pictures; give some to train on, in train/class/name.png")]
     OnlyTests,
-    #[error("“{entry}” begins with bytes {found}; expected PNG (89 50 4e 47) or JPEG (ff d8 ff)")]
+    #[error("“{entry}” begins with bytes {found}; expected those of PNG, JPEG, GIF, BMP or WebP")]
     PictureMagic { entry: String, found: String },
     #[error("“{entry}”: the size of the picture cannot be read; it is damaged or was cut short")]
     PictureHeader { entry: String },
@@ -193,6 +196,19 @@ pub enum FileFault {
 }
 
 impl FileFault {
+    /// True if a picture, by itself, is not whole or not of a format that is read.
+    pub(super) const fn is_of_picture(&self) -> bool {
+        matches!(
+            self,
+            Self::ZipEntry { .. }
+                | Self::PictureMagic { .. }
+                | Self::PictureHeader { .. }
+                | Self::PictureCut { .. }
+                | Self::PictureSize { width: 0, .. }
+                | Self::PictureSize { height: 0, .. }
+        )
+    }
+
     /// Attaches the file's name.
     pub(super) fn of(self, file: &str) -> FileError {
         FileError { file: file.to_owned(), fault: self }

@@ -12,9 +12,12 @@ use hushgrad_message::{Message, ToMessage, message, word};
 
 pub use super::shard_writer::PIXELS;
 use super::{
+    file_fault::FileFault,
     known,
     layout::{Layout, Order},
+    npy::{self, Array, Type},
     picture::{self, MOST_CLASSES, MOST_SIDE, Picture},
+    scaled::{Range, Scaled},
 };
 
 /// Rows and columns of a digit.
@@ -71,6 +74,8 @@ pub struct Idx {
     pub picture: Picture,
     /// `count × picture.pixels()` values in a dataset's order, or `count` labels.
     pub elements: Vec<u8>,
+    /// Images of other than unsigned bytes before [`Idx::by`], in the place of `elements`.
+    pub(super) wide: Option<npy::Images>,
     /// MD5 of the file as given, if gzipped and read by [`read_owned`].
     pub(super) packed: Option<String>,
 }
@@ -79,10 +84,36 @@ impl Idx {
     /// Number of images or labels.
     #[must_use]
     pub fn count(&self) -> usize {
-        match self.kind {
-            Kind::Images => self.elements.len() / self.picture.pixels(),
-            Kind::Labels => self.elements.len(),
+        match (self.kind, &self.wide) {
+            (Kind::Images, Some(images)) => images.count(),
+            (Kind::Images, None) => self.elements.len() / self.picture.pixels(),
+            (Kind::Labels, _) => self.elements.len(),
         }
+    }
+
+    /// Bytes held.
+    pub(super) fn bytes(&self) -> u64 {
+        self.elements.len() as u64 + self.wide.as_ref().map_or(0, npy::Images::bytes)
+    }
+
+    /// The least and the largest value of images.
+    ///
+    /// # Errors
+    /// A value that is not finite.
+    pub(super) fn range(&self) -> Result<Range, FileFault> {
+        self.wide.as_ref().map_or_else(|| Ok(Range::of(&self.elements)), npy::Images::range)
+    }
+
+    /// Scales images to bytes.
+    ///
+    /// # Errors
+    /// Memory is short.
+    pub(super) fn by(mut self, rule: Scaled) -> Result<Self, FileFault> {
+        match self.wide.take() {
+            Some(images) => self.elements = images.squares(rule)?,
+            None => rule.bytes(&mut self.elements),
+        }
+        Ok(self)
     }
 
     /// SHA-256 of the unpacked file, lower-case hexadecimal; valid for labels and for digits only.
@@ -142,7 +173,7 @@ pub enum Fault {
     NotIdxInside { found: Vec<u8> },
     #[error("the header ends after {found} bytes, in the field {field}; expected {expected} bytes")]
     HeaderTruncated { field: Field, found: usize, expected: usize },
-    #[error("element type {}; expected 0x08 (unsigned bytes), or for labels another type of numbers", element_type(*.found))]
+    #[error("element type {}; expected 0x08, 0x09, or 0x0b to 0x0e", format!("{:#04x}", *.found))]
     ElementType { found: u8 },
     #[error(
         "number of dimensions {found}; expected 3 (images: count, rows, columns), 4 (the same, and colour channels), 1 (labels: count) or 2 (the same, and numbers of a row)"
@@ -178,8 +209,16 @@ pub enum Fault {
     },
     #[error("label {found} at example {index} (counted from 0); expected 0 to {}", MOST_CLASSES - 1)]
     Label { index: usize, found: String },
+    #[error(transparent)]
+    Values(Box<FileFault>),
     #[error("rows of {found} numbers as labels; expected 1 to {MOST_FIELDS}, of which the first is the class")]
     Fields { found: u32 },
+}
+
+impl From<FileFault> for Fault {
+    fn from(fault: FileFault) -> Self {
+        Self::Values(fault.into())
+    }
 }
 
 /// A field of the header.
@@ -187,7 +226,7 @@ pub enum Fault {
 pub enum Field {
     /// The two leading zero bytes.
     Magic,
-    /// The third byte: 0x08, unsigned bytes; of labels any of the format.
+    /// The third byte: 0x08, unsigned bytes, or another of the format.
     ElementType,
     /// The fourth byte: 3 or 4 for images, 1 or 2 for labels.
     Dimensions,
@@ -221,15 +260,22 @@ impl ToMessage for Field {
     }
 }
 
-/// Reads a file of either kind; `file` is its name, for errors.
+/// Reads a file of either kind; `file` is its name, for errors. Images of other than unsigned bytes
+/// are scaled by their range.
 ///
 /// # Errors
 /// [`IdxError::File`] with the first [`Fault`] found.
 pub fn read(file: &str, bytes: &[u8]) -> Result<Idx, IdxError> {
-    read_any(bytes).map_err(|fault| IdxError::File { file: file.to_owned(), fault })
+    let scaled = |idx: Idx| {
+        if idx.wide.is_some() { idx.range().and_then(Scaled::of).and_then(|rule| idx.by(rule)) } else { Ok(idx) }
+    };
+    read_any(bytes)
+        .and_then(|idx| scaled(idx).map_err(Fault::from))
+        .map_err(|fault| IdxError::File { file: file.to_owned(), fault })
 }
 
-/// As [`read`], without copying the bytes of a plain file; takes the MD5 of a gzipped one.
+/// As [`read`], without copying the bytes of a plain file, nor scaling; takes the MD5 of a gzipped
+/// one.
 ///
 /// # Errors
 /// As [`read`].
@@ -387,56 +433,23 @@ struct Header {
     count: u32,
     images: Option<(Layout, Picture)>,
     dimensions: usize,
-    element: Element,
+    element: Type,
     /// Numbers of a label's row.
     fields: u32,
 }
 
 /// Type of the elements, all big-endian.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Element {
-    Unsigned8,
-    Signed8,
-    Signed16,
-    Signed32,
-    Float32,
-    Float64,
-}
-
-impl Element {
-    fn of(byte: u8) -> Option<Self> {
-        Some(match byte {
-            UNSIGNED_BYTE => Self::Unsigned8,
-            0x09 => Self::Signed8,
-            0x0b => Self::Signed16,
-            0x0c => Self::Signed32,
-            0x0d => Self::Float32,
-            0x0e => Self::Float64,
-            _ => return None,
-        })
-    }
-
-    const fn bytes(self) -> usize {
-        match self {
-            Self::Unsigned8 | Self::Signed8 => 1,
-            Self::Signed16 => 2,
-            Self::Signed32 | Self::Float32 => 4,
-            Self::Float64 => 8,
-        }
-    }
-
-    /// Value of the first element of `bytes`.
-    fn value(self, bytes: &[u8]) -> f64 {
-        match (self, bytes) {
-            (Self::Unsigned8, &[a, ..]) => a.into(),
-            (Self::Signed8, &[a, ..]) => i8::from_be_bytes([a]).into(),
-            (Self::Signed16, &[a, b, ..]) => i16::from_be_bytes([a, b]).into(),
-            (Self::Signed32, &[a, b, c, d, ..]) => i32::from_be_bytes([a, b, c, d]).into(),
-            (Self::Float32, &[a, b, c, d, ..]) => f32::from_be_bytes([a, b, c, d]).into(),
-            (Self::Float64, &[a, b, c, d, e, f, g, h, ..]) => f64::from_be_bytes([a, b, c, d, e, f, g, h]),
-            _ => f64::NAN,
-        }
-    }
+fn element(byte: u8) -> Option<Type> {
+    let (letter, size) = match byte {
+        UNSIGNED_BYTE => (b'u', 1),
+        0x09 => (b'i', 1),
+        0x0b => (b'i', 2),
+        0x0c => (b'i', 4),
+        0x0d => (b'f', 4),
+        0x0e => (b'f', 8),
+        _ => return None,
+    };
+    Some(Type::of(letter, size, true))
 }
 
 impl Header {
@@ -450,10 +463,8 @@ impl Header {
             return Err(short(Field::Magic, 4));
         }
         let element_type = *bytes.get(2).ok_or_else(|| short(Field::ElementType, 4))?;
-        let unsupported = Fault::ElementType { found: element_type };
-        let Some(element) = Element::of(element_type) else { return Err(unsupported) };
+        let element = element(element_type).ok_or(Fault::ElementType { found: element_type })?;
         let (kind, dimensions) = match bytes.get(3) {
-            Some(3 | 4) if element != Element::Unsigned8 => return Err(unsupported),
             Some(&found @ (3 | 4)) => (Kind::Images, usize::from(found)),
             Some(&found @ (1 | 2)) => (Kind::Labels, usize::from(found)),
             Some(&found) => return Err(Fault::Dimensions { found }),
@@ -490,8 +501,8 @@ impl Header {
             1..=MAX_EXAMPLES => {}
             found => return Err(Fault::TooMany { found }),
         }
-        if let Some((_, picture)) = images {
-            let bytes = u64::from(count) * picture.pixels() as u64;
+        if let Some((layout, picture)) = images {
+            let bytes = u64::from(count) * picture.pixels().max(layout.values() * element.size) as u64;
             if bytes > MOST_PIXELS {
                 return Err(Fault::TooLarge { bytes });
             }
@@ -506,7 +517,7 @@ impl Header {
     /// Bytes that follow the header; at most [`MOST_PIXELS`], which fits 32 bits.
     fn elements(&self) -> usize {
         let each = self.images.map_or(self.fields as usize, |(layout, _)| layout.values());
-        self.count as usize * each * self.element.bytes()
+        self.count as usize * each * self.element.size
     }
 
     fn file_bytes(&self) -> u64 {
@@ -516,17 +527,23 @@ impl Header {
     /// Checks labels; brings images into a dataset's order.
     fn finish(self, elements: Vec<u8>) -> Result<Idx, Fault> {
         let Some((layout, picture)) = self.images else {
-            let rows = elements.chunks_exact(self.fields as usize * self.element.bytes()).enumerate();
+            let rows = elements.chunks_exact(self.fields as usize * self.element.size).enumerate();
             let label = |(index, row): (usize, &[u8])| {
-                let found = self.element.value(row);
+                let found = self.element.number(&row[..self.element.size]);
                 picture::label(found).ok_or_else(|| Fault::Label { index, found: found.to_string() })
             };
             let elements = rows.map(label).collect::<Result<_, _>>()?;
-            return Ok(Idx { kind: Kind::Labels, picture: Picture::DIGIT, elements, packed: None });
+            return Ok(Idx { kind: Kind::Labels, picture: Picture::DIGIT, elements, wide: None, packed: None });
         };
+        if self.element != Type::of(b'u', 1, true) {
+            let Layout { rows, columns, channels, .. } = layout;
+            let images = Array::of("images", self.element, &[self.count as usize, rows, columns, channels], elements);
+            let (elements, wide) = (vec![], Some(images.images()?));
+            return Ok(Idx { kind: Kind::Images, picture, elements, wide, packed: None });
+        }
         let bytes = self.count as usize * picture.pixels();
         let elements = layout.squares(elements).ok_or(Fault::NoMemory { bytes })?;
-        Ok(Idx { kind: Kind::Images, picture, elements, packed: None })
+        Ok(Idx { kind: Kind::Images, picture, elements, wide: None, packed: None })
     }
 }
 
@@ -554,18 +571,5 @@ pub(super) fn start(bytes: &[u8]) -> Message {
         [b'B', b'Z', ..] => message!("{shown} (bzip2)"),
         [0xfd, b'7', ..] => message!("{shown} (xz)"),
         _ => Message::text(shown),
-    }
-}
-
-/// Formats an element type, with its name in the format.
-fn element_type(byte: u8) -> Message {
-    let shown = format!("{byte:#04x}");
-    match byte {
-        0x09 => message!("{shown} (signed bytes)"),
-        0x0b => message!("{shown} (16-bit integers)"),
-        0x0c => message!("{shown} (32-bit integers)"),
-        0x0d => message!("{shown} (32-bit floats)"),
-        0x0e => message!("{shown} (64-bit floats)"),
-        _ => message!("{shown} (unknown)"),
     }
 }

@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::{
     content::{self, Content},
     file_fault::{MOST_OF_ALL, MOST_OF_ONE},
+    idx_files,
     visitor::{self, Assembled, VisitorError},
 };
 
@@ -16,8 +17,8 @@ const PIECE: u64 = 4 << 20;
 /// Files being received.
 #[derive(Debug)]
 pub struct Incoming {
-    /// Names and sizes in bytes.
-    files: Vec<(String, u64)>,
+    /// The files to read: the index of each among those given, its name and its size in bytes.
+    files: Vec<(u32, String, u64)>,
     /// The files that have been received and parsed, in order.
     read: Vec<Content>,
     /// The bytes received of the next file.
@@ -36,7 +37,7 @@ pub struct Piece {
 }
 
 impl Incoming {
-    /// Prepares to receive files, given as names and sizes in bytes.
+    /// Prepares to receive files, given as names and sizes in bytes; of `X` and `X.gz` only `X`.
     ///
     /// # Errors
     /// No file, more than seven, an empty one, one over 500,000 digits, or over 512 MB in all.
@@ -45,9 +46,11 @@ impl Incoming {
     }
 
     fn within(most: u64, files: Vec<(String, u64)>) -> Result<Self, VisitorError> {
+        let files = (0..).zip(files).map(|(place, (name, size))| (place, name, size)).collect();
+        let files = idx_files::without_twins(files, |(_, name, _)| name.clone());
         visitor::check_count(files.len())?;
         let mut all = 0u64;
-        for (name, size) in &files {
+        for (_, name, size) in &files {
             if *size > MOST_OF_ONE {
                 return Err(VisitorError::TooLarge { file: name.clone(), bytes: *size, most: MOST_OF_ONE });
             }
@@ -63,10 +66,10 @@ impl Incoming {
     /// The next piece to request; `None` when all files have arrived.
     #[must_use]
     pub fn next(&self) -> Option<Piece> {
-        let (_, size) = self.files.get(self.read.len())?;
+        let (file, _, size) = self.files.get(self.read.len())?;
         let start = self.bytes.len() as u64;
         let end = (start + if start == 0 { FIRST } else { PIECE }).min(*size);
-        Some(Piece { file: self.read.len() as u32, bytes: start..end })
+        Some(Piece { file: *file, bytes: start..end })
     }
 
     /// Takes the piece that [`Incoming::next`] requested; `None` if it could not be read.
@@ -74,7 +77,7 @@ impl Incoming {
     /// # Errors
     /// An invalid or unreadable file, one too large for the memory, or a piece of the wrong length.
     pub fn take(&mut self, piece: Option<&[u8]>) -> Result<(), VisitorError> {
-        let (Some(asked), Some((name, size))) = (self.next(), self.files.get(self.read.len())) else {
+        let (Some(asked), Some((_, name, size))) = (self.next(), self.files.get(self.read.len())) else {
             return Err(VisitorError::Nothing);
         };
         let file = || name.clone();
@@ -100,7 +103,7 @@ impl Incoming {
     /// Bytes received, and bytes in all.
     #[must_use]
     pub fn progress(&self) -> (u64, u64) {
-        let sizes = |files: &[(String, u64)]| files.iter().map(|(_, size)| size).sum::<u64>();
+        let sizes = |files: &[(u32, String, u64)]| files.iter().map(|(.., size)| size).sum::<u64>();
         (sizes(&self.files[..self.read.len()]) + self.bytes.len() as u64, sizes(&self.files))
     }
 
@@ -109,7 +112,7 @@ impl Incoming {
     /// # Errors
     /// [`VisitorError`] if the files do not fit together.
     pub fn assembled(self) -> Result<Assembled, VisitorError> {
-        visitor::assemble_read(self.files.into_iter().map(|(name, _)| name).zip(self.read).collect())
+        visitor::assemble_read(self.files.into_iter().map(|(_, name, _)| name).zip(self.read).collect())
     }
 }
 
@@ -132,8 +135,8 @@ mod tests {
 
     fn file(kind: Kind, count: u32) -> Vec<u8> {
         let mut file = idx::header(kind, count);
-        let bytes = if kind == Kind::Images { PIXELS } else { 1 };
-        file.extend((0..count as usize * bytes).map(|i| (i / bytes % 10) as u8));
+        let (bytes, values) = if kind == Kind::Images { (PIXELS, 250) } else { (1, 10) };
+        file.extend((0..count as usize * bytes).map(|i| (i / bytes % values) as u8));
         file
     }
 
@@ -182,6 +185,26 @@ mod tests {
         let digits = digits.unwrap();
         assert_eq!(digits.train.len() + digits.test.len(), 12_000);
         assert_eq!(digits.train.name, visitor::assemble(&files).unwrap().train.name);
+    }
+
+    /// As torchvision leaves them: eight files, of which four are read.
+    #[test]
+    fn of_a_file_packed_and_unpacked_the_latter_is_read() {
+        let (images, labels) = (file(Kind::Images, 60), file(Kind::Labels, 60));
+        let (tests, names) = (file(Kind::Images, 30), file(Kind::Labels, 30));
+        let files = [
+            ("t10k-images-idx3-ubyte.gz", b"\x1f\x8b".to_vec()),
+            ("t10k-images-idx3-ubyte", tests.clone()),
+            ("t10k-labels-idx1-ubyte", names.clone()),
+            ("t10k-labels-idx1-ubyte.gz", packed(&names)),
+            ("train-images-idx3-ubyte", images.clone()),
+            ("train-images-idx3-ubyte.gz", packed(&images)),
+            ("train-labels-idx1-ubyte.gz", packed(&labels)),
+            ("train-labels-idx1-ubyte", labels.clone()),
+        ];
+        let (_, digits) = bring(&files);
+        let digits = digits.unwrap();
+        assert_eq!((digits.train.len(), digits.test.len()), (60, 30));
     }
 
     #[test]

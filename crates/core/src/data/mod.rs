@@ -12,6 +12,7 @@ pub mod decode;
 mod digest;
 pub mod file_fault;
 pub mod idx;
+mod idx_files;
 mod images;
 pub mod incoming;
 mod known;
@@ -42,9 +43,13 @@ mod table;
 mod tests;
 mod turned;
 pub mod visitor;
+mod words;
 mod zipped;
 
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::{
+    collections::HashMap,
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+};
 
 use hushgrad_message::word;
 use idx::{Idx, IdxError, Kind};
@@ -229,6 +234,15 @@ impl Dataset {
         self.images.one(i, self.pixels())
     }
 
+    /// Number of examples that `other` holds as well, with the same label.
+    #[must_use]
+    pub fn shared_with(&self, other: &Self) -> usize {
+        // By label and pixels, with the number of examples that are alike.
+        let mut own: HashMap<(u8, &[u8]), usize> = HashMap::new();
+        (0..self.len()).for_each(|i| *own.entry((self.labels[i], self.image(i))).or_default() += 1);
+        (0..other.len()).filter_map(|i| own.remove(&(other.labels[i], other.image(i)))).sum()
+    }
+
     /// The examples of `range`, cut off at the end of the set.
     #[must_use]
     pub fn slice(&self, range: std::ops::Range<usize>) -> Self {
@@ -294,12 +308,14 @@ impl Digits {
         let all = || (0..self.train.len()).map(|i| self.train.image(i));
         let brightest = all().flatten().copied().max().unwrap_or(u8::MAX);
         let labelled = |label: &usize| self.train.labels.iter().any(|other| usize::from(*other) == *label);
-        let empty = (0..self.train.classes.count()).find(|label| !labelled(label));
+        let mut empty = Left::default();
+        let classes = (0..self.train.classes.count()).filter(|label| !labelled(label));
+        classes.for_each(|label| empty.add(self.train.classes.name(label)));
         let dark = (brightest < DARK).then_some(Remark::Dark { brightest });
         let mut remarks = vec![Remark::Presumed];
         remarks.extend(self.notes.iter().cloned());
         remarks.extend(dark);
-        remarks.extend(empty.map(|label| Remark::Empty { label }));
+        remarks.extend(empty.classes());
         remarks
     }
 }
@@ -329,7 +345,7 @@ pub enum Remark {
     /// The values of the files were scaled.
     #[error(transparent)]
     Scaled(Scaled),
-    /// Arrays that are neither trained on nor tested with.
+    /// Arrays or files that are neither trained on nor tested with.
     #[error("Not used: {names} ({count} in all).")]
     Left {
         /// The first three names.
@@ -337,20 +353,73 @@ pub enum Remark {
         /// How many there are.
         count: usize,
     },
-    /// No training image has this label.
-    #[error("No training image has the label {label}, so its class stays empty: labels count from 0.")]
+    /// Files beside the pictures, and pictures that are damaged or of another format.
+    #[error(
+        "Left out: {names} ({count} of {all} files). Only whole pictures in PNG, JPEG, GIF, BMP or WebP can be read."
+    )]
+    Unread {
+        /// The first three names.
+        names: String,
+        /// How many there are.
+        count: usize,
+        /// Number of all files.
+        all: usize,
+    },
+    /// Classes without a training image.
+    #[error("No training image is of these classes: {names} ({count} in all). Labels count from 0.")]
     Empty {
-        /// The first such label.
-        label: usize,
+        /// The first three names.
+        names: String,
+        /// How many there are.
+        count: usize,
+    },
+    /// Test images that are trained on.
+    #[error(
+        "Test images that are training images, too, with the same label: {count} of {all}. They make the test accuracy look better."
+    )]
+    Shared {
+        /// How many there are.
+        count: usize,
+        /// Number of test images.
+        all: usize,
     },
 }
 
-impl Remark {
-    /// These arrays are left aside.
-    fn left(names: &[String]) -> Self {
-        const SHOWN: usize = 3;
-        let more = if names.len() > SHOWN { ", …" } else { "" };
-        Self::Left { names: names[..names.len().min(SHOWN)].join(", ") + more, count: names.len() }
+/// What is left aside of a visitor's files, or missing: the first names, and how many there are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Left {
+    names: Vec<String>,
+    count: usize,
+}
+
+impl Left {
+    const SHOWN: usize = 3;
+
+    /// Adds a name that can be shown.
+    fn add(&mut self, name: String) {
+        if self.count < Self::SHOWN {
+            self.names.push(name);
+        }
+        self.count += 1;
+    }
+
+    fn names(&self) -> String {
+        self.names.join(", ") + if self.count > Self::SHOWN { ", …" } else { "" }
+    }
+
+    /// The remark on arrays, files or images of no use.
+    fn aside(&self) -> Option<Remark> {
+        (self.count > 0).then(|| Remark::Left { names: self.names(), count: self.count })
+    }
+
+    /// The remark on classes without images.
+    fn classes(&self) -> Option<Remark> {
+        (self.count > 0).then(|| Remark::Empty { names: self.names(), count: self.count })
+    }
+
+    /// The remark on files, of `all`, that are not pictures.
+    fn unread(&self, all: usize) -> Option<Remark> {
+        (self.count > 0).then(|| Remark::Unread { names: self.names(), count: self.count, all })
     }
 }
 

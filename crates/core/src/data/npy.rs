@@ -16,7 +16,7 @@ pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 const LONGEST_HEADER: usize = 1 << 16;
 
 /// An array whose header has been read and whose length matches it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Array {
     pub name: String,
     kind: Type,
@@ -30,13 +30,13 @@ pub(super) struct Array {
 
 /// Element type of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Type {
+pub(super) struct Type {
     /// As written in the header, e.g. `<f4`.
     name: String,
     /// `u`, `i`, `f`, `b` (boolean), `U` or `S` (text), `O` (objects), or `?`.
     letter: u8,
     /// Bytes of an element.
-    size: usize,
+    pub size: usize,
     big_endian: bool,
 }
 
@@ -57,7 +57,7 @@ impl Labels {
 }
 
 /// Images before scaling.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Images {
     array: Array,
     layout: Layout,
@@ -112,19 +112,18 @@ impl Array {
 
     /// An array of little-endian f32 in C order.
     pub fn of_numbers(name: &str, shape: &[usize], bytes: Vec<u8>) -> Self {
-        let kind = Type { name: "<f4".to_owned(), letter: b'f', size: 4, big_endian: false };
-        Self::made(name, kind, shape, bytes)
+        Self::of(name, Type::of(b'f', 4, false), shape, bytes)
     }
 
     /// An array of texts.
     pub fn of_texts(name: &str, texts: &[Vec<u8>]) -> Self {
         let size = texts.iter().map(Vec::len).max().unwrap_or_default().max(1);
-        let kind = Type { name: format!("|S{size}"), letter: b'S', size, big_endian: false };
         let padded = |text: &Vec<u8>| text.iter().copied().chain(std::iter::repeat(0)).take(size).collect::<Vec<u8>>();
-        Self::made(name, kind, &[texts.len()], texts.iter().flat_map(padded).collect())
+        Self::of(name, Type::of(b'S', size, false), &[texts.len()], texts.iter().flat_map(padded).collect())
     }
 
-    fn made(name: &str, kind: Type, shape: &[usize], bytes: Vec<u8>) -> Self {
+    /// An array of these elements in C order.
+    pub fn of(name: &str, kind: Type, shape: &[usize], bytes: Vec<u8>) -> Self {
         let shape = shape.iter().map(|&length| length as u64).collect();
         Self { name: name.to_owned(), kind, shape, fortran: false, bytes, start: 0 }
     }
@@ -294,6 +293,11 @@ impl Images {
         self.count
     }
 
+    /// Bytes held.
+    pub fn bytes(&self) -> u64 {
+        self.array.bytes()
+    }
+
     /// Size of the images; never an error after [`Array::images`].
     pub fn picture(&self) -> Result<Picture, FileFault> {
         self.layout.picture().ok_or_else(|| self.array.fault(NpyExpected::ImageShape))
@@ -337,6 +341,11 @@ impl Images {
 }
 
 impl Type {
+    pub fn of(letter: u8, size: usize, big_endian: bool) -> Self {
+        let name = format!("{}{}{size}", if big_endian { '>' } else { '<' }, char::from(letter));
+        Self { name, letter, size, big_endian }
+    }
+
     fn read(text: &str, fault: impl Fn() -> FileFault) -> Result<Self, FileFault> {
         // A list describes a structured type, which is unsupported.
         if text.starts_with('[') {
@@ -370,7 +379,7 @@ impl Type {
     }
 
     /// Value of a number or a boolean; integers above 2^53 are rounded.
-    fn number(&self, element: &[u8]) -> f64 {
+    pub fn number(&self, element: &[u8]) -> f64 {
         let (word, bits) = (self.word(element), 8 * self.size as u32);
         match (self.letter, self.size) {
             (b'f', 2) => half(word as u16),

@@ -6,11 +6,12 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Classes, Remark,
-    file_fault::{FileError, FileFault, MOST_OF_ALL, MOST_OF_ONE, shown},
+    Classes, Left,
+    file_fault::{FileError, FileFault, MOST_OF_ALL, shown},
     npy::{Array, Images, Labels},
-    scaled::{Range, Scaled},
+    scaled::Scaled,
     sets::{Part, Sets},
+    words::{Split, testing, words},
     zipped::Zipped,
 };
 
@@ -37,16 +38,6 @@ enum Held {
 /// Words for images and for labels; of arrays that fit, the one with the earlier word.
 const IMAGES: [&str; 10] = ["x", "images", "image", "imgs", "img", "digits", "pixels", "data", "samples", "inputs"];
 const LABELS: [&str; 9] = ["y", "labels", "label", "targets", "target", "classes", "class", "lbls", "outputs"];
-const TRAINING: [&str; 3] = ["train", "training", "tr"];
-const TEST: [&str; 5] = ["test", "testing", "te", "t10k", "eval"];
-const VALIDATION: [&str; 4] = ["val", "valid", "validation", "dev"];
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Split {
-    Training,
-    Test,
-    Validation,
-}
 
 /// What an array's name tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,23 +45,6 @@ struct Told {
     /// What it holds, and the place of the word that says so.
     held: Option<(Held, usize)>,
     split: Option<Split>,
-}
-
-/// Lower-case words of a name: `trainImages_2` is `train`, `images`, `2`.
-fn words(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut before_lower = false;
-    for letter in name.chars() {
-        if !letter.is_alphanumeric() || before_lower && letter.is_uppercase() {
-            words.push(String::new());
-        }
-        before_lower = letter.is_lowercase();
-        if letter.is_alphanumeric() {
-            words.last_mut().expect("there is one").extend(letter.to_lowercase());
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words
 }
 
 /// True for the name of a column of labels.
@@ -91,13 +65,7 @@ impl Told {
             (Some(place), None) => Some((Held::Images, place)),
             (None, None) => None,
         };
-        let split = match () {
-            () if first(&VALIDATION).is_some() => Some(Split::Validation),
-            () if first(&TEST).is_some() => Some(Split::Test),
-            () if first(&TRAINING).is_some() => Some(Split::Training),
-            () => None,
-        };
-        Self { held, split }
+        Self { held, split: Split::by(&words) }
     }
 }
 
@@ -203,18 +171,12 @@ impl Named {
 }
 
 fn unpacked(zip: &mut Zipped, most: u64) -> Result<Vec<Named>, FileFault> {
-    let mut left = most;
-    let names = zip.names();
-    let read = names.iter().enumerate().map(|(place, entry)| {
-        let bytes = zip.unpacked(place, MOST_OF_ONE.min(left)).map_err(|fault| match fault {
-            FileFault::EntryTooLarge { entry, bytes, .. } if bytes <= MOST_OF_ONE => FileFault::TooMuch { entry, most },
-            other => other,
-        })?;
-        left -= bytes.len() as u64;
-        let name = arrays_name(entry).to_owned();
-        Ok(Named { array: Array::read(&shown(&name), bytes), name })
-    });
-    read.collect()
+    let places = (0..zip.names().len()).collect();
+    let array = |(entry, bytes): (String, Vec<u8>)| {
+        let name = arrays_name(&entry).to_owned();
+        Named { array: Array::read(&shown(&name), bytes), name }
+    };
+    zip.each(places, most).map(|entry| entry.map(array)).collect()
 }
 
 /// Reads images and labels among arrays; `file` is the name of their file, or of the first.
@@ -227,10 +189,9 @@ pub(super) fn read(file: &str, arrays: Vec<Named>) -> Result<Sets, FileError> {
 
 fn sets(arrays: Vec<Named>) -> Result<Sets, FileFault> {
     let [training, test, validation] = pairs(&arrays)?;
-    // Validation images are for choosing, which nothing here does: they test if nothing else can.
-    let test = test.or(validation);
+    let (test, _) = testing(test, validation);
     let used: Vec<usize> = [training, test].into_iter().flatten().flatten().collect();
-    let mut names = vec![];
+    let mut left = Left::default();
     let mut arrays: Vec<Option<Result<Array, FileFault>>> = arrays
         .into_iter()
         .enumerate()
@@ -238,7 +199,7 @@ fn sets(arrays: Vec<Named>) -> Result<Sets, FileFault> {
             if used.contains(&place) {
                 return Some(array);
             }
-            names.push(shown(&name));
+            left.add(shown(&name));
             None
         })
         .collect();
@@ -267,9 +228,7 @@ fn sets(arrays: Vec<Named>) -> Result<Sets, FileFault> {
     if let Some((images, _)) = &test {
         range = range.and(images.range()?);
     }
-    let Range { low, high } = range;
-    let rule = Scaled::of(range);
-    let rule = rule.ok_or_else(|| FileFault::NpyRange { low: format!("{low}"), high: format!("{high}") })?;
+    let rule = Scaled::of(range)?;
     let classes = class_names([Some(&training.1), test.as_ref().map(|(_, labels)| labels)])?;
     let part = |(images, labels): (Images, Labels)| -> Result<Part, FileFault> {
         let labels = match labels {
@@ -284,13 +243,7 @@ fn sets(arrays: Vec<Named>) -> Result<Sets, FileFault> {
     };
     let (train, test) = (part(training)?, test.map(part).transpose()?);
     let classes = if classes.is_empty() { None } else { Some(Classes::named(&classes)?) };
-    let mut notes = vec![];
-    if rule != Scaled::Bytes {
-        notes.push(Remark::Scaled(rule));
-    }
-    if !names.is_empty() {
-        notes.push(Remark::left(&names));
-    }
+    let notes = rule.remark().into_iter().chain(left.aside()).collect();
     Ok(Sets { published: None, picture, classes, train, test, notes })
 }
 

@@ -8,7 +8,7 @@ use std::{
 use super::{
     Digits, Source, cifar, content,
     file_fault::{FileFault, MOST_EXAMPLES},
-    mnist,
+    idx_files, mnist,
     mnist_error::FolderError,
     pictures::{Files, Undecoded},
     visitor::{self, VisitorError},
@@ -55,15 +55,13 @@ fn titled(mut digits: Digits, place: &str) -> Digits {
 fn of_folder(folder: &Path, seen: &mut dyn FnMut(u64, u64)) -> Result<Digits, FolderError> {
     let [mut idx, mut batches, mut texts, mut archives, mut arrays, mut tables] = [const { vec![] }; 6];
     let (mut paths, mut has_folders) = (entries(folder)?, false);
-    // If a file exists both plain and gzipped, keep the plain one.
     paths.sort();
-    paths.dedup_by(|packed, plain| name(packed).strip_suffix(".gz") == Some(name(plain).as_str()));
-    for path in paths {
+    for path in idx_files::without_twins(paths, |path| name(path)) {
         let name = name(&path);
         let ends = |ending: &str| name.to_lowercase().ends_with(ending);
         if !path.is_file() {
             has_folders |= path.is_dir();
-        } else if ["idx1", "idx2", "idx3", "ubyte"].iter().any(|word| name.contains(word)) {
+        } else if idx_files::is_named(&name) {
             idx.push(path);
         } else if ends(".bin") {
             batches.push(path);
@@ -77,6 +75,8 @@ fn of_folder(folder: &Path, seen: &mut dyn FnMut(u64, u64)) -> Result<Digits, Fo
             tables.push(path);
         }
     }
+    let named_idx: Vec<String> = idx.iter().map(|path| name(path)).collect();
+    idx_files::check_sets(&named_idx).map_err(|fault| VisitorError::from(fault.of(&name(folder))))?;
     let chosen = match (idx.is_empty(), batches.is_empty(), &archives[..]) {
         (false, ..) => idx,
         (true, false, _) => [batches, texts].concat(),
@@ -226,12 +226,13 @@ mod tests {
         assert_eq!(kinds(&digits), small);
         assert!(digits.train.name.ends_with("mine.npz") && digits.remarks().contains(&Remark::Presumed));
         std::fs::remove_dir_all(root).unwrap();
-        // Not MNIST despite the size; dark; labels from 1.
+        // Not MNIST despite the size; dark; labels from 1, of which two are held out.
         let labels: Vec<u8> = (0..60).map(|i| 1 + i % 9).collect();
         let entries =
             [("x.npy", array("|u1", "(60, 28, 28)", &vec![17; 60 * 784])), ("y.npy", array("|u1", "(60,)", &labels))];
         let root = folder("npz-dark", &[("mine.npz", zipped(&entries, true))]);
-        let remarks = [Remark::Presumed, Remark::Dark { brightest: 17 }, Remark::Empty { label: 0 }];
+        let remarks =
+            [Remark::Presumed, Remark::Dark { brightest: 17 }, Remark::Empty { names: "0, 4, 6".to_owned(), count: 3 }];
         assert_eq!(load(&root).unwrap().remarks(), remarks);
         std::fs::remove_dir_all(root).unwrap();
 
@@ -274,17 +275,22 @@ mod tests {
         // A table beside pictures is about them, and no set by itself.
         let described =
             folder("described", &[("a/1.png", png(2, 2, [0; 3])), ("labels.csv", b"7,0,9,9,9\n".repeat(9))]);
-        let deep = folder("deep", &[("a/1.png", png(2, 2, [0; 3])), ("b/c/d/1.png", vec![])]);
+        let deep = folder("deep", &[("a/1.png", png(2, 2, [0; 3])), ("b/c/d/1.png", png(2, 2, [0; 3]))]);
         let huge = folder("huge", &[("a/1.png", png(5000, 1, [0; 3])), ("b/1.png", vec![])]);
         let cut = folder("cut", &[("data_batch_1.bin", vec![1; 5000])]);
+        let sets: Vec<(String, Vec<u8>)> =
+            (0..5).map(|i| (format!("emnist-{i}-train-images-idx3-ubyte"), vec![])).collect();
+        let sets: Vec<(&str, Vec<u8>)> = sets.iter().map(|(name, bytes)| (name.as_str(), bytes.clone())).collect();
+        let sets = folder("sets", &sets);
         let text = folder("text", &[("notes.txt", b"hello".to_vec())]);
         for (path, says) in [
             (several.clone(), "the folder holds a.npz and b.zip, each a set by itself; name the one that is meant"),
             (none.clone(), "the folder holds no IDX files (names with idx1, idx3 or ubyte), none of CIFAR's"),
-            (odd.clone(), "“b/1.txt” is not named .png, .jpg or .jpeg"),
-            (described.clone(), "“labels.csv” is not named .png, .jpg or .jpeg"),
+            (odd.clone(), "its classes: 1 classes"),
+            (described.clone(), "its classes: 1 classes"),
             (deep.clone(), "“b/c/d/1.png” is nested too deep"),
             (huge.clone(), "“a/1.png” has 5000×1 pixels"),
+            (sets.clone(), "IDX files of several sets: emnist-0, emnist-1, emnist-2, emnist-3, emnist-4; give"),
             (cut.clone(), "data_batch_1.bin: length 5000: "),
             (text.join("notes.txt"), "notes.txt: bytes 68 65 6c 6c: not a supported format"),
             (text.join("nowhere"), "the folder does not exist"),
@@ -292,7 +298,7 @@ mod tests {
             let error = load(&path).unwrap_err().to_string();
             assert!(error.contains(says), "{error} / {says}");
         }
-        for root in [several, none, odd, described, deep, huge, cut, text] {
+        for root in [several, none, odd, described, deep, huge, sets, cut, text] {
             std::fs::remove_dir_all(root).unwrap();
         }
     }

@@ -25,27 +25,66 @@ pub struct DecodeError {
     pub detail: String,
 }
 
-/// Returns width and height from the header of a PNG or JPEG file; `entry` is its name.
+/// Returns width and height from the header of a PNG, JPEG, GIF, BMP or WebP file; `entry` is its
+/// name.
 ///
-/// Sources: PNG (ISO/IEC 15948), 11.2.2; JPEG (ITU-T T.81), B.2.2.
+/// Sources: PNG (ISO/IEC 15948), 11.2.2; JPEG (ITU-T T.81), B.2.2; GIF89a, 18; BMP (Windows'
+/// BITMAPFILEHEADER and BITMAPINFOHEADER); WebP (RFC 9649), 2.5 to 2.7.
 pub(super) fn size(entry: &str, bytes: &[u8]) -> Result<(u32, u32), FileFault> {
-    let header = || FileFault::PictureHeader { entry: entry.to_owned() };
-    let (width, height) = if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
-        png(bytes).ok_or_else(header)?
-    } else if bytes.starts_with(&[0xff, 0xd8, 0xff]) {
-        jpeg(bytes).ok_or_else(header)?
-    } else {
-        return Err(FileFault::PictureMagic { entry: entry.to_owned(), found: hex(&bytes[..bytes.len().min(4)]) });
+    // Decoders accept truncated pictures, with differing results.
+    let holds = |end: &[u8]| bytes.windows(end.len()).rev().any(|found| found == end);
+    let declared = |at| word(bytes, at).is_some_and(|declared| u64::from(declared) <= bytes.len() as u64);
+    let (size, ends) = match bytes {
+        _ if bytes.starts_with(b"\x89PNG\r\n\x1a\n") => (png(bytes), holds(b"IEND")),
+        [0xff, 0xd8, 0xff, ..] => (jpeg(bytes), holds(&[0xff, 0xd9])),
+        [b'G', b'I', b'F', b'8', ..] => (gif(bytes), bytes.iter().rfind(|&&byte| byte != 0) == Some(&b';')),
+        [b'B', b'M', ..] => (bmp(bytes), declared(2)),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => (webp(bytes), declared(4)),
+        _ => {
+            return Err(FileFault::PictureMagic { entry: entry.to_owned(), found: hex(&bytes[..bytes.len().min(4)]) });
+        }
     };
+    let (width, height) = size.ok_or_else(|| FileFault::PictureHeader { entry: entry.to_owned() })?;
     if ![width, height].iter().all(|length| (1..=LONGEST).contains(length)) {
         return Err(FileFault::PictureSize { entry: entry.to_owned(), width, height });
     }
-    // Decoders accept truncated pictures, with differing results.
-    let end: &[u8] = if bytes[0] == 0xff { &[0xff, 0xd9] } else { b"IEND" };
-    if bytes.windows(end.len()).rev().any(|found| found == end) {
-        Ok((width, height))
-    } else {
-        Err(FileFault::PictureCut { entry: entry.to_owned() })
+    if ends { Ok((width, height)) } else { Err(FileFault::PictureCut { entry: entry.to_owned() }) }
+}
+
+/// The little-endian numbers of 32 and of 16 bits at a place.
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+fn short(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?).into())
+}
+
+fn gif(bytes: &[u8]) -> Option<(u32, u32)> {
+    Some((short(bytes, 6)?, short(bytes, 8)?))
+}
+
+fn bmp(bytes: &[u8]) -> Option<(u32, u32)> {
+    match word(bytes, 14)? {
+        12 => Some((short(bytes, 18)?, short(bytes, 20)?)),
+        // A negative height tells that the first row is the upper one.
+        _ => Some((word(bytes, 18)?, word(bytes, 22)?.cast_signed().unsigned_abs())),
+    }
+}
+
+fn webp(bytes: &[u8]) -> Option<(u32, u32)> {
+    match bytes.get(12..16)? {
+        // A key frame.
+        b"VP8 " if bytes.get(23..26)? == [0x9d, 1, 0x2a] => {
+            Some((short(bytes, 26)? & 0x3fff, short(bytes, 28)? & 0x3fff))
+        }
+        b"VP8L" if bytes.get(20) == Some(&0x2f) => {
+            let bits = word(bytes, 21)?;
+            Some(((bits & 0x3fff) + 1, (bits >> 14 & 0x3fff) + 1))
+        }
+        // 24 bits each, less one.
+        b"VP8X" => Some(((word(bytes, 24)? & 0xff_ffff) + 1, (word(bytes, 26)? >> 8) + 1)),
+        _ => None,
     }
 }
 
@@ -165,9 +204,23 @@ mod tests {
         let frame = [0xff, 0xff, 0xc2, 0, 17, 8, 0, 5, 1, 0, 0xff, 0xd9];
         let jpeg = [&[0xff, 0xd8, 0xff, 0xe0, 0, 4, 1, 2][..], &frame].concat();
         assert_eq!(size("a", &jpeg), Ok((256, 5)));
+        let lossy = [b"RIFF\x16\0\0\0WEBPVP8 \x0a\0\0\0\0\0\0\x9d\x01\x2a".as_slice(), &[3, 0x40, 4, 0]].concat();
+        assert_eq!(size("a", &lossy), Ok((3, 4)));
+        let extended = [b"RIFF\x16\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0".as_slice(), &[2, 0, 0, 3, 0, 0]].concat();
+        assert_eq!(size("a", &extended), Ok((3, 4)));
+        let upside_down =
+            [b"BM\x1a\0\0\0\0\0\0\0\0\0\0\0\x28\0\0\0".as_slice(), &[3, 0, 0, 0], &(-4_i32).to_le_bytes()];
+        assert_eq!(size("a", &upside_down.concat()), Ok((3, 4)));
+        assert_eq!(size("a", b"GIF89a\x03\0\x04\0;\0"), Ok((3, 4)));
         for (bytes, says) in [
-            (vec![], "“a” begins with bytes none; expected PNG (89 50 4e 47) or JPEG (ff d8 ff)"),
-            (b"GIF89a".to_vec(), "“a” begins with bytes 47 49 46 38"),
+            (lossy[..29].to_vec(), "“a”: the size of the picture cannot be read"),
+            ([&lossy[..4], &[99], &lossy[5..]].concat(), "“a” has no end"),
+            (vec![], "“a” begins with bytes none; expected those of PNG, JPEG, GIF, BMP or WebP"),
+            (b"P5 2 2 255".to_vec(), "“a” begins with bytes 50 35 20 32"),
+            (b"GIF89a".to_vec(), "“a”: the size of the picture cannot be read"),
+            (b"GIF89a\x03\0\x04\0".to_vec(), "“a” has no end"),
+            (b"RIFF\x04\0\0\0WEBP".to_vec(), "“a”: the size of the picture cannot be read"),
+            (b"BM".to_vec(), "“a”: the size of the picture cannot be read"),
             (png(3, 4)[..20].to_vec(), "“a”: the size of the picture cannot be read"),
             (jpeg[..12].to_vec(), "“a”: the size of the picture cannot be read"),
             ([&jpeg[..8], &[0xff, 0xda, 0, 0]].concat(), "“a”: the size of the picture cannot be read"),

@@ -1,7 +1,9 @@
-//! How the values of an array become bytes: a rule that looks at the range of all of them, which is
+//! How the values of images become bytes: a rule that looks at the range of all of them, which is
 //! assumed to be public.
 
 use serde::{Deserialize, Serialize};
+
+use super::{Remark, file_fault::FileFault};
 
 /// The least and the largest value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,6 +13,13 @@ pub(super) struct Range {
 }
 
 impl Range {
+    /// The range of bytes; of none, that of black.
+    pub fn of(bytes: &[u8]) -> Self {
+        let ends = (bytes.iter().min(), bytes.iter().max());
+        let end = |end: Option<&u8>| f64::from(end.copied().unwrap_or_default());
+        Self { low: end(ends.0), high: end(ends.1) }
+    }
+
     pub fn and(self, other: Self) -> Self {
         Self { low: self.low.min(other.low), high: self.high.max(other.high) }
     }
@@ -40,17 +49,32 @@ pub enum Scaled {
 }
 
 impl Scaled {
-    /// The rule for values in this range; `None` for a range that is not one of images.
-    pub(super) fn of(Range { low, high }: Range) -> Option<Self> {
-        Some(match (low, high) {
+    /// The rule for values in this range.
+    ///
+    /// # Errors
+    /// A range that is not one of images.
+    pub(super) fn of(Range { low, high }: Range) -> Result<Self, FileFault> {
+        Ok(match (low, high) {
             (0.0.., ..=1.0) => Self::Unit,
             (0.0.., ..=16.0) => Self::Sixteen,
             (0.0.., ..=255.0) => Self::Bytes,
             (0.0.., ..=65535.0) => Self::Words,
             (-1.0.., ..=1.0) => Self::Centred,
             (-128.0.., ..=127.0) => Self::Signed,
-            _ => return None,
+            _ => return Err(FileFault::NpyRange { low: format!("{low}"), high: format!("{high}") }),
         })
+    }
+
+    /// The remark on values that do not stay as they are.
+    pub(super) fn remark(self) -> Option<Remark> {
+        (self != Self::Bytes).then_some(Remark::Scaled(self))
+    }
+
+    /// Converts values that are bytes.
+    pub(super) fn bytes(self, values: &mut [u8]) {
+        if self != Self::Bytes {
+            values.iter_mut().for_each(|value| *value = self.byte((*value).into()));
+        }
     }
 
     /// Converts a value, rounding to the nearest byte, halves away from 0.
@@ -81,12 +105,12 @@ mod tests {
             (-1.0, 1.0, Scaled::Centred),
             (-128.0, 127.0, Scaled::Signed),
         ] {
-            assert_eq!(Scaled::of(Range { low, high }), Some(rule));
+            assert_eq!(Scaled::of(Range { low, high }), Ok(rule));
             assert_eq!((rule.byte(low), rule.byte(high)), (0, 255), "{rule:?}");
         }
         for (low, high) in [(-2.0, 300.0), (0.0, 65536.0), (-129.0, 0.0)] {
-            assert_eq!(Scaled::of(Range { low, high }), None);
+            assert!(Scaled::of(Range { low, high }).is_err());
         }
-        assert_eq!(Scaled::of(Range { low: 0.0, high: 0.0 }), Some(Scaled::Unit), "black");
+        assert_eq!(Scaled::of(Range { low: 0.0, high: 0.0 }), Ok(Scaled::Unit), "black");
     }
 }

@@ -1,15 +1,18 @@
 //! Builds a training and a test set from the files that a visitor drops or picks.
 //!
 //! Contents tell formats apart, and images from labels; names (or, failing that, the larger count)
-//! tell training from test. No file is ignored but CIFAR's page and coarse label names.
+//! tell training from test. No file of a drop is ignored but CIFAR's page and coarse label names; what
+//! else a ZIP holds is left aside, and named.
 
 use super::{
-    Classes, Digits, Source, TestSet, cifar,
+    Classes, Digits, Remark, Source, TestSet, cifar,
     content::{Content, ContentError},
     file_fault::FileError,
     idx::{Idx, IdxError, Kind},
+    idx_files::{self, MAX_IDX},
     known, npz,
     pictures::Undecoded,
+    scaled::Scaled,
     sets::{Part, Sets},
 };
 use hushgrad_message::{Message, ToMessage, message, word};
@@ -19,8 +22,6 @@ pub const HOLD_OUT: u64 = 6;
 
 /// Most files in a drop: CIFAR-10's batches and the names of its classes.
 pub(super) const MAX_FILES: usize = 7;
-/// Most IDX files in a drop.
-const MAX_IDX: usize = 4;
 
 /// Why a drop of files was refused as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, hushgrad_message::Error)]
@@ -142,6 +143,19 @@ struct Read {
     idx: Idx,
 }
 
+impl Read {
+    fn of(name: String, idx: Idx) -> Self {
+        let base = name.rsplit('/').next().unwrap_or_default();
+        Self { role: role_by_name(base), name, idx }
+    }
+
+    /// True for the same contents in the same role.
+    fn is_same(&self, other: &Self) -> bool {
+        let of = |read: &Self| (read.role, read.idx.kind, read.idx.picture);
+        of(self) == of(other) && self.idx.elements == other.idx.elements && self.idx.wide == other.idx.wide
+    }
+}
+
 impl From<ContentError> for VisitorError {
     fn from(error: ContentError) -> Self {
         match error {
@@ -214,7 +228,7 @@ pub fn decoded(mut pictures: Undecoded, seen: &mut dyn FnMut(u64, u64)) -> Resul
 /// Too few pictures to hold some out.
 pub fn pictured(pictures: Undecoded) -> Result<Digits, VisitorError> {
     let file = pictures.file().to_owned();
-    digits(file, pictures.sets())
+    digits(file, pictures.sets()?)
 }
 
 pub(super) const fn check_count(files: usize) -> Result<(), VisitorError> {
@@ -229,7 +243,7 @@ pub(super) const fn check_count(files: usize) -> Result<(), VisitorError> {
 pub(super) fn assemble_read(files: Vec<(String, Content)>) -> Result<Assembled, VisitorError> {
     check_count(files.len())?;
     let whole = |content: &Content| match content {
-        Content::Sets(_) | Content::Pictures(_) => true,
+        Content::Sets(_) | Content::Pictures(_) | Content::Zip(_) => true,
         Content::Arrays(arrays) => arrays.len() > 1,
         _ => false,
     };
@@ -240,7 +254,7 @@ pub(super) fn assemble_read(files: Vec<(String, Content)>) -> Result<Assembled, 
         return Err(VisitorError::NotAlone { first: files[place].0.clone(), second });
     }
     let (mut pairs, mut batches, mut texts, mut arrays) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let whole_file = files.len() == 1;
+    let (whole_file, mut zip) = (files.len() == 1, None);
     for (name, content) in files {
         match content {
             Content::Arrays(named) | Content::Table(named) if whole_file => {
@@ -249,7 +263,11 @@ pub(super) fn assemble_read(files: Vec<(String, Content)>) -> Result<Assembled, 
             Content::Arrays(named) | Content::Table(named) => {
                 arrays.extend(named.into_iter().map(|array| (name.clone(), array.of_file(&name))));
             }
-            Content::Idx(idx) => pairs.push(Read { role: role_by_name(&name), name, idx }),
+            Content::Idx(idx) => pairs.push(Read::of(name, idx)),
+            Content::Zip(idx_files::Zip { files, left }) => {
+                pairs.extend(files.into_iter().map(|(name, idx)| Read::of(name, idx)));
+                zip = Some((name, left));
+            }
             Content::Batch(batch) => batches.push((name, batch)),
             Content::Text(text) => texts.push((name, text)),
             Content::Sets(sets) => return digits(name, sets).map(Assembled::Digits),
@@ -274,7 +292,11 @@ pub(super) fn assemble_read(files: Vec<(String, Content)>) -> Result<Assembled, 
             digits(name, cifar::assemble(batches, texts)?)?
         }
         (_, None) => {
-            let (file, sets) = idx_sets(pairs)?;
+            let (mut file, mut sets) = idx_sets(pairs)?;
+            if let Some((name, left)) = zip {
+                sets.notes.extend(left.aside());
+                file = name;
+            }
             digits(file, sets)?
         }
     };
@@ -282,7 +304,13 @@ pub(super) fn assemble_read(files: Vec<(String, Content)>) -> Result<Assembled, 
 }
 
 /// Builds the sets of one or two pairs of IDX files; returns the training images' file name too.
-fn idx_sets(files: Vec<Read>) -> Result<(String, Sets), VisitorError> {
+fn idx_sets(mut files: Vec<Read>) -> Result<(String, Sets), VisitorError> {
+    // Some archives hold each file twice.
+    for place in (1..files.len()).rev() {
+        if files[..place].iter().any(|other| other.is_same(&files[place])) {
+            files.remove(place);
+        }
+    }
     if files.len() > MAX_IDX {
         return Err(VisitorError::TooManyIdx { given: files.len() });
     }
@@ -322,8 +350,12 @@ fn pairs(train: (Read, Read), test: Option<(Read, Read)>) -> Result<(String, Set
     let (labels, labels_too) = (labels.as_deref(), labels_too.as_deref());
     // Test labels without a digest are not those of a known set.
     let known = if test.is_some() && labels_too.is_none() { None } else { known::by_labels(labels, labels_too) };
-    let mut train = part(train)?;
-    let mut test = test.map(part).transpose()?;
+    // One rule for all values, so that training and test images are scaled alike.
+    let range = test.as_ref().map(|(images, _)| images.idx.range()).transpose();
+    let rule = train.0.idx.range().and_then(|all| Scaled::of(range?.map_or(all, |range| all.and(range))));
+    let rule = rule.map_err(|fault| fault.of(&file))?;
+    let mut train = part(train, rule)?;
+    let mut test = test.map(|test| part(test, rule)).transpose()?;
     let mut parts: Vec<&mut Part> = [Some(&mut train), test.as_mut()].into_iter().flatten().collect();
     // Check the range of the labels: matching digests are no proof.
     let named = known.and_then(|set| {
@@ -337,19 +369,22 @@ fn pairs(train: (Read, Read), test: Option<(Read, Read)>) -> Result<(String, Set
     let whole = |set: &known::KnownIdx| set.has_images(images.as_deref(), images_too.as_deref());
     let published = named.as_ref().map(|(set, _)| *set).filter(|set| whole(set)).map(|set| set.name);
     let classes = named.map(|(_, classes)| classes);
-    Ok((file, Sets { published, picture, classes, train, test, notes: vec![] }))
+    Ok((file, Sets { published, picture, classes, train, test, notes: rule.remark().into_iter().collect() }))
 }
 
-fn part((images, labels): (Read, Read)) -> Result<Part, IdxError> {
+fn part((images, labels): (Read, Read), rule: Scaled) -> Result<Part, VisitorError> {
     if images.idx.count() != labels.idx.count() {
         return Err(IdxError::CountsDiffer {
             images: images.idx.count(),
             images_file: images.name,
             labels: labels.idx.count(),
             labels_file: labels.name,
-        });
+        }
+        .into());
     }
-    Ok(Part { images: images.idx.elements, labels: labels.idx.elements })
+    let name = images.name;
+    let images = images.idx.by(rule).map_err(|fault| fault.of(&name))?;
+    Ok(Part { images: images.elements, labels: labels.idx.elements })
 }
 
 /// Builds digits from the sets of `file`. Without a test set, holds out about one example in six,
@@ -358,7 +393,7 @@ fn part((images, labels): (Read, Read)) -> Result<Part, IdxError> {
 fn digits(file: String, sets: Sets) -> Result<Digits, VisitorError> {
     let published = if sets.is_mnist() { Some("MNIST") } else { sets.published };
     let name = published.map_or_else(|| title(&file), |name| format!("{name} (your files)"));
-    let notes = sets.notes.clone();
+    let mut notes = sets.notes.clone();
     let (all, test) = sets.named(&name);
     if let Some(test) = test {
         let (source, test_set) = match published {
@@ -366,6 +401,10 @@ fn digits(file: String, sets: Sets) -> Result<Digits, VisitorError> {
             Some(_) => (Source::Known, TestSet::Public),
             None => (Source::Visitor, TestSet::Visitor),
         };
+        if source == Source::Visitor {
+            let count = test.shared_with(&all);
+            notes.extend((count > 0).then_some(Remark::Shared { count, all: test.len() }));
+        }
         return Ok(Digits { train: all, test, source, test_set, notes });
     }
     let count = all.len();

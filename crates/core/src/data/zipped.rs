@@ -5,7 +5,7 @@ use std::io::{Cursor, Read};
 use zip::ZipArchive;
 
 use super::{
-    file_fault::{FileFault, MOST_EXAMPLES, shown},
+    file_fault::{FileFault, MOST_EXAMPLES, MOST_OF_ONE, shown},
     pictures::Files,
 };
 
@@ -17,6 +17,8 @@ const MOST_ENTRIES: usize = 2 * MOST_EXAMPLES;
 /// An archive whose directory has been read.
 pub(super) struct Zipped {
     archive: ZipArchive<Cursor<Vec<u8>>>,
+    /// Bytes unpacked of damaged entries.
+    lost: u64,
 }
 
 impl Zipped {
@@ -40,7 +42,7 @@ impl Zipped {
                 return Err(FileFault::ZipOverlap);
             }
         }
-        Ok(Self { archive })
+        Ok(Self { archive, lost: 0 })
     }
 
     /// Names of all entries, in the directory's order; those of folders end in `/`.
@@ -65,16 +67,43 @@ impl Zipped {
         let no_memory = |_| FileFault::NoMemory { entry: name.clone(), bytes: size };
         bytes.try_reserve_exact(room as usize).map_err(no_memory)?;
         let read = (&mut found).take(most + 1).read_to_end(&mut bytes);
-        read.map_err(|_| unreadable())?;
+        drop(found);
+        if read.is_err() {
+            self.lost += bytes.len() as u64;
+            return Err(unreadable());
+        }
         if bytes.len() as u64 > most {
             return Err(too_large(bytes.len() as u64));
         }
         Ok(bytes)
+    }
+
+    /// Unpacks entries, one after the other, with their names: at most `most` bytes in all.
+    pub fn each(
+        &mut self,
+        places: Vec<usize>,
+        most: u64,
+    ) -> impl Iterator<Item = Result<(String, Vec<u8>), FileFault>> {
+        let (names, mut left) = (self.names(), most);
+        places.into_iter().map(move |place| {
+            let bytes = self.unpacked(place, MOST_OF_ONE.min(left)).map_err(|fault| match fault {
+                FileFault::EntryTooLarge { entry, bytes, .. } if bytes <= MOST_OF_ONE => {
+                    FileFault::TooMuch { entry, most }
+                }
+                other => other,
+            })?;
+            left -= bytes.len() as u64;
+            Ok((names[place].clone(), bytes))
+        })
     }
 }
 
 impl Files for Zipped {
     fn read(&mut self, place: usize, most: u64) -> Result<Vec<u8>, FileFault> {
         self.unpacked(place, most)
+    }
+
+    fn lost(&self) -> u64 {
+        self.lost
     }
 }
