@@ -107,7 +107,7 @@ test("the reader is fetched only when a visitor loads files, and its thread ends
   await page.getByTestId("dataset").selectOption("colour");
   await expect(page.getByTestId("digits-in-use")).toContainText("colour");
   expect(asked()).toEqual([]);
-  await page.getByTestId("files").setInputFiles(GOOD[1].dropped);
+  await page.getByTestId("files").setInputFiles(GOOD.find(({ name }) => name === "mine.npz")!.dropped);
   await expect(page.getByTestId("digits-in-use")).toContainText("your files (mine.npz)");
   expect(asked()).toEqual([expect.stringMatching(READER[1]), expect.stringMatching(READER[2]), expect.stringMatching(READER[0])]);
   await expect.poll(reading).toEqual([]);
@@ -126,7 +126,7 @@ for (const name of READER)
     await expect.poll(() => value(page, "step")).toBe(1);
     site.fault = (path) => (name.test(path) ? 404 : undefined);
     try {
-      await page.getByTestId("files").setInputFiles(GOOD[1].dropped);
+      await page.getByTestId("files").setInputFiles(GOOD.find(({ name }) => name === "mine.npz")!.dropped);
       await expect(hook(page, "error")).toContainText("file reader could not be loaded");
     } finally {
       site.fault = () => undefined;
@@ -135,7 +135,7 @@ for (const name of READER)
     await hook(page, "step-once").click();
     await expect.poll(() => value(page, "step")).toBe(2);
     // It is requested again.
-    await page.getByTestId("files").setInputFiles(GOOD[1].dropped);
+    await page.getByTestId("files").setInputFiles(GOOD.find(({ name }) => name === "mine.npz")!.dropped);
     await expect(page.getByTestId("digits-in-use")).toContainText("your files (mine.npz)");
     await expect(hook(page, "error")).toBeEmpty();
   });
@@ -147,7 +147,7 @@ test("a reader that dies is reported, and the next one reads the files", async (
   let come = () => {};
   site.held.set(program, new Promise<void>((done) => (come = done)));
   const started = page.waitForEvent("worker", (worker) => /reader/.test(worker.url()));
-  await page.getByTestId("files").setInputFiles(GOOD[1].dropped);
+  await page.getByTestId("files").setInputFiles(GOOD.find(({ name }) => name === "mine.npz")!.dropped);
   // It reports ready, and fails at its first request.
   await (await started).evaluate(() => {
     const say = postMessage.bind(self);
@@ -157,7 +157,7 @@ test("a reader that dies is reported, and the next one reads the files", async (
   come();
   await expect(hook(page, "error")).toContainText(/thread that read the files has stopped \(.*killed\)/);
   site.held.clear();
-  await page.getByTestId("files").setInputFiles(GOOD[1].dropped);
+  await page.getByTestId("files").setInputFiles(GOOD.find(({ name }) => name === "mine.npz")!.dropped);
   await expect(page.getByTestId("digits-in-use")).toContainText("your files (mine.npz)");
   await expect(hook(page, "error")).toBeEmpty();
 });

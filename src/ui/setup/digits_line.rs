@@ -76,7 +76,7 @@ pub fn digits_line(page: Page) -> impl IntoView {
         <p class="own-files" hidden=bool_fn(move || TaskLock(page).is_fixed("dataset"))>
             <label class="file-button" for="own-files">{t!("Load images…")}</label>
             <input type="file" id="own-files" data-testid="files" multiple node_ref=input on:change=on_event(pick) />
-            <span>{t!("or drop them anywhere: IDX (plain or gzip), CIFAR’s .bin or .tar.gz, NumPy’s .npz or .npy, CSV, or a ZIP with a folder of PNG or JPEG files for each class.")}</span>
+            <span>{t!("or drop them anywhere: IDX (plain or gzip), CIFAR’s .bin or .tar.gz, NumPy’s .npz or .npy, CSV, or a ZIP with a folder of pictures for each class.")}</span>
         </p>
     }
     .into_any()

@@ -38,7 +38,7 @@ fn card(page: Page, loaded: &LoadedDigits, card: Arc<Card>) -> AnyView {
     let remarks = loaded.remarks.iter().map(|remark| view! { <li>{heard(remark)}</li> }).collect_view();
     let rows = (0..classes).map(|label| row(page, loaded, &card, label)).collect_view();
     // The images of a run that has released something stay as they are.
-    let begun = move || !page.run.is_at_start();
+    let begun = move || page.run.report.with(|report| report.as_ref().is_some_and(|report| report.step > 0));
     let turn = |mirror| on_click(move |_| page.digits.orient(mirror));
     view! {
         <details class="read-card" data-testid="read-card" open>

@@ -135,6 +135,11 @@ impl DigitChoice {
             self.0.settings.update(|settings| settings.model = now);
         }
         let fitted = if complete { self.fit_lot(train) } else { None };
+        if arrival.awaited && own == Digits::Files {
+            // They show what was read.
+            self.0.appearance.show_settings();
+        }
+        let remarks = if self.0.appearance.sheet.get_untracked() { Vec::new() } else { remarks };
         let said: Vec<String> = fitted.into_iter().chain(remarks).collect();
         if !said.is_empty() {
             self.0.messages.notify(said.join(" "));
