@@ -7,16 +7,8 @@ use hushgrad::data::{
 };
 use libfuzzer_sys::fuzz_target;
 
-const NAMES: [&str; 8] = [
-    "train-images-idx3-ubyte",
-    "mine.npy",
-    "mine.npz",
-    "mine.zip",
-    "mine.tar",
-    "mine.tar.gz",
-    "data_batch_1.bin",
-    "1.png",
-];
+const NAMES: [&str; 8] =
+    ["train-images-idx3-ubyte", "mine.npy", "mine.npz", "mine.zip", "mine.tar", "mine.tar.gz", "data_batch_1.bin", "1.png"];
 
 /// Separates files; a file's first byte selects its name.
 const SEPARATOR: &[u8] = b"\xf0|\xf1";
@@ -35,8 +27,7 @@ fuzz_target!(|data: &[u8]| {
         .collect();
     match visitor::assemble(&named) {
         Ok(digits) => {
-            let pictures = Card::of(&digits).pictures;
-            assert!(pictures.len() == digits.train.classes.count());
+            assert_eq!(Card::of(&digits).pictures.len(), digits.train.classes.count());
             for set in [&digits.train, &digits.test] {
                 assert_eq!(set.images.len(), set.len() * set.pixels());
                 assert!(set.labels.iter().all(|&label| usize::from(label) < set.classes.count()));
