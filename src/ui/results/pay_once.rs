@@ -16,12 +16,12 @@ use crate::{
         browser,
         settings::Number,
         size::closures::{bool_fn, bool_memo, effect, on_click, on_event, text_fn, text_memo, view_fn},
-        stage::colours::put,
         state::{
             Origin, Page,
             pay_once::{ONCE_NEEDS, Paid},
         },
         text::{Text, heard, t, text},
+        widgets::colours::put,
         widgets::{
             chart::{Frame, chart},
             hint::labelled,

@@ -13,9 +13,9 @@ use crate::{
     ui::{
         browser,
         size::closures::{bool_fn, bool_memo, effect, on_click, on_event, text_fn, view_fn},
-        stage::colours::paint_image,
         state::Page,
         text::{t, text},
+        widgets::colours::paint_image,
         widgets::teaching::teaching,
     },
     worker::{

@@ -11,9 +11,9 @@ use crate::{
     ui::{
         browser,
         size::closures::{bool_fn, effect, on_click, view_fn},
-        stage::colours::paint_strip,
         state::{LoadedDigits, Page},
         text::{heard, t},
+        widgets::colours::paint_strip,
     },
 };
 

@@ -5,10 +5,8 @@ use std::sync::Arc;
 
 use leptos::{html, prelude::*};
 
-use super::{
-    colours::{paint, paint_image},
-    unit::Unit,
-};
+use super::unit::Unit;
+use crate::ui::widgets::colours::{paint, paint_image};
 use crate::{
     plot::format,
     ui::{

@@ -4,10 +4,8 @@ use leptos::{html, prelude::*};
 use wasm_bindgen::JsCast;
 use web_sys::{HtmlElement, KeyboardEvent};
 
-use super::{
-    colours::{colour_of, put},
-    unit::Unit,
-};
+use super::unit::Unit;
+use crate::ui::widgets::colours::{colour_of, put};
 use crate::{
     data::Picture,
     plot::format,

@@ -3,7 +3,6 @@
 //! | module | contents |
 //! | --- | --- |
 //! | `badge` | the backend in use |
-//! | `colours` | numbers as colours |
 //! | `follow` | one image on its way through the network |
 //! | `lot` | the digits of a step's lot, one of which is ringed |
 //! | `stations` | the sum with and without the ringed digit, before and after the noise |
@@ -20,8 +19,6 @@
 mod badge;
 #[cfg(target_arch = "wasm32")]
 mod bells;
-#[cfg(target_arch = "wasm32")]
-pub(super) mod colours;
 #[cfg(target_arch = "wasm32")]
 pub(super) mod follow;
 #[cfg(target_arch = "wasm32")]

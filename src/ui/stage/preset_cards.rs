@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use leptos::{html, prelude::*};
 
-use super::colours::paint;
+use crate::ui::widgets::colours::paint;
 use crate::{
     plot::format,
     ui::{

@@ -4,11 +4,11 @@ use leptos::{html, prelude::*};
 
 use super::{
     bells::bells,
-    colours::paint,
     lot::{lot, ringed},
     preset_cards,
     unit::Unit,
 };
+use crate::ui::widgets::colours::paint;
 use crate::{
     data::Picture,
     plot::format,

@@ -2,7 +2,8 @@
 
 use leptos::{html, prelude::*};
 
-use super::{colours::paint, step_plot::NAMES};
+use super::step_plot::NAMES;
+use crate::ui::widgets::colours::paint;
 use crate::ui::{browser, size::closures::effect, state::Page, text::t};
 
 /// The picture of one tile.

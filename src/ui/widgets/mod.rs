@@ -3,6 +3,7 @@
 //! | module | contents |
 //! | --- | --- |
 //! | `chart` | a small chart |
+//! | `colours` | numbers as colours, on a canvas |
 //! | `hint` | ⓘ, and a field under its label |
 //! | `messages` | the error and the notice |
 //! | `number` | a labelled number |
@@ -12,6 +13,7 @@
 //! | `word` | words with a door |
 
 pub mod chart;
+pub mod colours;
 pub mod hint;
 pub mod messages;
 pub mod number;
