@@ -135,6 +135,8 @@ pub struct PldEpsilon {
     pub epsilon: f64,
     /// Numbers of further releases, with ε after them, which never falls.
     pub ahead: Vec<(u64, f64)>,
+    /// True if it is Chernoff's bound, which is not tight.
+    pub loose: bool,
     /// The part that is computed without a proven error bound; `None` if all of it is proven.
     pub numerical: Option<Message>,
 }
@@ -272,11 +274,11 @@ fn spent(books: &Books, then: &[Event], ahead: &[u64], delta: f64) -> Result<Pri
         Ok((more, least))
     };
     let tight = match tight {
-        // A bound that was not convolved is about that of the Rényi orders.
-        None | Some(Tight { method: Method::Renyi, .. }) => None,
-        Some(Tight { value: epsilon, rigor, .. }) => Some(PldEpsilon {
+        None => None,
+        Some(Tight { value: epsilon, rigor, method }) => Some(PldEpsilon {
             epsilon,
             ahead: ahead.iter().filter(|more| **more > 0).map(&mut with).collect::<Result<_, _>>()?,
+            loose: method == Method::Renyi,
             numerical: match rigor {
                 Rigor::Proven => None,
                 Rigor::Numerical(what) => Some(what.into()),

@@ -90,6 +90,9 @@ fn promise(page: Page) -> String {
 /// The row of the tight bound: exact for a run at rest, or of a few releases more while it plays.
 fn tight(page: Page) -> Option<AnyView> {
     let (epsilon, source) = match page.spending.exact() {
+        Some(PldEpsilon { epsilon, loose: true, .. }) => {
+            (epsilon, t!("privacy loss distributions, by Chernoff's bound: not tight at so large an ε").to_owned())
+        }
         Some(PldEpsilon { epsilon, numerical: None, .. }) => {
             (epsilon, t!("privacy loss distributions, composed by FFT").to_owned())
         }
