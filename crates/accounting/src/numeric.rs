@@ -68,6 +68,23 @@ pub fn ratio_excess(k: f64, rho: f64) -> f64 {
     max_or_infinite(exp_minus_1_minus_x(k * rho) - k * exp_minus_1_minus_x(rho), 0.0)
 }
 
+/// The sampled loss, in the direction "remove", of an unsampled loss `l`: ln(1 − q + q·e^l).
+#[must_use]
+pub fn sampled_loss(rate: f64, l: f64) -> f64 {
+    if rate == 1.0 {
+        return l;
+    }
+    let growth = rate * l.exp_m1();
+    if l > 600.0 {
+        l + rate.ln()
+    } else if growth < -0.5 {
+        // 1 − q keeps all its digits when the difference is small.
+        ((1.0 - rate) + rate * l.exp()).ln()
+    } else {
+        growth.ln_1p()
+    }
+}
+
 /// ln Γ(x), x > 0.
 #[must_use]
 pub fn ln_gamma(x: f64) -> f64 {

@@ -214,16 +214,6 @@ impl DigitSets {
     /// Takes digits of a load, and drops earlier loads.
     pub fn arrive(self, load: u32, mut loaded: LoadedDigits) -> Option<Arrival> {
         let (own, complete) = (loaded.choice() == Digits::Files, loaded.complete);
-        let awaited = self.loads.with_value(|loads| loads.awaited.iter().any(|awaited| awaited.load == load));
-        self.loaded.update(|before| {
-            // Turned images keep the names that their classes were given.
-            if let Some(before) =
-                before.as_ref().filter(|before| !awaited && before.classes.len() == loaded.classes.len())
-            {
-                loaded.classes.clone_from(&before.classes);
-            }
-            *before = Some(loaded);
-        });
         let arrival = self.loads.try_update_value(|loads| {
             let place = loads.awaited.iter().position(|awaited| awaited.load == load);
             let files = place.map(|place| loads.awaited.remove(place).files);
@@ -236,6 +226,14 @@ impl DigitSets {
             }
             Arrival { awaited, rest, last: loads.awaited.is_empty() }
         })?;
+        self.loaded.update(|before| {
+            // Turned images keep the names that their classes were given.
+            let named = before.take().map(|before| before.classes);
+            if let Some(classes) = named.filter(|named| !arrival.awaited && named.len() == loaded.classes.len()) {
+                loaded.classes = classes;
+            }
+            *before = Some(loaded);
+        });
         if complete {
             if arrival.last {
                 self.loading.set(None);

@@ -2,7 +2,7 @@
 
 use super::state::Agent;
 use crate::{
-    data::{Digits, Source, card::Card},
+    data::{Digits, card::Card},
     worker::{
         host::Host,
         inbox::Incoming,
@@ -67,16 +67,14 @@ impl<H: Host> Agent<H> {
     /// Turns or mirrors the visitor's own images. Their digest remains that of the images as read:
     /// they are of the same people.
     pub(super) async fn orient(&mut self, mirror: bool) {
-        let own = |digits: &Digits| matches!(digits.source, Source::Visitor | Source::Known);
         if self.data.arriving.is_none()
-            && let Some(digits) = self.data.digits.take_if(|digits| own(digits))
+            && let Some(digits) = self.data.digits.take_if(|digits| digits.source.is_own())
         {
             self.use_digits(digits.oriented(mirror), true, false).await;
         }
     }
 
     async fn use_digits(&mut self, digits: Digits, complete: bool, awaited: bool) {
-        let own = matches!(digits.source, Source::Visitor | Source::Known);
         self.host.send(Event::Loaded {
             load: self.data.load,
             name: digits.train.name.clone(),
@@ -88,7 +86,7 @@ impl<H: Host> Agent<H> {
             picture: digits.train.picture,
             classes: digits.train.classes.names(),
             remarks: if complete { digits.remarks().iter().map(ToMessage::to_message).collect() } else { vec![] },
-            card: (complete && own).then(|| Card::of(&digits)),
+            card: (complete && digits.source.is_own()).then(|| Card::of(&digits)),
         });
         let (train, picture, classes) = (digits.train.len(), digits.train.picture, digits.train.classes.count());
         self.data.turned = None;

@@ -19,11 +19,10 @@
 //! only mix pairs of this form.
 
 use super::{
-    direction::sampled_loss,
-    gaussian::{FRAC_1_SQRT_2PI, GAUSS_4, GAUSS_8, LOW_TAIL, MARGIN, one_minus_exp},
+    gaussian::{LOW_TAIL, MARGIN, one_minus_exp, quadrature},
     lattice::{Builder, Lattice, UNIT},
 };
-use crate::normal;
+use crate::{normal, numeric::sampled_loss};
 
 /// The pair P, Q of the theorem; 0 < q < 1.
 #[derive(Clone, Copy, Debug)]
@@ -122,37 +121,14 @@ impl ExchangedGaussian {
         // Beyond 39 standard deviations the mass is below the smallest f64.
         let (start, end) = (from.clamp(-39.5, self.mu + 39.5), to.clamp(-39.5, self.mu + 39.5));
         let mut cell = Cell::default();
-        if start < end {
-            self.integrate(start, end, edge, &mut cell);
-        }
+        // The integrand is analytic up to π/μ beside the real line.
+        quadrature(start, end, self.mu, 1.5, &mut |x, weight| {
+            let (near, far) = ((-0.5 * x * x).exp(), (-0.5 * (x - self.mu) * (x - self.mu)).exp());
+            let mass = weight * ((1.0 - self.rate) * near + self.rate * far);
+            cell.mass += mass;
+            cell.above += mass * one_minus_exp((edge - self.loss(x)).min(0.0));
+        });
         cell
-    }
-
-    /// Gauss–Legendre, halved until the integrand, which is analytic up to π/μ beside the real
-    /// line, is nearly polynomial.
-    fn integrate(&self, start: f64, end: f64, edge: f64, cell: &mut Cell) {
-        let width = end - start;
-        let reach = start.abs().max(end.abs()).max((start - self.mu).abs()).max((end - self.mu).abs());
-        let variation = width * (1.0 + reach.min(40.0) + self.mu);
-        let nodes = if variation < 0.25 {
-            &GAUSS_4
-        } else if variation < 1.5 {
-            &GAUSS_8[..]
-        } else {
-            let middle = 0.5 * (start + end);
-            self.integrate(start, middle, edge, cell);
-            self.integrate(middle, end, edge, cell);
-            return;
-        };
-        let (centre, half) = (0.5 * (start + end), 0.5 * width);
-        for (node, weight) in nodes {
-            for x in [centre - half * node, centre + half * node] {
-                let (near, far) = ((-0.5 * x * x).exp(), (-0.5 * (x - self.mu) * (x - self.mu)).exp());
-                let mass = half * weight * FRAC_1_SQRT_2PI * ((1.0 - self.rate) * near + self.rate * far);
-                cell.mass += mass;
-                cell.above += mass * one_minus_exp((edge - self.loss(x)).min(0.0));
-            }
-        }
     }
 }
 

@@ -1,10 +1,10 @@
 //! One Poisson-sampled Gaussian release on a loss grid, cell by cell, to full relative precision.
 
 use super::{
-    direction::{Direction, sampled_loss},
+    direction::Direction,
     lattice::{Builder, Lattice, UNIT},
 };
-use crate::normal;
+use crate::{normal, numeric::sampled_loss};
 
 /// Relative rounding of a cell's mass: exp calls with arguments up to 800 (relative error: the
 /// argument's rounding, 39 times that of x, which is at most μ + 39), and Gauss–Legendre's 1e-13.
@@ -191,45 +191,46 @@ impl SampledGaussian {
         let start = (low / self.mu + drift).clamp(-39.5, self.mu + 39.5);
         let end = (high / self.mu + drift).clamp(-39.5, self.mu + 39.5);
         let mut cell = Cell::default();
-        if start < end {
-            self.integrate(start, end, low, high, &mut cell);
-        }
+        let drift = 0.5 * self.mu * self.mu;
+        quadrature(start, end, self.mu, 3.0, &mut |x, weight| {
+            let loss = self.mu * x - drift;
+            let p = weight * (-0.5 * (x - self.mu) * (x - self.mu)).exp();
+            let q = weight * (-0.5 * x * x).exp();
+            cell.p += p;
+            cell.q += q;
+            cell.above += p * one_minus_exp(low - loss);
+            cell.below += q * one_minus_exp(loss - high);
+        });
         cell
     }
+}
 
-    /// Gauss–Legendre in x from `start` to `end`, halved until the integrand is nearly polynomial.
-    fn integrate(&self, start: f64, end: f64, low: f64, high: f64, cell: &mut Cell) {
-        let width = end - start;
-        let empty = |centre: f64| start - centre >= 39.4 || centre - end >= 39.4;
-        if empty(0.0) && empty(self.mu) {
-            return;
-        }
-        let reach = start.abs().max(end.abs()).max((start - self.mu).abs()).max((end - self.mu).abs());
-        // Logarithmic derivative of the integrand times the width.
-        let variation = width * (1.0 + reach.min(40.0) + self.mu);
-        let nodes = if variation < 0.25 {
-            &GAUSS_4
-        } else if variation < 3.0 {
-            &GAUSS_8[..]
-        } else {
-            let middle = 0.5 * (start + end);
-            self.integrate(start, middle, low, high, cell);
-            self.integrate(middle, end, low, high, cell);
-            return;
-        };
-        let (centre, half) = (0.5 * (start + end), 0.5 * width);
-        let scale = half * FRAC_1_SQRT_2PI;
-        let drift = 0.5 * self.mu * self.mu;
-        for (node, weight) in nodes {
-            for x in [centre - half * node, centre + half * node] {
-                let loss = self.mu * x - drift;
-                let p = scale * weight * (-0.5 * (x - self.mu) * (x - self.mu)).exp();
-                let q = scale * weight * (-0.5 * x * x).exp();
-                cell.p += p;
-                cell.q += q;
-                cell.above += p * one_minus_exp(low - loss);
-                cell.below += q * one_minus_exp(loss - high);
-            }
+/// Calls `put` with the nodes x of a Gauss–Legendre rule from `start` to `end`, and their weights over
+/// √(2π), halving the interval until an integrand about N(0, 1) and N(`mu`, 1) is nearly polynomial:
+/// until its logarithmic derivative times the width is below `widest`.
+pub(super) fn quadrature(start: f64, end: f64, mu: f64, widest: f64, put: &mut impl FnMut(f64, f64)) {
+    let width = end - start;
+    let empty = |centre: f64| start - centre >= 39.4 || centre - end >= 39.4;
+    if width.is_nan() || width <= 0.0 || empty(0.0) && empty(mu) {
+        return;
+    }
+    let reach = start.abs().max(end.abs()).max((start - mu).abs()).max((end - mu).abs());
+    let variation = width * (1.0 + reach.min(40.0) + mu);
+    let nodes = if variation < 0.25 {
+        &GAUSS_4
+    } else if variation < widest {
+        &GAUSS_8[..]
+    } else {
+        let middle = 0.5 * (start + end);
+        quadrature(start, middle, mu, widest, put);
+        quadrature(middle, end, mu, widest, put);
+        return;
+    };
+    let (centre, half) = (0.5 * (start + end), 0.5 * width);
+    let scale = half * FRAC_1_SQRT_2PI;
+    for (node, weight) in nodes {
+        for x in [centre - half * node, centre + half * node] {
+            put(x, scale * weight);
         }
     }
 }
@@ -244,12 +245,12 @@ pub(super) fn one_minus_exp(negative: f64) -> f64 {
     }
 }
 
-pub(super) const FRAC_1_SQRT_2PI: f64 = 0.398_942_280_401_432_7;
+const FRAC_1_SQRT_2PI: f64 = 0.398_942_280_401_432_7;
 
 /// Positive nodes and their weights on [−1, 1].
-pub(super) const GAUSS_4: [(f64, f64); 2] =
+const GAUSS_4: [(f64, f64); 2] =
     [(0.339_981_043_584_856_3, 0.652_145_154_862_546_1), (0.861_136_311_594_052_6, 0.347_854_845_137_453_9)];
-pub(super) const GAUSS_8: [(f64, f64); 4] = [
+const GAUSS_8: [(f64, f64); 4] = [
     (0.183_434_642_495_649_8, 0.362_683_783_378_362),
     (0.525_532_409_916_329, 0.313_706_645_877_887_3),
     (0.796_666_477_413_626_7, 0.222_381_034_453_374_5),

@@ -16,13 +16,14 @@ use std::sync::Arc;
 use super::{
     allocation::Ratio,
     coordinates::Unsampled,
-    direction::{Direction, sampled_loss},
+    direction::Direction,
     exchange::ExchangedGaussian,
     gaussian::{self, LARGEST_MU, SampledGaussian},
     lattice::{Builder, Lattice, MOST_POINTS, sum_by_blocks, sum_rounding},
     symmetric::Symmetric,
     work::{ATOM, GAUSSIAN_POINT},
 };
+use crate::numeric::sampled_loss;
 
 #[derive(Clone, Debug)]
 pub(super) enum Pair {

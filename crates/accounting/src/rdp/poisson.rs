@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::orders::LAST_ORDER;
-use crate::numeric::{ln_1p_exp, ln_expm1, ln_gamma, log_sum_exp, max_or_infinite, ratio_excess};
+use crate::numeric::{ln_1p_exp, ln_expm1, ln_gamma, log_sum_exp, max_or_infinite, ratio_excess, sampled_loss};
 
 /// Factor that covers eight roundings.
 const ROUNDED_UP: f64 = 1.0 + 4.0 * f64::EPSILON;
@@ -242,16 +242,12 @@ pub(super) fn exchanged_gaussian(q: f64, sigma: f64, orders: &[f64]) -> Option<V
     if count * orders.len() as f64 > MOST_EXCHANGED {
         return None;
     }
-    // ln of the mixture's ratio to N(0, 1).
-    let ratio = |exponent: f64| {
-        let grown = q * exponent.exp_m1();
-        if exponent > 30.0 { exponent + q.ln() + ((1.0 - q) / q * (-exponent).exp()).ln_1p() } else { grown.ln_1p() }
-    };
     // ρ = ln p/q and ln dQ.
     let points: Vec<(f64, f64)> = (0..=count as usize)
         .map(|j| {
             let x = low + j as f64 * step;
-            let (up, down) = (ratio(mu * x - 0.5 * mu * mu), ratio(-mu * x - 0.5 * mu * mu));
+            // ln of each mixture's ratio to N(0, 1).
+            let [up, down] = [mu * x, -mu * x].map(|shift| sampled_loss(q, shift - 0.5 * mu * mu));
             (up - down, down - 0.5 * x * x)
         })
         .collect();

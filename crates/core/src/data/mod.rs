@@ -285,6 +285,14 @@ pub enum Source {
     Known,
 }
 
+impl Source {
+    /// True for the visitor's own files, whether or not they are of a published set.
+    #[must_use]
+    pub const fn is_own(self) -> bool {
+        matches!(self, Self::Visitor | Self::Known)
+    }
+}
+
 /// Where the test set came from, which decides what a test accuracy reveals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
