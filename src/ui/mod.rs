@@ -16,6 +16,7 @@
 //! | `lessons` | lessons and formulas |
 //! | `noise_lab` | the noise lab |
 //! | [`results`] | curves, numbers, the meaning of ε, the drawn digit |
+//! | `own_training` | ε of a training elsewhere |
 //! | [`runs`] | the list of runs, and exports |
 //! | [`embed`] | the embedded page |
 //! | `app` | the whole page |
@@ -32,6 +33,8 @@ mod lessons;
 pub mod link;
 #[cfg(target_arch = "wasm32")]
 mod noise_lab;
+#[cfg(target_arch = "wasm32")]
+mod own_training;
 pub mod results;
 pub mod runs;
 pub mod settings;
@@ -50,7 +53,7 @@ mod tests {
     use std::{fs, path::Path};
 
     /// In the order of the table.
-    const ROOMS: [&str; 16] = [
+    const ROOMS: [&str; 17] = [
         "size",
         "text",
         "settings",
@@ -64,6 +67,7 @@ mod tests {
         "lessons",
         "noise_lab",
         "results",
+        "own_training",
         "runs",
         "embed",
         "app",

@@ -5,6 +5,7 @@ use hushgrad_message::{Message, ToMessage};
 use serde::{Deserialize, Serialize};
 
 use super::{
+    elsewhere::{self, Elsewhere, Price},
     games::{Games, Played},
     lab::{self, ComparisonQuery, NoiseComparison},
     opening_prices::{self, Prices},
@@ -75,6 +76,8 @@ pub enum Question {
     NoiseOverRun(RunConfig),
     /// A run file's name and bytes, to be read, checked, and accounted for anew.
     OpenRun { name: String, bytes: Vec<u8> },
+    /// The price of a training elsewhere, at some δ.
+    Elsewhere(Elsewhere, f64),
     /// This thread's network requests.
     Requests,
 }
@@ -103,6 +106,7 @@ pub enum Answer {
     NoiseOverRun([Vec<Point>; 3]),
     /// The run's card, and the same as JSON, to be stored.
     OpenRun(Result<(Box<RunCard>, String), Message>),
+    Elsewhere(Box<Result<Price, Message>>),
     Requests(Vec<NetworkRequest>),
 }
 
@@ -241,6 +245,7 @@ impl Accounts {
                 let opened = |file: RunFile| (Box::new(file.run.clone()), file.run.to_json());
                 Answer::OpenRun(in_words::<_, RunFileError>(RunFile::to_show(&name, &bytes).map(opened)))
             }
+            Question::Elsewhere(asked, delta) => Answer::Elsewhere(Box::new(in_words(elsewhere::price(&asked, delta)))),
             // The browser's thread answers this one itself; elsewhere there is no network.
             Question::Requests => Answer::Requests(vec![]),
         }
@@ -264,7 +269,7 @@ impl Accounts {
     }
 }
 
-fn spent(books: &Books, then: &[Event], ahead: &[u64], delta: f64) -> Result<PrivacySpent, PrivacyError> {
+pub(super) fn spent(books: &Books, then: &[Event], ahead: &[u64], delta: f64) -> Result<PrivacySpent, PrivacyError> {
     let Account { classic, improved, tight, steps: releases, .. } = books.account(delta)?;
     let mut least = tight.map_or(0.0, |tight| tight.value);
     let mut with = |&more: &u64| -> Result<(u64, f64), PrivacyError> {

@@ -18,6 +18,7 @@ pub mod codec;
 pub mod counting;
 #[cfg(target_arch = "wasm32")]
 mod decoding;
+pub mod elsewhere;
 pub mod follow;
 pub mod functional;
 pub mod games;

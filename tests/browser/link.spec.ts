@@ -177,6 +177,35 @@ test("lesson steps are history entries; an in-page link changes nothing, and ano
   await expect(async () => expect(await page.evaluate(() => "mark" in window)).toBe(false)).toPass();
 });
 
+test("a training elsewhere is priced by a link's numbers, by others, and by its accountant's file", async ({ page, site }) => {
+  await open(page, site, "?backend=cpu&dataset=synthetic&steps=50&own=1&own-epochs=30");
+  const found = page.getByTestId("own-epsilon-found");
+  await expect(found).toHaveText("ε ≤ 1.64 at δ = 1e-5, after 7,032 steps");
+  await page.getByTestId("own-lot").fill("0");
+  await page.getByTestId("own-lot").press("Enter");
+  await expect(page.getByTestId("own-problem")).toContainText("Batch size (lot) must be a whole number from 1");
+  await page.getByTestId("own-lot").fill("70000");
+  await page.getByTestId("own-lot").press("Enter");
+  await expect(page.getByTestId("own-price")).toHaveText("Lot is 70000; it must be from 1 to the number of training examples.");
+  await page.getByTestId("own-lot").fill("512");
+  await page.getByTestId("own-epsilon").fill("1");
+  await page.getByTestId("own-epsilon").press("Enter");
+  await expect(page.getByTestId("own-multiplier")).toContainText("a noise multiplier of");
+  await page.getByTestId("own-multiplier").getByRole("button").click();
+  await expect(found).toContainText("ε ≤ 1.00");
+  await expect(page).toHaveURL(/own-noise-multiplier=\d\.\d+&own-lot=512&own-epochs=30&own-epsilon=1/);
+  await expect(page.getByTestId("own")).toContainText("--lot 512 --examples 60000 --epochs 30 --delta 1e-5");
+  const state = JSON.stringify({ history: [[1.1, 256 / 60000, 3516]], mechanism: "prv" });
+  await page.getByTestId("own-record").setInputFiles({ name: "state.json", mimeType: "application/json", buffer: Buffer.from(state) });
+  await expect(found).toHaveText("ε ≤ 1.14 at δ = 1e-5, after 3,516 steps");
+  await page.getByTestId("own-record").setInputFiles({ name: "cat.png", mimeType: "image/png", buffer: Buffer.from([137, 80, 78, 71]) });
+  await expect(page.getByTestId("own-price")).toContainText("cat.png: it is not text");
+  await page.setViewportSize({ width: 320, height: 700 });
+  expect(await page.evaluate(() => document.documentElement.scrollWidth), "it fits").toBeLessThanOrEqual(320);
+  await page.getByTestId("own").getByText("Back to the numbers").click();
+  await expect(found).toContainText("ε ≤ 1.00");
+});
+
 test("a link restores the noise lab; its invalid values get an error, and its theme stays in it", async ({ page, site }) => {
   await open(page, site, "?backend=cpu&dataset=synthetic&steps=50&lab=gaussian,laplace&lab-envelope=26");
   const asked = async () => ({

@@ -10,7 +10,7 @@ use crate::{
     mechanism::State,
 };
 
-const FORMAT: &str = "hushgrad-run";
+pub(super) const FORMAT: &str = "hushgrad-run";
 /// Largest run file that is read, in bytes. A ledger of 4,000 envelope vectors takes 15 MB.
 pub const LARGEST: usize = 64 << 20;
 /// A complete run.

@@ -3,12 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use hushgrad::{
-    accounting::{
-        PrivacyError,
-        ledger::{Ledger, Release, Sensitivity},
-        sampling::Sampling,
+    accounting::ledger::{Ledger, Release},
+    train::{
+        config::SamplingPolicy,
+        elsewhere::{Batches, Length, Training, TrainingError},
     },
-    train::config::SamplingPolicy,
     ui::settings::{Family, Settings},
 };
 
@@ -62,18 +61,28 @@ pub struct Described {
 pub enum DescribedError {
     #[error(transparent)]
     Given(#[from] GivenError),
+    /// Names of numbers are options.
+    #[error("--{0}")]
+    Range(TrainingError),
     #[error(transparent)]
-    Price(#[from] PrivacyError),
+    Training(TrainingError),
     #[error("{0} is missing: without a file, the price needs it")]
     Missing(&'static str),
-    #[error("{option} is {value}; it must be {range}")]
-    Range { option: &'static str, value: f64, range: &'static str },
     #[error("--rate describes Poisson sampling; other sampling needs --lot and --examples")]
     OnlyPoisson,
     #[error("{option} has no effect: it belongs to {noise} noise")]
     NoEffect { option: &'static str, noise: &'static str },
     #[error("--steps counts the steps of options; the file {0} has its own")]
     StepsOfFile(String),
+}
+
+impl From<TrainingError> for DescribedError {
+    fn from(error: TrainingError) -> Self {
+        match error {
+            TrainingError::Range { .. } => Self::Range(error),
+            TrainingError::Privacy(_) => Self::Training(error),
+        }
+    }
 }
 
 impl Described {
@@ -85,37 +94,23 @@ impl Described {
     /// Returns the number of steps that is asked for, by --steps or --epochs.
     ///
     /// # Errors
-    /// [`DescribedError::Range`].
+    /// [`TrainingError::Range`]; missing options.
     pub fn steps(&self) -> Result<Option<u64>, DescribedError> {
-        let range = |option, value| DescribedError::Range { option, value, range: "above 0" };
-        match (self.steps, self.epochs) {
-            (Some(0), _) => Err(range("--steps", 0.0)),
-            (None, Some(epochs)) if epochs <= 0.0 => Err(range("--epochs", epochs)),
-            (None, Some(epochs)) => Ok(Some((epochs * self.steps_per_epoch()?).ceil().max(1.0) as u64)),
-            (steps, _) => Ok(steps),
-        }
+        let Some(length) = self.length() else { return Ok(None) };
+        // A file comes with steps only.
+        Ok(Some(if self.file().is_some() { length.steps(1.0)? } else { self.training()?.steps(length)? }))
     }
 
-    fn steps_per_epoch(&self) -> Result<f64, DescribedError> {
-        Ok(match (self.sampled()?, self.lot.zip(self.examples)) {
-            (Sampling::Poisson { rate }, None) => 1.0 / rate,
-            (_, lot) => {
-                let (lot, examples) = lot.ok_or(DescribedError::Missing("--lot"))?;
-                self.sampling.unwrap_or_default().steps_per_epoch(examples, lot)
-            }
-        })
+    fn length(&self) -> Option<Length> {
+        self.steps.map(Length::Steps).or(self.epochs.map(Length::Epochs))
     }
 
-    fn sampled(&self) -> Result<Sampling, DescribedError> {
-        let policy = self.sampling.unwrap_or_default();
+    fn batches(&self) -> Result<Batches, DescribedError> {
+        let sampling = self.sampling.unwrap_or_default();
         match (self.rate, self.lot, self.examples) {
-            (Some(_), ..) if policy != SamplingPolicy::Poisson => Err(DescribedError::OnlyPoisson),
-            (Some(rate), ..) if rate > 0.0 && rate <= 1.0 => Ok(Sampling::Poisson { rate }),
-            (Some(value), ..) => Err(DescribedError::Range { option: "--rate", value, range: "above 0 and at most 1" }),
-            (None, Some(lot), Some(examples)) if (1..=examples).contains(&lot) => Ok(policy.over(examples, lot)),
-            (None, Some(lot), Some(_)) => {
-                Err(DescribedError::Range { option: "--lot", value: lot.into(), range: "from 1 to --examples" })
-            }
+            (Some(_), ..) if sampling != SamplingPolicy::Poisson => Err(DescribedError::OnlyPoisson),
+            (Some(rate), ..) => Ok(Batches::Rate(rate)),
+            (None, Some(lot), Some(examples)) => Ok(Batches::Lot { lot, examples, sampling }),
             _ => Err(DescribedError::Missing("--rate, or --lot with --examples,")),
         }
     }
@@ -126,6 +121,10 @@ impl Described {
     /// # Errors
     /// Missing or impossible options.
     pub fn step(&self) -> Result<Release, DescribedError> {
+        Ok(self.training()?.step()?)
+    }
+
+    fn training(&self) -> Result<Training, DescribedError> {
         let family = self.noise.unwrap_or(Family::Gaussian);
         for (given, option, owner, noise) in [
             (self.nu, "--nu", Family::StudentT, "Student-t"),
@@ -143,9 +142,7 @@ impl Described {
             exponent: self.exponent.unwrap_or(usual.exponent),
             ..usual
         };
-        let release = Release::new(self.sampled()?, Sensitivity::L2 { norm: 1.0 }, settings.noise());
-        release.validate()?;
-        Ok(release)
+        Ok(Training { noise: settings.noise(), batches: self.batches()? })
     }
 
     /// Returns the ledger of the file, or of the training that options describe.
@@ -162,9 +159,7 @@ impl Described {
         if self.noise_multiplier.is_none() && self.noise != Some(Family::None) {
             return Err(DescribedError::Missing("--noise-multiplier"));
         }
-        let steps = self.steps()?.ok_or(DescribedError::Missing("--steps or --epochs"))?;
-        let ledger = Ledger::of([(self.step()?, steps)])?;
-        ledger.validate()?;
-        Ok(ledger)
+        let length = self.length().ok_or(DescribedError::Missing("--steps or --epochs"))?;
+        Ok(self.training()?.ledger(length)?)
     }
 }

@@ -16,10 +16,7 @@ use hushgrad::{
 };
 use serde_json::Value;
 
-use super::{
-    given::{self, Given, GivenError},
-    out::say,
-};
+use super::{given, out::say};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -59,9 +56,9 @@ enum ExportError {
 /// If the file cannot be read, or the form cannot say it.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let given = given::run_or_ledger(&arguments.file)?;
-    let delta = given.delta(arguments.delta)?;
-    let Given { card, ledger } = given;
-    let ledger = ledger.ok_or_else(|| GivenError::NoGuarantee { file: arguments.file.display().to_string() })?;
+    let delta = given::delta(&given, arguments.delta)?;
+    let card = given.card.clone();
+    let ledger = given.into_ledger(&arguments.file.display().to_string())?;
     let text = match arguments.form {
         Form::DpEvent => foreign::to_dp_event(&ledger)?,
         Form::Ledger => ledger.to_json(),

@@ -3,8 +3,11 @@
 use std::{fs::File, io::Read as _, path::Path};
 
 use hushgrad::{
-    accounting::{PrivacyError, foreign, ledger::Ledger},
-    train::run_file::{self, RunCard, RunFile, RunFileError},
+    accounting::ledger::Ledger,
+    train::{
+        record::{Record, RecordError},
+        run_file,
+    },
 };
 
 /// Largest configuration or density table, in bytes.
@@ -19,12 +22,8 @@ pub enum GivenError {
     TooLong { file: String, most: usize },
     #[error("cannot read {file}: it is not text (UTF-8)")]
     NoText { file: String },
-    #[error("{file}: {error}")]
-    NoLedger { file: String, error: PrivacyError },
     #[error(transparent)]
-    NoRun(#[from] RunFileError),
-    #[error("{file}: this run has no ledger, because it has no guarantee")]
-    NoGuarantee { file: String },
+    Record(#[from] RecordError),
     #[error("the run has its own δ, {own:e}, not {given:e}; leave out --delta")]
     OwnDelta { own: f64, given: f64 },
 }
@@ -55,51 +54,30 @@ pub fn text(file: &Path, most: usize) -> Result<String, GivenError> {
     String::from_utf8(bytes(file, most)?).map_err(|_| GivenError::NoText { file: shown(file) })
 }
 
-/// The contents of a file: a run with its ledger, or a ledger alone.
-pub struct Given {
-    pub card: Option<RunCard>,
-    /// `None` if the run has no guarantee.
-    pub ledger: Option<Ledger>,
-}
-
-impl Given {
-    /// Returns the run's δ, or for a ledger the given one, or 1e-5.
-    ///
-    /// # Errors
-    /// [`GivenError::OwnDelta`].
-    pub fn delta(&self, given: Option<f64>) -> Result<f64, GivenError> {
-        match (self.card.as_ref().map(|card| card.config.delta), given) {
-            (Some(own), Some(given)) if own != given => Err(GivenError::OwnDelta { own, given }),
-            (own, given) => Ok(own.or(given).unwrap_or(1e-5)),
-        }
+/// Returns the δ of a file's run or, for a ledger, the given one, or 1e-5.
+///
+/// # Errors
+/// [`GivenError::OwnDelta`].
+pub fn delta(record: &Record, given: Option<f64>) -> Result<f64, GivenError> {
+    match (record.card.as_ref().map(|card| card.config.delta), given) {
+        (Some(own), Some(given)) if own != given => Err(GivenError::OwnDelta { own, given }),
+        (own, given) => Ok(own.or(given).unwrap_or(1e-5)),
     }
 }
 
 /// Reads a run file or a ledger, as written by `hushgrad train` or the page, or another library's
-/// record ([`foreign::read`]).
+/// record.
 ///
 /// # Errors
-/// As [`bytes`]; also an invalid run or ledger.
-pub fn run_or_ledger(file: &Path) -> Result<Given, GivenError> {
-    #[derive(serde::Deserialize)]
-    struct Head {
-        format: Option<String>,
-    }
-    let read = bytes(file, run_file::LARGEST)?;
-    let format = serde_json::from_slice(&read).ok().and_then(|head: Head| head.format);
-    if format.as_deref() == Some("hushgrad-run") {
-        let RunFile { run, ledger, .. } = RunFile::to_show(&shown(file), &read)?;
-        return Ok(Given { card: Some(run), ledger });
-    }
-    let text = String::from_utf8(read).map_err(|_| GivenError::NoText { file: shown(file) })?;
-    let ledger = foreign::read(&text).map_err(|error| GivenError::NoLedger { file: shown(file), error })?;
-    Ok(Given { card: None, ledger: Some(ledger) })
+/// As [`bytes`] and [`Record::read`].
+pub fn run_or_ledger(file: &Path) -> Result<Record, GivenError> {
+    Ok(Record::read(&shown(file), &bytes(file, run_file::LARGEST)?)?)
 }
 
 /// Reads a ledger, or the ledger of a run file.
 ///
 /// # Errors
-/// As [`run_or_ledger`]; [`GivenError::NoGuarantee`].
+/// As [`run_or_ledger`] and [`Record::into_ledger`].
 pub fn ledger(file: &Path) -> Result<Ledger, GivenError> {
-    run_or_ledger(file)?.ledger.ok_or_else(|| GivenError::NoGuarantee { file: shown(file) })
+    Ok(run_or_ledger(file)?.into_ledger(&shown(file))?)
 }

@@ -4,13 +4,13 @@ use std::{error::Error, path::PathBuf};
 
 use hushgrad::{
     accounting::{books::Books, composition, decimal::upper, ledger::Ledger, sampling::NeighbouringRelation},
-    train::label::{self, Format, PrivacyLabel, Subject},
+    train::{
+        label::{self, Format, PrivacyLabel, Subject},
+        record::Record,
+    },
 };
 
-use super::{
-    given::{self, Given},
-    out::say,
-};
+use super::{given, out::say};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -42,8 +42,8 @@ enum Form {
 /// If a file cannot be read or is impossible, or the runs cannot be composed.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let given = given::run_or_ledger(&arguments.file)?;
-    let delta = given.delta(arguments.delta)?;
-    let Given { card, ledger } = given;
+    let delta = given::delta(&given, arguments.delta)?;
+    let Record { card, ledger } = given;
     let books = ledger.clone().map(Books::of).transpose()?;
     let together = together(ledger, &arguments.with, delta)?;
     let subject = Subject { card: card.as_ref(), together: &together };

@@ -43,7 +43,9 @@ pub fn address(page: Page) {
         let pay_once_noise = page.pay_once.mechanism.get();
         // An attack on the run opens the fold itself.
         let attacks = page.attacks.open.get() && page.settings.with(|settings| settings.canaries == 0);
-        let mut link = Link { lesson, lab, query, attacks, pay_once, pay_once_noise, pay_once_epsilon, ..page.link() };
+        let own = page.own_training.linked();
+        let mut link =
+            Link { lesson, lab, query, own, attacks, pay_once, pay_once_noise, pay_once_epsilon, ..page.link() };
         // An open step determines its own settings; write only what else is set.
         if LessonPlayer(page).is_staged() {
             link.settings = Settings { digits: link.settings.digits, ..Settings::default() };

@@ -33,7 +33,10 @@ pub fn header(page: Page, help: NodeRef<html::Dialog>, cards: NodeRef<html::Dial
             <button type="button" class="quiet wide" id="preset" data-testid="preset" aria-haspopup="dialog" data-value=text_fn(move || page.settings.with(Preset::of).map_or("", |preset| preset.key).to_owned()) disabled=bool_fn(move || TaskLock(page).is_fixed("preset")) title=t!("Ready-made runs: what they learn, and at what ε") on:click=on_click(move |_| preset_cards::open(page, cards))>{t!("Presets")}</button>
             <button type="button" class="quiet settings" id=SETTINGS data-testid=SETTINGS aria-controls="set-up" aria-expanded=text_fn(move || page.appearance.sheet.get().to_string()) on:click=on_click(move |_| page.appearance.turn_sheet())>{t!("Settings")}</button>
             {lessons::panel::menu(page)}
-            <button type="button" class="quiet wide" data-testid="noise-lab" aria-pressed=text_fn(move || page.lab.open.get().to_string()) on:click=on_click(move |_| page.lab.open.update(|lab| *lab = !*lab))>{t!("Noise lab")}</button>
+            <button type="button" class="quiet wide" data-testid="noise-lab" aria-pressed=text_fn(move || page.lab.open.get().to_string()) on:click=on_click(move |_| {
+                page.own_training.open.set(false);
+                page.lab.open.update(|lab| *lab = !*lab);
+            })>{t!("Noise lab")}</button>
             {share::menu(page)}
             <button type="button" class="quiet" data-testid="more" aria-expanded=text_fn(move || page.appearance.more.get().to_string()) on:click=on_click(move |_| page.appearance.more.update(|more| *more = !*more))>{t!("More")}</button>
             <label class="theme seldom"><span class="visually-hidden">{t!("Theme")}</span>
@@ -45,6 +48,10 @@ pub fn header(page: Page, help: NodeRef<html::Dialog>, cards: NodeRef<html::Dial
             <label class="language seldom"><span class="visually-hidden">{t!("Language")}</span>
                 <select data-testid="language" on:change=on_event(move |event| browser::choose_language(&event_target_value(&event)))>{languages}</select></label>
             <button type="button" class="quiet seldom" data-testid="embed" title=t!("Put this state on your own page") aria-haspopup="dialog" on:click=on_click(move |_| share::embed(page))>{t!("Embed")}</button>
+            <button type="button" class="quiet seldom" data-testid="own-training" title=t!("ε of a training with Opacus, TensorFlow Privacy, JAX Privacy or your own code") aria-pressed=text_fn(move || page.own_training.open.get().to_string()) on:click=on_click(move |_| {
+                page.lab.open.set(false);
+                page.own_training.open.update(|open| *open = !*open);
+            })>{t!("My own training")}</button>
             {export_menu(page)}
             <button type="button" class="quiet seldom present" data-testid="present" title=t!("For a projector: large, without the settings; Esc exits") aria-pressed=text_fn(move || page.appearance.present.get().to_string()) on:click=on_click(move |_| page.appearance.present.update(|present| *present = !*present))>{t!("Present")}</button>
             <button type="button" class="quiet help seldom" aria-label=t!("Help and keys") title=t!("Help and keys (?)") on:click=on_click(move |_| open(help))>"?"</button>

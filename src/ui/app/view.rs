@@ -6,7 +6,7 @@ use super::{address::address, class, drops::drops, header::header, help::help_di
 use crate::ui::{
     browser, embed, lessons,
     link::Opening,
-    noise_lab, results,
+    noise_lab, own_training, results,
     runs::{self, verdict::sweep_verdict},
     setup,
     size::closures::{bool_fn, effect, on_click, text_fn, view_fn},
@@ -88,8 +88,8 @@ fn view(page: Page) -> impl IntoView {
         {lessons::panel::panel(page)}
         <nav class="tabs" aria-label=t!("Panels")>{tab(Panel::Step, t!("Stage"))}{tab(Panel::Results, t!("Results"))}
             <button type="button" id=SHEET_OPENER aria-controls="set-up" aria-expanded=text_fn(move || sheet.get().to_string()) on:click=on_click(move |_| page.appearance.turn_sheet())>{t!("Settings")}</button></nav>
-        <main><div class="panels" class:with-lab=bool_fn(move || page.lab.open.get())>
-            {noise_lab::panel::panel(page)}
+        <main><div class="panels" class:with-lab=bool_fn(move || page.lab.open.get() || page.own_training.open.get())>
+            {noise_lab::panel::panel(page)}{own_training::panel::panel(page)}
             <section class="panel stage" data-testid="stage" aria-label=t!("One person, in or out")>{stations::stage(page)}{sweep_verdict(page)}</section>
             <section class="panel setup" class:shown=bool_fn(move || sheet.get()) id="set-up" data-testid="set-up" aria-label=t!("Settings")>{setup::panel::panel(page)}</section>
             <section class=class(Panel::Step, "step") aria-label=t!("One step")>{step::panel(page)}{follow(page)}</section>

@@ -6,12 +6,16 @@ use super::{
     error::LinkError,
     handed_in, lock,
     noise_query::{KEYS, NoiseQuery, PSIS},
+    own_training::{FIELDS, NOISES, OwnTraining},
 };
 use crate::{
     data::name::kept,
     model::{Architecture, layers::LayerList},
     plot::format,
-    train::functional::{features::Features, price::Mechanism},
+    train::{
+        config::SamplingPolicy,
+        functional::{features::Features, price::Mechanism},
+    },
     ui::{
         settings::{
             Choice, Encoder, Family, Number, PhaseKind, Select, Settings, Speed, Theme, clipped,
@@ -50,6 +54,8 @@ pub struct Link {
     /// Whether the noise lab is open, and its query.
     pub lab: bool,
     pub query: NoiseQuery,
+    /// The open panel of the visitor's own training.
+    pub own: Option<OwnTraining>,
     /// Whether the demonstrations of attacks are open.
     pub attacks: bool,
     /// Features of the open pay-once release, its noise and its ε.
@@ -71,6 +77,7 @@ impl Default for Link {
             lesson: None,
             lab: false,
             query: NoiseQuery::default(),
+            own: None,
             attacks: false,
             pay_once: None,
             pay_once_noise: Mechanism::Gaussian,
@@ -196,6 +203,15 @@ impl Link {
             // An empty value changes nothing.
             "lab-epsilon" => self.query.epsilon = read(Number::Budget)?.unwrap_or(self.query.epsilon),
             "lab-exponent" => self.query.exponent = read(Number::Exponent)?.unwrap_or(self.query.exponent),
+            "own" => self.own = is_on(key, value)?.then(|| self.own.take().unwrap_or_default()),
+            "own-sampling" => {
+                let found = SamplingPolicy::by_key(value).ok_or_else(|| wrong(key, value, &keys(SamplingPolicy::ALL)));
+                self.own.get_or_insert_default().sampling = found?;
+            }
+            "own-noise" => {
+                let found = NOISES.into_iter().find(|noise| noise.key() == value);
+                self.own.get_or_insert_default().noise = found.ok_or_else(|| wrong(key, value, &keys(&NOISES)))?;
+            }
             "attacks" => self.attacks = is_on(key, value)?,
             "pay-once" => {
                 let found = Features::by_key(value);
@@ -226,7 +242,11 @@ impl Link {
                 };
             }
             _ => {
-                if let Some(number) = Number::by_key(key) {
+                if let Some(field) = FIELDS.iter().find(|field| field.key == key) {
+                    let value =
+                        field.parse(value).map_err(|problem| LinkError::Number { key: key.to_owned(), problem })?;
+                    (field.set)(self.own.get_or_insert_default(), value);
+                } else if let Some(number) = Number::by_key(key) {
                     settings.set_number(number, read(number)?);
                 } else if let Some(spec) = Select::by_key(key).map(Select::spec) {
                     if !(spec.set)(settings, value) {
@@ -327,6 +347,10 @@ impl Link {
             if !query.formula.is_empty() {
                 pairs.push(("lab-density", encode(&query.formula)));
             }
+        }
+        if let Some(own) = &self.own {
+            pairs.push(("own", "1".to_owned()));
+            pairs.extend(own.changes());
         }
         if self.attacks {
             pairs.push(("attacks", "1".to_owned()));

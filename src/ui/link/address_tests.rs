@@ -177,7 +177,7 @@ fn backend() -> impl Strategy<Value = BackendChoice> {
 }
 
 /// For each key outside the tables, a link that gives it a non-default value.
-const SAID: [&str; 19] = [
+const SAID: [&str; 20] = [
     "preset=best-1",
     "model=built&layers=conv%208%205x5%2F2%20same,%20tanh,%20dense%2010",
     "noise=custom&density=1%2Fcosh(x)",
@@ -194,6 +194,7 @@ const SAID: [&str; 19] = [
     "lab=1&lab-envelope=26",
     "lab=1&lab-epsilon=2.5&lab-exponent=4",
     "lab=1&lab-density=exp(-x%5E4)",
+    "own=1&own-lot=64&own-sampling=shuffled&own-noise=laplace",
     "attacks=1",
     "pay-once=cosines",
     "pay-once=pixels-14&pay-once-noise=laplace&pay-once-epsilon=0.3",
@@ -282,6 +283,26 @@ fn noise_lab_queries_are_readable_and_checked() {
     assert!(problems[2].starts_with("In the link, lab-epsilon: Budget ε must be"), "{problems:?}");
     assert!(problems[3].starts_with("In the link, lab-exponent: Exponent must be"), "{problems:?}");
     assert!(problems[4].starts_with("In the link, lab-density must be a formula"), "{problems:?}");
+}
+
+#[test]
+fn the_own_training_is_written_as_the_options_of_the_tool() {
+    let query =
+        "v=1&own=1&own-noise-multiplier=0.8&own-steps=500&own-epsilon=2&own-sampling=fixed-size&own-noise=laplace";
+    let (link, problems) = read(query);
+    assert_eq!((link.write().as_str(), problems), (query, vec![]));
+    let own = link.own.unwrap();
+    assert_eq!((own.noise_multiplier, own.steps, own.epochs, own.lot), (0.8, Some(500), 15.0, 256));
+    // A number alone opens the panel; with `own=0` it is closed.
+    assert_eq!(read("?own-lot=64").0.own.unwrap().lot, 64);
+    assert_eq!(read("?own=1").0, Link { own: Some(OwnTraining::default()), ..Link::default() });
+    assert_eq!(read("?own-lot=64&own=0").0, Link::default());
+    let (link, problems) = read("?own=1&own-lot=0&own-noise=custom&own-sampling=magic&own-delta=1");
+    assert_eq!(link.own, Some(OwnTraining::default()));
+    assert!(problems[0].starts_with("In the link, own-lot: Batch size (lot) must be"), "{problems:?}");
+    assert!(problems[1].starts_with("In the link, own-noise must be one of gaussian, "), "{problems:?}");
+    assert!(problems[2].starts_with("In the link, own-sampling must be one of poisson, "), "{problems:?}");
+    assert!(problems[3].starts_with("In the link, own-delta: δ must be"), "{problems:?}");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! | [`encoding`] | percent-encoded keys and values |
 //! | [`error`] | errors in one key |
 //! | [`noise_query`] | the query of the noise lab |
+//! | [`own_training`] | the numbers of a training elsewhere |
 //! | [`lock`] | what a task leaves free |
 //! | [`handed_in`] | what a link claims of a submitted run |
 //! | [`address`] | everything else: reading and writing |
@@ -15,12 +16,14 @@ pub mod error;
 pub mod handed_in;
 pub mod lock;
 pub mod noise_query;
+pub mod own_training;
 
 pub use self::{
     address::{CORES, Link, read, read_onto},
     handed_in::HandedIn,
     lock::Lock,
     noise_query::NoiseQuery,
+    own_training::OwnTraining,
 };
 
 /// What a query opens the page with.

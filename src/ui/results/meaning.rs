@@ -9,7 +9,7 @@ use super::{
 use crate::{
     accounting::{gdp::GaussianFit, rdp::Concentrated},
     plot::format,
-    train::report::{OrderedEpsilon, Privacy, PrivacyBound},
+    train::report::{OrderedEpsilon, Privacy},
     ui::{
         size::closures::{bool_fn, text_fn, view_fn},
         state::{Guarantee, Page},
@@ -41,7 +41,7 @@ pub fn meaning(page: Page) -> impl IntoView {
         let steps = vec![("steps", text_fn(steps).into_any())];
         let holds = sentence(t!("Steps run: {steps}. For them, ε holds under these assumptions:"), steps);
         let details = view! {
-            {conversions(page, &bound)}
+            {conversions(Box::new(move || tight(page)), bound.improved, bound.classic)}
             {view_fn(move || gaussian(page))}
             {view_fn(move || concentrated(page))}
             <p data-testid="promise">{text_fn(move || promise(page))}</p>
@@ -87,39 +87,44 @@ fn promise(page: Page) -> String {
     }
 }
 
-/// The row of the tight bound: exact for a run at rest, or of a few releases more while it plays.
-fn tight(page: Page) -> Option<AnyView> {
-    let (epsilon, source) = match page.spending.exact() {
-        Some(PldEpsilon { epsilon, loose: true, .. }) => {
-            (epsilon, t!("privacy loss distributions, by Chernoff's bound: not tight at so large an ε").to_owned())
-        }
-        Some(PldEpsilon { epsilon, numerical: None, .. }) => {
-            (epsilon, t!("privacy loss distributions, composed by FFT").to_owned())
-        }
-        Some(PldEpsilon { epsilon, numerical: Some(what), .. }) => {
-            (epsilon, t!("privacy loss distributions; numerical: {what}", what = heard(&what)))
-        }
-        None => (
+/// The tight bound, with its source: exact for a run at rest, or of a few releases more while it plays.
+fn tight(page: Page) -> Option<(f64, String)> {
+    match page.spending.exact() {
+        Some(exact) => Some((exact.epsilon, source(&exact))),
+        None => Some((
             page.spending.tight()?,
             t!("privacy loss distributions, a few releases ahead while the run plays").to_owned(),
-        ),
-    };
-    let row = view! {
-        <tr><th scope="row">{word("tight", t!("tight"))}</th><td data-testid="epsilon-tight">{format::epsilon(epsilon)}</td><td>"–"</td><td>{source}</td></tr>
-    };
-    Some(row.into_any())
+        )),
+    }
+}
+
+/// States how a tight bound was found.
+pub fn source(bound: &PldEpsilon) -> String {
+    match bound {
+        PldEpsilon { loose: true, .. } => {
+            t!("privacy loss distributions, by Chernoff's bound: not tight at so large an ε").to_owned()
+        }
+        PldEpsilon { numerical: None, .. } => t!("privacy loss distributions, composed by FFT").to_owned(),
+        PldEpsilon { numerical: Some(what), .. } => {
+            t!("privacy loss distributions; numerical: {what}", what = heard(what))
+        }
+    }
 }
 
 /// μ, once the whole privacy curve is known.
 fn gaussian(page: Page) -> Option<AnyView> {
-    let GaussianFit { mu, cut_off, regret } = page.spending.gaussian()?;
+    Some(whole_curve(&page.spending.gaussian()?))
+}
+
+/// States what μ says.
+pub fn whole_curve(GaussianFit { mu, cut_off, regret }: &GaussianFit) -> AnyView {
     let said = t!(
         "The whole curve in one number is μ ≤ {mu}: no test learns more than from one Gaussian release of sensitivity 1 and noise 1/μ (Dong, Roth and Su 2022). This holds for tests with a share of false alarms of {least} or more, and states error rates at most {regret} too low (regret).",
-        mu = format::epsilon(mu),
-        least = format::number(cut_off),
-        regret = format::epsilon(regret)
+        mu = format::epsilon(*mu),
+        least = format::number(*cut_off),
+        regret = format::epsilon(*regret)
     );
-    Some(view! { <p data-testid="mu">{said}</p> }.into_any())
+    view! { <p data-testid="mu">{said}</p> }.into_any()
 }
 
 /// ρ, with the orders for which it holds.
@@ -147,7 +152,19 @@ fn of_one(page: Page) -> Option<AnyView> {
     Some(view! { <li data-testid="of-one">{heard(&phrase)}</li> }.into_any())
 }
 
-fn conversions(page: Page, bound: &PrivacyBound) -> AnyView {
+/// The bounds of every accounting.
+pub fn conversions(
+    tight: Box<dyn Fn() -> Option<(f64, String)> + Send + Sync>,
+    improved: OrderedEpsilon,
+    classic: OrderedEpsilon,
+) -> AnyView {
+    let tight = move || {
+        let (epsilon, source) = tight()?;
+        let row = view! {
+            <tr><th scope="row">{word("tight", t!("tight"))}</th><td data-testid="epsilon-tight">{format::epsilon(epsilon)}</td><td>"–"</td><td>{source}</td></tr>
+        };
+        Some(row.into_any())
+    };
     let row = |key: &'static str, name: &'static str, source: &'static str, value: OrderedEpsilon| {
         view! {
             <tr><th scope="row">{word(key, name)}</th><td>{format::epsilon(value.epsilon)}</td><td>{format::number(value.order)}</td><td>{source}</td></tr>
@@ -158,9 +175,9 @@ fn conversions(page: Page, bound: &PrivacyBound) -> AnyView {
         <table>
             <thead><tr><th scope="col">{t!("Conversion")}</th><th scope="col">"ε ≤"</th><th scope="col">{word("order", t!("order α"))}</th><th scope="col">{t!("source")}</th></tr></thead>
             <tbody>
-                {view_fn(move || tight(page))}
-                {row("improved", t!("improved"), "Canonne, Kamath, Steinke 2020", bound.improved)}
-                {row("classic", t!("classic"), "Mironov 2017", bound.classic)}
+                {view_fn(tight)}
+                {row("improved", t!("improved"), "Canonne, Kamath, Steinke 2020", improved)}
+                {row("classic", t!("classic"), "Mironov 2017", classic)}
             </tbody>
         </table></div>
     }

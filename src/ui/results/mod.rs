@@ -49,7 +49,7 @@ pub(super) mod meaning;
 #[cfg(target_arch = "wasm32")]
 mod numbers;
 #[cfg(target_arch = "wasm32")]
-mod odds;
+pub(super) mod odds;
 #[cfg(target_arch = "wasm32")]
 mod pad;
 #[cfg(target_arch = "wasm32")]
@@ -57,7 +57,7 @@ pub(super) mod panel;
 #[cfg(target_arch = "wasm32")]
 mod pay_once;
 #[cfg(target_arch = "wasm32")]
-mod sentence;
+pub(super) mod sentence;
 #[cfg(target_arch = "wasm32")]
 mod town;
 #[cfg(target_arch = "wasm32")]

@@ -47,21 +47,30 @@ pub fn odds(page: Page) -> AnyView {
         Some(_) => t!("Was this micro-batch in?"),
         None => t!("Was this image in?"),
     };
-    let grid = move |people: Box<dyn Fn() -> u32 + Send + Sync>, class: &'static str| {
-        view! { <svg class=format!("people {class}") viewBox="0 0 100 100" aria-hidden="true" inner_html=text_fn(move || dots(people()))></svg> }.into_any()
-    };
     let strong = view! { <strong data-testid="odds-found">{text_fn(number)}</strong> };
     view! {
         <section class="odds" data-testid="odds" aria-label=t!("Odds")>
             <h2>{text_fn(heading)}</h2>
             <p class="odds-lead">{text_fn(lead)}</p>
             <p class="odds-lead" data-testid="odds-whole" hidden=bool_fn(move || whole().is_none())>{t!("Here an “image” is all images of one user, or of one micro-batch, together; for a single image ε is larger.")}</p>
-            <div class="odds-grids" class:unknown=bool_fn(move || found().is_none())>
-                <div>{grid(Box::new(|| ACCUSED), "wrong")}<p>{sentence(&t!("Of 100 *not in*, the attacker accuses *{accused}*.", accused = ACCUSED), vec![])}</p></div>
-                <div>{grid(Box::new(move || found().unwrap_or(ACCUSED)), "right")}<p>{sentence(t!("Of 100 that *were in*, at most {found}; guessing finds 5."), vec![("found", strong.into_any())])}</p></div>
-            </div>
+            {grids(Box::new(found), strong.into_any())}
             <p class="odds-lead" data-testid="odds-epsilon">{text_fn(epsilon)}</p>
         </section>
+    }
+    .into_any()
+}
+
+/// Returns the two hundreds of images, with a sentence each; `strong` is `found` in words.
+pub fn grids(found: Box<dyn Fn() -> Option<u32> + Send + Sync>, strong: AnyView) -> AnyView {
+    let found = Memo::new(move |_| found());
+    let grid = move |people: Box<dyn Fn() -> u32 + Send + Sync>, class: &'static str| {
+        view! { <svg class=format!("people {class}") viewBox="0 0 100 100" aria-hidden="true" inner_html=text_fn(move || dots(people()))></svg> }.into_any()
+    };
+    view! {
+        <div class="odds-grids" class:unknown=bool_fn(move || found.get().is_none())>
+            <div>{grid(Box::new(|| ACCUSED), "wrong")}<p>{sentence(&t!("Of 100 *not in*, the attacker accuses *{accused}*.", accused = ACCUSED), vec![])}</p></div>
+            <div>{grid(Box::new(move || found.get().unwrap_or(ACCUSED)), "right")}<p>{sentence(t!("Of 100 that *were in*, at most {found}; guessing finds 5."), vec![("found", strong)])}</p></div>
+        </div>
     }
     .into_any()
 }

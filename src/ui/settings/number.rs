@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// A number that can be set: an entry of the table of [`numbers`](super::numbers).
-pub struct NumberSpec {
+pub struct NumberSpec<S: 'static = Settings> {
     /// Key in links; part of the field's id in the page.
     pub key: &'static str,
     /// Paths in a [`RunConfig`](crate::train::config::RunConfig), as in the training thread's
@@ -32,13 +32,13 @@ pub struct NumberSpec {
     pub optional: bool,
     pub slider: Option<Slider>,
     /// True if it affects the run that these settings describe.
-    pub applies: fn(&Settings) -> bool,
+    pub applies: fn(&S) -> bool,
     /// The field's `data-testid`, for other tools.
     pub hook: Option<&'static str>,
     /// Returns the value; `None` if empty.
-    pub get: fn(&Settings) -> Option<f64>,
+    pub get: fn(&S) -> Option<f64>,
     /// Sets an allowed value. `None` empties an optional field and leaves others unchanged.
-    pub set: fn(&mut Settings, Option<f64>),
+    pub set: fn(&mut S, Option<f64>),
 }
 
 /// One end of a range.
@@ -78,7 +78,25 @@ impl fmt::Display for NumberError {
     }
 }
 
-impl NumberSpec {
+impl<S> NumberSpec<S> {
+    /// Defaults of an entry.
+    pub const PLAIN: Self = Self {
+        key: "",
+        paths: &[],
+        label: Text::of(""),
+        hint: Text::of(""),
+        named: Text::of(""),
+        least: Bound::Beyond(0.0),
+        most: Bound::At(1e6),
+        whole: false,
+        optional: false,
+        slider: None,
+        applies: |_| true,
+        hook: None,
+        get: |_| None,
+        set: |_, _| {},
+    };
+
     /// Parses typed text; `None` for an empty optional field.
     ///
     /// # Errors

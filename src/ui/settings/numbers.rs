@@ -77,23 +77,17 @@ macro_rules! numbers {
     };
 }
 
-/// Defaults of an entry.
-const PLAIN: NumberSpec = NumberSpec {
-    key: "",
-    paths: &[],
-    label: Text::of(""),
-    hint: Text::of(""),
-    named: Text::of(""),
-    least: Beyond(0.0),
-    most: At(1e6),
-    whole: false,
-    optional: false,
-    slider: None,
-    applies: |_| true,
-    hook: None,
-    get: |_| None,
-    set: |_, _| {},
-};
+const PLAIN: NumberSpec = NumberSpec::PLAIN;
+
+// Also of the panel of the visitor's own training.
+pub const NU_HINT: Text = text!(
+    "How heavy the tails of the Student-t noise are: near 2 very heavy, at 30 almost Gaussian; the paper uses 9."
+);
+pub const EXPONENT_HINT: Text =
+    text!("The density falls like exp(−|x|^exponent): 1 is Laplace, 2 is Gaussian, more is flatter at the top.");
+pub const DELTA_HINT: Text = text!(
+    "The guarantee may fail with at most this probability; it should be well below one divided by the number of training examples."
+);
 
 numbers! {
     ClipNorm: clip_norm = NumberSpec {
@@ -214,7 +208,7 @@ numbers! {
         key: "nu",
         paths: &["noise.nu"],
         label: text!("Degrees of freedom ν"),
-        hint: text!("How heavy the tails of the Student-t noise are: near 2 very heavy, at 30 almost Gaussian; the paper uses 9."),
+        hint: NU_HINT,
         named: text!("degrees of freedom ν {value}"),
         least: Beyond(2.0),
         slider: slider(2.1, 100.0, Factors, [text!("heavier tails"), text!("nearly Gaussian")]),
@@ -226,7 +220,7 @@ numbers! {
         key: "exponent",
         paths: &["noise.exponent"],
         label: text!("Exponent"),
-        hint: text!("The density falls like exp(−|x|^exponent): 1 is Laplace, 2 is Gaussian, more is flatter at the top."),
+        hint: EXPONENT_HINT,
         named: text!("exponent {value}"),
         least: At(1.0),
         most: At(100.0),
@@ -476,7 +470,7 @@ numbers! {
         key: "delta",
         paths: &["delta"],
         label: text!("δ"),
-        hint: text!("The guarantee may fail with at most this probability; it should be well below one divided by the number of training examples."),
+        hint: DELTA_HINT,
         named: text!("δ {value}"),
         most: Beyond(1.0),
         slider: slider(1e-9, 1e-3, Factors, [text!("fails less often"), text!("allows a lower ε")]),

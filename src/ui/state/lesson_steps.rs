@@ -152,6 +152,7 @@ impl LessonPlayer {
         }
         self.0.lessons.open.set(Some((lesson, step)));
         self.0.lab.open.set(now.show == "lab");
+        self.0.own_training.open.set(false);
         let scene = link::read(set.lessons[lesson].scene(step).set).0;
         self.0.pay_once.set_up(&scene);
         self.0.attacks.open.set(scene.attacks || scene.settings.canaries > 0);

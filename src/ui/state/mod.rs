@@ -29,7 +29,7 @@
 //! | `annealing` | the search for the noise of a run's phases |
 //! | `attacks` | demonstrations of attacks, on synthetic digits |
 //! | `who_pays` | which digits pay for privacy |
-//! | `lessons`, `noise_lab`, `sweeps` | the lesson, the lab's query, the sweep |
+//! | `lessons`, `noise_lab`, `own_training`, `sweeps` | the lesson, the lab's query, a training elsewhere, the sweep |
 //! | `submission` | a run submitted by a link |
 //! | [`recorded`] | recorded runs, for empty charts |
 //! | `page` | all of them |
@@ -94,6 +94,8 @@ mod messages;
 mod names;
 #[cfg(target_arch = "wasm32")]
 mod noise_lab;
+#[cfg(target_arch = "wasm32")]
+mod own_training;
 #[cfg(target_arch = "wasm32")]
 mod pad;
 #[cfg(target_arch = "wasm32")]

@@ -17,6 +17,7 @@ use super::{
     lessons::Lessons,
     messages::Messages,
     noise_lab::NoiseLab,
+    own_training::OwnTrainingPanel,
     pad::Pad,
     pay_once::PayOnce,
     projection::ProjectedCost,
@@ -64,6 +65,7 @@ pub struct Page {
     pub annealing: Annealing,
     pub lessons: Lessons,
     pub lab: NoiseLab,
+    pub own_training: OwnTrainingPanel,
     pub sweeps: Sweeps,
     pub cards: Cards,
     pub messages: Messages,
@@ -87,6 +89,7 @@ impl Page {
         let spending = LiveEpsilon::new(run, charts, accountant);
         let pay_once = PayOnce::new(trainer, &link);
         let attacks = Attacks::new(trainer, accountant, &link);
+        let own_training = OwnTrainingPanel::new(&link, accountant);
         let (lab, settings) = (NoiseLab::new(&link), RwSignal::new(link.settings));
         let cost = ProjectedCost::new(settings, digits, accountant);
         Self {
@@ -111,6 +114,7 @@ impl Page {
             pay_once,
             annealing: Annealing::new(trainer),
             lab,
+            own_training,
             lessons: Lessons::new(link.lesson),
             sweeps: Sweeps::new(),
             cards: Cards::new(),

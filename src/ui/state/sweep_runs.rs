@@ -63,6 +63,7 @@ impl SweepRuns {
             self.0.runs.label(run, |past| past.pinned = false);
         }
         self.0.lab.open.set(false);
+        self.0.own_training.open.set(false);
         self.0.appearance.show_panel(Panel::Results);
         self.0.sweeps.outcomes.set(Some((number, vec![])));
         self.0.sweeps.ended.set_value(vec![]);

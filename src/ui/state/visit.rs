@@ -30,6 +30,7 @@ impl Page {
         self.appearance.show_panel(Panel::Step);
         self.lab.query.set(link.query.clone());
         self.lab.open.set(link.lab);
+        self.own_training.take(link.own.clone());
         self.attacks.open.set(link.attacks || link.settings.canaries > 0);
         self.pay_once.set_up(&link);
         self.snapshots.set_speed(link.speed);

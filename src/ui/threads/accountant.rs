@@ -33,6 +33,7 @@ pub enum Topic {
     Sweep,
     Together,
     NoiseOverRun,
+    Elsewhere,
 }
 
 /// A thread that failed, and the browser's reason.
