@@ -579,6 +579,8 @@ fn a_configuration_is_printed_without_digits() {
     for (words, says) in [("--epochs -1", "--epochs is -1"), ("--sigma 0", "sigma is 0"), ("--lr 0", "learning-rate")] {
         let out = print(&format!("train {words}"));
         assert!(!out.status.success() && text(&out.stderr).contains(says), "{words}: {}", text(&out.stderr));
+        let out = print(&format!("audit {words}"));
+        assert!(!out.status.success() && text(&out.stderr).contains(says), "audit {words}: {}", text(&out.stderr));
     }
     assert!(!files.0.join("fetched").exists());
     // The mark appears once digits are needed.

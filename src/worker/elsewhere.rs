@@ -16,6 +16,7 @@ use crate::{
         elsewhere::{Length, Training, TrainingError},
         label,
         record::{Record, RecordError},
+        run_file::clipped,
     },
 };
 use hushgrad_message::Message;
@@ -68,9 +69,10 @@ pub fn price(asked: &Elsewhere, delta: f64) -> Result<Price, ElsewhereError> {
     let (ledger, own) = match asked {
         Elsewhere::Numbers { training, length, .. } => (training.ledger(*length)?, None),
         Elsewhere::File { name, bytes } => {
-            let record = Record::read(name, bytes)?;
+            let name = clipped(name);
+            let record = Record::read(&name, bytes)?;
             let delta = record.card.as_ref().map(|card| card.config.delta);
-            (record.into_ledger(name)?, delta)
+            (record.into_ledger(&name)?, delta)
         }
     };
     let delta = own.unwrap_or(delta);

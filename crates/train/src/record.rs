@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::run_card::{RunCard, RunFileError, clipped};
+use super::run_card::{RunCard, RunFileError};
 use super::run_file::{FORMAT, RunFile};
 use crate::accounting::{PrivacyError, foreign, ledger::Ledger};
 
@@ -43,7 +43,7 @@ impl Record {
             let RunFile { run, ledger, .. } = RunFile::to_show(name, bytes)?;
             return Ok(Self { card: Some(run), ledger });
         }
-        let name = || clipped(name);
+        let name = || name.to_owned();
         let text = std::str::from_utf8(bytes).map_err(|_| RecordError::NoText { name: name() })?;
         let ledger = foreign::read(text).map_err(|error| RecordError::NoLedger { name: name(), error })?;
         Ok(Self { card: None, ledger: Some(ledger) })
@@ -54,6 +54,6 @@ impl Record {
     /// # Errors
     /// [`RecordError::NoGuarantee`].
     pub fn into_ledger(self, name: &str) -> Result<Ledger, RecordError> {
-        self.ledger.ok_or_else(|| RecordError::NoGuarantee { name: clipped(name) })
+        self.ledger.ok_or_else(|| RecordError::NoGuarantee { name: name.to_owned() })
     }
 }

@@ -116,6 +116,7 @@ struct Found {
 /// # Errors
 /// A sentence that says what to change.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    settings::check(&arguments.flags, None)?;
     let digits = arguments.flags.images.found()?;
     let examples = digits.train.len();
     let config = fitted(config(&arguments.flags, examples)?, &digits, arguments.flags.layers)?;
