@@ -137,6 +137,8 @@ pub struct PrivacySpent {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PldEpsilon {
     pub epsilon: f64,
+    /// The exact value for these losses is at least this; 0 if that is not known.
+    pub least: f64,
     /// Numbers of further releases, with ε after them, which never falls.
     pub ahead: Vec<(u64, f64)>,
     /// True if it is Chernoff's bound, which is not tight.
@@ -280,8 +282,9 @@ pub(super) fn spent(books: &Books, then: &[Event], ahead: &[u64], delta: f64) ->
     };
     let tight = match tight {
         None => None,
-        Some(Tight { value: epsilon, rigor, method }) => Some(PldEpsilon {
+        Some(Tight { value: epsilon, rigor, method, least }) => Some(PldEpsilon {
             epsilon,
+            least,
             ahead: ahead.iter().filter(|more| **more > 0).map(&mut with).collect::<Result<_, _>>()?,
             loose: method == Method::Renyi,
             numerical: match rigor {

@@ -246,7 +246,7 @@ mod tests {
     fn a_bound_that_is_not_convolved_is_not_called_tight() {
         let after =
             |sigma, steps| account(&Ledger::of([(dp_sgd::step(sigma, 1.0 / 240.0), steps)]).unwrap(), 1e-5).unwrap();
-        let (few, many) = (after(1.1, 100).to_string(), after(0.1, 14_400).to_string());
+        let (few, many) = (after(1.1, 1000).to_string(), after(0.1, 14_400).to_string());
         assert!(few.contains("tight accounting: losses convolved") && !few.contains("not tight"), "{few}");
         assert!(many.contains("not tight") && !many.contains("tight accounting"), "{many}");
     }

@@ -104,7 +104,13 @@ pub fn source(bound: &PldEpsilon) -> String {
         PldEpsilon { loose: true, .. } => {
             t!("privacy loss distributions, by Chernoff's bound: not tight at so large an ε").to_owned()
         }
-        PldEpsilon { numerical: None, .. } => t!("privacy loss distributions, composed by FFT").to_owned(),
+        PldEpsilon { epsilon, least, numerical: None, .. } if *least > 0.0 => t!(
+            "privacy loss distributions, composed by FFT: at most {share} too large",
+            share = format::percent_at_most((epsilon - least) / epsilon)
+        ),
+        PldEpsilon { numerical: None, .. } => {
+            t!("privacy loss distributions, composed by FFT; by how much it is too large is not known").to_owned()
+        }
         PldEpsilon { numerical: Some(what), .. } => {
             t!("privacy loss distributions; numerical: {what}", what = heard(what))
         }

@@ -46,7 +46,8 @@ mod tests {
     #[test]
     fn bounds_cover_only_planned_releases() {
         let renyi = OrderedEpsilon { epsilon: 9.0, order: 2.0 };
-        let tight = PldEpsilon { epsilon: 1.0, ahead: vec![(10, 1.5), (40, 2.0)], loose: false, numerical: None };
+        let tight =
+            PldEpsilon { epsilon: 1.0, least: 0.99, ahead: vec![(10, 1.5), (40, 2.0)], loose: false, numerical: None };
         let spent = PrivacySpent { releases: 105, classic: renyi, improved: renyi, tight: Some(tight) };
         let answered =
             Answered { events: vec![event(0, 5), event(1, 100)], then: vec![event(1, 30), event(2, u64::MAX)], spent };

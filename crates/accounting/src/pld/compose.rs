@@ -20,6 +20,7 @@
 use num_complex::Complex;
 
 use super::{
+    gap::Raised,
     lattice::{Builder, Lattice, UNIT, sum_rounding},
     transform::{RealTransform, length},
     work::{CUMULANT_POINT, MOMENT_POINT, Work, power, transform},
@@ -44,6 +45,7 @@ pub(super) struct Sum {
     log_relative: f64,
     /// P-mass outside the window, counted as infinite loss.
     escaped: f64,
+    raised: Raised,
 }
 
 /// Range of the sum, from tail bounds.
@@ -248,6 +250,7 @@ pub(super) fn sum(parts: &[(Lattice, u64)], lambda: f64, window: &Window, work: 
     let mut powered = 0.0;
     let mut offset: i128 = 0;
     let (mut moment, mut log_relative, mut escaped) = (0.0, 0.0, 0.0);
+    let mut raised = Raised { excess: ALIASED + LOW_TAIL, ..Raised::default() };
     let mut buffer = vec![0.0; n];
     let mut spectrum = vec![Complex::new(0.0, 0.0); bins];
     // Bins that still count. The widest part comes first: for few bins left, plain sums are faster.
@@ -295,6 +298,7 @@ pub(super) fn sum(parts: &[(Lattice, u64)], lambda: f64, window: &Window, work: 
         offset += i128::from(lattice.first + mean) * i128::from(*count);
         moment += times * log_moment;
         escaped += times * lattice.infinity;
+        raised += lattice.raised * times;
     }
     let (mut error, mut total) = (0.0, 0.0);
     for bin in 0..bins {
@@ -315,6 +319,7 @@ pub(super) fn sum(parts: &[(Lattice, u64)], lambda: f64, window: &Window, work: 
     let error = (error + unit * total * powered.exp()) / n as f64;
     let scale = 1.0 / n as f64;
     let start = (i128::from(first) - offset).rem_euclid(n as i128) as usize;
+    raised.excess += 2.0 * error * n as f64;
     let mut mass = Vec::with_capacity(n);
     for value in buffer[start..].iter().chain(&buffer[..start]) {
         mass.push((value * scale + error).max(0.0));
@@ -323,7 +328,8 @@ pub(super) fn sum(parts: &[(Lattice, u64)], lambda: f64, window: &Window, work: 
     // Rounding of sums of n terms, and of exponents λl when they are read.
     let reach = lambda * (first.unsigned_abs() as f64 + n as f64) * step;
     log_relative += UNIT * (8.0 * n as f64 + 8.0 * reach + 8.0 * f64::abs(moment)) + 1e-12;
-    Some(Sum { first, step, tilt: lambda, log_moment: moment, mass, log_relative, escaped })
+    raised.relative += log_relative;
+    Some(Sum { first, step, tilt: lambda, log_moment: moment, mass, log_relative, escaped, raised })
 }
 
 /// Parts by their effect on the spectrum: count times variance.
@@ -452,8 +458,24 @@ impl Sum {
         if left.is_nan() || left <= 0.0 {
             return f64::INFINITY;
         }
+        self.finite_epsilon(log_delta + left.ln())
+    }
+
+    /// A lower bound on ε at e^`log_delta` of the losses before they were put on grids; 0 without one.
+    pub fn least_epsilon(&self, log_delta: f64) -> f64 {
+        let log_moment = self.log_moment + self.log_relative;
+        let upper = |log_delta| {
+            let epsilon = self.finite_epsilon(log_delta);
+            // At the window's start δ may be smaller.
+            if epsilon > self.loss(0) { epsilon * (1.0 - 1e-12) } else { f64::NAN }
+        };
+        self.raised.least_epsilon(log_delta, self.tilt, log_moment, upper)
+    }
+
+    /// The smallest ε at which finite losses have a δ of at most e^`log_delta`.
+    fn finite_epsilon(&self, log_delta: f64) -> f64 {
         // In logarithms: δ(l_k) = e^{K − λ l_k}·D_k.
-        let goal = log_delta + left.ln() - self.log_moment - self.log_relative;
+        let goal = log_delta - self.log_moment - self.log_relative;
         let decay = (-self.tilt * self.step).exp();
         let faster = (-(self.tilt + 1.0) * self.step).exp();
         let gap = -(-self.step).exp_m1();
@@ -512,6 +534,13 @@ impl Sum {
             log_scale: self.log_moment + self.log_relative + 1e-12 + 4.0 * UNIT * places.max(1) as f64,
             weight,
             infinity: self.escaped,
+            raised: self.raised
+                + Raised {
+                    excess: LOW_TAIL * (self.tilt * step).exp(),
+                    relative: 1e-12 + 4.0 * UNIT * places.max(1) as f64,
+                    shift: slack,
+                    ..Raised::by_split(step)
+                },
         };
         lattice.trim();
         lattice
@@ -530,5 +559,6 @@ pub(super) fn regrid(lattice: &Lattice, step: f64) -> Lattice {
         }
     }
     builder.at_infinity(lattice.infinity);
-    builder.finish(1e-15)
+    let moved = builder.finish(1e-15);
+    Lattice { raised: moved.raised + lattice.raised, ..moved }
 }

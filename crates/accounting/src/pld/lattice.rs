@@ -7,7 +7,10 @@
 //! (1 − e^ε·y)₊ is convex in y = e^{−l} (connect-the-dots: Doroshenko, Ghazi, Kamath, Kumar &
 //! Manurangsi 2022).
 
-use super::work::{CUMULANT_POINT, MOMENT_POINT};
+use super::{
+    gap::Raised,
+    work::{CUMULANT_POINT, MOMENT_POINT},
+};
 
 /// P-mass by loss. The mass at index i is `weight[i]`·exp(`log_scale` − `tilt`·l): tilted, so that
 /// masses far below the smallest f64 keep their digits.
@@ -21,6 +24,7 @@ pub(super) struct Lattice {
     pub weight: Vec<f64>,
     /// P-mass at infinite loss.
     pub infinity: f64,
+    pub raised: Raised,
 }
 
 /// ln Σ p·e^{λl}, with mean and variance of l under the tilted masses.
@@ -41,7 +45,7 @@ pub(super) const UNIT: f64 = 0.5 * f64::EPSILON;
 
 impl Lattice {
     pub fn untilted(first: i64, step: f64, weight: Vec<f64>, infinity: f64) -> Self {
-        Self { first, step, tilt: 0.0, log_scale: 0.0, weight, infinity }
+        Self { first, step, tilt: 0.0, log_scale: 0.0, weight, infinity, raised: Raised::by_split(step) }
     }
 
     pub fn loss(&self, index: usize) -> f64 {

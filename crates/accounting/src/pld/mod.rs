@@ -22,6 +22,7 @@ mod compose;
 mod coordinates;
 mod direction;
 mod exchange;
+mod gap;
 mod gaussian;
 mod lattice;
 mod profile;
@@ -46,6 +47,7 @@ use self::{
     work::{CURVE, PREPARATION, QUESTION, Work},
 };
 use super::{
+    decimal::upper_percent,
     error::{PrivacyError, require},
     ledger::{Ledger, Release, Sensitivity},
     normal,
@@ -105,7 +107,13 @@ pub struct Tight {
     pub method: Method,
     /// Whether it is proven.
     pub rigor: Rigor,
+    /// ε of these losses is at least this, so `value` is at most `value − least` above it (`gap.rs`);
+    /// 0 if nothing is known, as for δ, and where the losses themselves are bounds.
+    pub least: f64,
 }
+
+/// Largest relative gap of a bound that is called tight.
+const TIGHT: f64 = 0.01;
 
 impl Tight {
     /// The bound's name, for a table of bounds: only exact or convolved ones are called tight.
@@ -113,8 +121,25 @@ impl Tight {
     pub fn in_words(&self) -> String {
         match self.method {
             Method::ClosedForm => format!("tight accounting: exact ({})", self.rigor),
-            Method::Convolution => format!("tight accounting: losses convolved by FFT ({})", self.rigor),
+            Method::Convolution if self.is_tight() || self.least > 0.0 => {
+                let tight = if self.is_tight() { "tight accounting: " } else { "" };
+                let gap = upper_percent((self.value - self.least) / self.value.max(f64::MIN_POSITIVE), 2);
+                format!("{tight}losses convolved by FFT, at most {gap} % too large ({})", self.rigor)
+            }
+            Method::Convolution => {
+                format!("losses convolved by FFT; how far above the exact value is not known ({})", self.rigor)
+            }
             Method::Renyi => format!("Chernoff's bound on privacy losses: not tight ({})", self.rigor),
+        }
+    }
+
+    /// True if it is known to be at most 1 % above ε of these losses.
+    #[must_use]
+    pub fn is_tight(&self) -> bool {
+        match self.method {
+            Method::ClosedForm => true,
+            Method::Convolution => self.value - self.least <= TIGHT * self.value,
+            Method::Renyi => false,
         }
     }
 }
@@ -374,7 +399,7 @@ impl Pld {
     pub(crate) fn epsilon_within(&self, delta: f64, work: &Work) -> Result<Tight, PrivacyError> {
         require(delta > 0.0 && delta <= 1.0, "delta", delta, word!("above 0 and at most 1"))?;
         if delta == 1.0 {
-            return Ok(Tight { value: 0.0, method: Method::ClosedForm, rigor: Rigor::Proven });
+            return Ok(Tight { value: 0.0, method: Method::ClosedForm, rigor: Rigor::Proven, least: 0.0 });
         }
         let question = Question::Epsilon { log_delta: delta.ln() };
         let found = work.of_which(QUESTION, |work| self.ask(question, &|mu| normal::epsilon_gaussian(mu, delta), work));
@@ -385,9 +410,12 @@ impl Pld {
         // Rényi's bound is smaller if convolution is out of range or dominating vectors fit badly.
         let renyi = self.renyi().and_then(|accountant| accountant.epsilon(delta)).map(|found| found.improved);
         Ok(match renyi {
-            Ok(bound) if bound.epsilon < found.value => {
-                Tight { value: bound.epsilon, method: Method::Renyi, rigor: self.renyi_rigor(bound.order) }
-            }
+            Ok(bound) if bound.epsilon < found.value => Tight {
+                value: bound.epsilon,
+                method: Method::Renyi,
+                rigor: self.renyi_rigor(bound.order),
+                least: found.least,
+            },
             _ => found,
         })
     }
@@ -455,16 +483,19 @@ impl Pld {
 
     /// The answer, with epochs of random allocation `amplified`, or else priced as whole releases.
     fn answer(&self, question: Question, closed: &dyn Fn(f64) -> f64, amplified: bool, work: &Work) -> Tight {
-        let (value, method) = match self.losses(amplified) {
-            Losses::Countless => (question.no_answer(), Method::Convolution),
-            Losses::Gaussian(mu) => (closed(mu), Method::ClosedForm),
+        let (value, method, least) = match self.losses(amplified) {
+            Losses::Countless => (question.no_answer(), Method::Convolution, 0.0),
+            Losses::Gaussian(mu) => {
+                let value = closed(mu);
+                (value, Method::ClosedForm, value)
+            }
             Losses::Pairs(pairs) => {
                 let found = solve::answer(&pairs, question, self.tolerance, work);
-                (found.value, if found.convolved { Method::Convolution } else { Method::Renyi })
+                (found.value, if found.convolved { Method::Convolution } else { Method::Renyi }, found.least)
             }
         };
         let rigor = if method == Method::ClosedForm { Rigor::Proven } else { self.rigor() };
-        Tight { value, method, rigor }
+        Tight { value, method, rigor, least }
     }
 
     /// What an example pays for, with epochs of random allocation `amplified` or as whole releases.

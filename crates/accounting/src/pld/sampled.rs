@@ -18,6 +18,7 @@ use super::{
     coordinates::Unsampled,
     direction::Direction,
     exchange::ExchangedGaussian,
+    gap::Raised,
     gaussian::{self, LARGEST_MU, SampledGaussian},
     lattice::{Builder, Lattice, MOST_POINTS, sum_by_blocks, sum_rounding},
     symmetric::Symmetric,
@@ -113,10 +114,10 @@ impl Pair {
 
     /// An upper bound on a grid of `step`.
     pub fn lattice(&self, direction: Direction, step: f64, tail: f64) -> Lattice {
-        match self {
-            Self::Gaussian(pair) => pair.lattice(direction, step, tail),
+        let bound = match self {
+            Self::Gaussian(pair) => return pair.lattice(direction, step, tail),
+            Self::Exchanged(pair) => return pair.lattice(step, tail),
             Self::Allocated(ratio) => ratio.lattice(direction, step, tail),
-            Self::Exchanged(pair) => pair.lattice(step, tail),
             Self::ReplaceOne(sampled) => {
                 join(&sampled.half(Direction::Remove, step, tail), &sampled.half(Direction::Add, step, tail), step)
             }
@@ -124,7 +125,9 @@ impl Pair {
                 let (low, high) = atoms_range(pair, *rate, direction, tail);
                 atoms_lattice(pair, *rate, direction, Builder::spanning(low, high, step))
             }
-        }
+        };
+        // These pairs are themselves upper bounds.
+        Lattice { raised: Raised::UNKNOWN, ..bound }
     }
 
     pub fn lattice_work(&self, points: f64) -> f64 {

@@ -63,16 +63,24 @@ pub(super) struct Plan {
 pub(super) struct Answer {
     pub value: f64,
     pub convolved: bool,
+    /// The true ε is at least this; 0 if nothing is known.
+    pub least: f64,
 }
 
 impl Answer {
+    fn bound(value: f64, convolved: bool) -> Self {
+        Self { value, convolved, least: 0.0 }
+    }
+
     pub fn max(self, other: Self) -> Self {
-        if other.value > self.value { other } else { self }
+        let larger = if other.value > self.value { other } else { self };
+        Self { least: self.least.max(other.least), ..larger }
     }
 
     /// The smaller of two valid bounds.
     fn min(self, other: Self) -> Self {
-        if other.value <= self.value { other } else { self }
+        let smaller = if other.value <= self.value { other } else { self };
+        Self { least: self.least.max(other.least), ..smaller }
     }
 }
 
@@ -83,7 +91,7 @@ pub(super) fn answer(sources: &[(Pair, u64)], question: Question, tolerance: f64
         let at_most = |source: &Pair| source.total_variation() + f64::MIN_POSITIVE;
         let variation: f64 = sources.iter().map(|(source, count)| *count as f64 * at_most(source)).sum();
         if variation > 0.0 && variation.ln() + 1e-9 <= log_delta {
-            return Answer { value: 0.0, convolved: true };
+            return Answer::bound(0.0, true);
         }
     }
     let each = 0.5 * work.left();
@@ -107,9 +115,9 @@ fn one_direction(
     work: &Work,
 ) -> Answer {
     let Some(pilot) = Pilot::new(sources, direction, question, tolerance, work) else {
-        return Answer { value: question.no_answer(), convolved: false };
+        return Answer::bound(question.no_answer(), false);
     };
-    let cheap = Answer { value: pilot.fallback, convolved: false };
+    let cheap = Answer::bound(pilot.fallback, false);
     let hopeless = question.is_hopeless(cheap.value);
     if cheap.value <= known || hopeless {
         return cheap;
@@ -321,16 +329,19 @@ fn chernoff_delta(moment: impl Fn(f64) -> f64, epsilon: f64, largest: f64) -> (f
 
 impl Plan {
     fn solve(mut self, question: Question, work: &Work) -> Answer {
-        let mut best = Answer { value: self.fallback, convolved: false };
+        let mut best = Answer::bound(self.fallback, false);
         for _ in 0..3 {
             let Some((sum, window)) = self.compose(work) else { break };
-            let value = match question {
-                Question::Epsilon { log_delta } => sum.epsilon(log_delta).max(0.0),
-                Question::Delta { epsilon } => sum.delta(epsilon),
+            let found = match question {
+                Question::Epsilon { log_delta } => Answer {
+                    value: sum.epsilon(log_delta).max(0.0),
+                    convolved: true,
+                    least: sum.least_epsilon(log_delta),
+                },
+                Question::Delta { epsilon } => Answer::bound(sum.delta(epsilon), true),
             };
-            if value <= best.value {
-                best = Answer { value, convolved: true };
-            }
+            let value = found.value;
+            best = best.min(found);
             // Precision is best near the tilted mean: move it if the answer lies elsewhere.
             let at = match question {
                 Question::Epsilon { .. } => value,

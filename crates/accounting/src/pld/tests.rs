@@ -25,9 +25,49 @@ fn known_cases() {
         let found = epsilon(sigma, q, steps, delta);
         assert!(found.value >= lower && found.value <= best * (1.0 + 1e-4), "{sigma} {q} {steps}: {found:?}");
         assert_eq!((found.method, found.rigor), (Method::Convolution, Rigor::Proven));
+        assert!(found.least <= best && found.least >= 0.99 * lower && found.is_tight(), "{found:?}");
         let back = Pld::sampled_gaussian(sigma, q).unwrap().compose(steps).delta(found.value).unwrap();
         assert!((back.value / delta - 1.0).abs() < 5e-3, "{back:?}");
     }
+}
+
+/// The gap holds the exact curve, and what a far finer grid finds.
+#[test]
+fn the_true_epsilon_is_within_the_gap() {
+    for mu in [0.1, 0.5, 1.0, 3.0, 6.0] {
+        for log_delta in [-9.0, -14.0, -30.0, -80.0] {
+            let question = solve::Question::Epsilon { log_delta };
+            for (share, count) in [(1.0, 1), (0.1, 100)] {
+                let pair = Pair::of(&Unsampled::gaussian(mu * share), 1.0);
+                let found = solve::answer(&[(pair, count)], question, TOLERANCE, &Work::new(QUESTION));
+                let exact = normal::epsilon_gaussian(mu, f64::exp(log_delta));
+                assert!(found.value >= exact && found.least <= exact, "{mu} {log_delta} {count}: {found:?} {exact}");
+                assert!(
+                    exact < 0.3 || log_delta < -40.0 || found.least > 0.98 * exact,
+                    "{mu} {log_delta} {count}: {found:?}"
+                );
+            }
+        }
+    }
+    for (sigma, rate, steps, delta) in [
+        (1.1, RATE, 3516, 1e-5),
+        (0.8, 0.01, 1000, 1e-5),
+        (2.0, 0.1, 500, 1e-6),
+        (1.0, 0.5, 10, 1e-5),
+        (4.0, 0.02, 100_000, 1e-6),
+        (0.6, 0.001, 200, 1e-5),
+        (1.0, 0.01, 1, 1e-5),
+        (3.0, 0.3, 3, 1e-12),
+    ] {
+        let pld = Pld::sampled_gaussian(sigma, rate).unwrap().compose(steps);
+        let (usual, fine) = (pld.epsilon(delta).unwrap(), pld.with_tolerance(1e-6).epsilon(delta).unwrap());
+        assert!(usual.least <= fine.value && fine.least <= usual.value, "{usual:?} {fine:?}");
+        assert!(usual.value - usual.least < 0.02 * usual.value && fine.least >= usual.least, "{usual:?} {fine:?}");
+    }
+    // Where losses are themselves bounds, nothing is claimed.
+    let noise = NoiseSpec::Laplace { scale: 2.0 };
+    let found = Pld::for_release(&release(noise, &[&[0.5, 0.3]], 0.1)).unwrap().compose(10).epsilon(1e-5).unwrap();
+    assert!(found.least == 0.0 && !found.is_tight() && found.in_words().contains("not known"), "{found:?}");
 }
 
 #[test]
