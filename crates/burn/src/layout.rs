@@ -51,7 +51,10 @@ impl ModuleVisitor for Layout {
         self.path.push(name.to_owned());
         let kind = container.rsplit(':').next().unwrap_or(container);
         if MIXES.contains(&kind) {
-            self.mixes.get_or_insert((self.path.join("."), kind.to_owned()));
+            // The layer itself: `name` is its first field.
+            let path = self.path[..self.path.len() - 1].join(".");
+            let path = if path.is_empty() { "the model".to_owned() } else { path };
+            self.mixes.get_or_insert((path, kind.to_owned()));
         }
     }
 

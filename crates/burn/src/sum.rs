@@ -117,3 +117,106 @@ fn squares(part: Tensor<2>) -> Tensor<2> {
         sums = sums.reshape([rows, groups, GROUP]).sum_dim(2).reshape([rows, groups]);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{Device, TensorData};
+    use hushgrad_core::mechanism::EncoderSpec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn sum(encoder: &Encoder, rows: &[Vec<f32>], lengths: &[usize]) -> Vec<f64> {
+        let device = Device::flex();
+        let mut sum = BoundedSum::new(encoder, lengths.iter().sum());
+        for rows in rows.chunks(MOST_AT_ONCE) {
+            let mut start = 0;
+            let part = |&length: &usize| {
+                let values: Vec<f32> = rows.iter().flat_map(|row| row[start..start + length].to_vec()).collect();
+                start += length;
+                Tensor::<2>::from_data(TensorData::new(values, [rows.len(), length]), &device)
+            };
+            sum.add(lengths.iter().map(part).collect()).unwrap();
+        }
+        sum.into_sum()
+    }
+
+    fn gradient(length: usize) -> impl Strategy<Value = Vec<f32>> {
+        let number = prop_oneof![
+            -1.0_f32..1.0,
+            -1e-6_f32..1e-6,
+            -1e30_f32..1e30,
+            Just(0.0),
+            Just(f32::INFINITY),
+            Just(f32::NAN),
+            Just(f32::MAX),
+            Just(f32::MIN_POSITIVE),
+            Just(1e-45),
+        ];
+        let wild = proptest::collection::vec(number, length);
+        // All in one direction, at the bound.
+        let aligned = (-3.0_f32..3.0).prop_map(move |size| vec![size; length]);
+        prop_oneof![wild, aligned, proptest::collection::vec(-1.0_f32..1.0, length)]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// One example more changes the sum by at most C, exactly, whatever the others are; and the sum
+        /// is that of the reference up to the rounding of each gradient.
+        #[test]
+        fn neighbouring_sums_differ_by_at_most_the_bound(
+            rows in proptest::collection::vec(gradient(150), 1..70), norm in prop_oneof![Just(1.0), 1e-3_f64..1e3], which in any::<prop::sample::Index>(),
+        ) {
+            let lengths = [100, 47, 3];
+            let encoder = Encoder::new(&EncoderSpec::Clip { norm }, 150).unwrap();
+            let with = sum(&encoder, &rows, &lengths);
+            let mut others = rows.clone();
+            let left_out = others.remove(which.index(rows.len()));
+            let without = sum(&encoder, &others, &lengths);
+            let distance = with.iter().zip(&without).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
+            prop_assert!(distance <= norm, "{distance} > {norm}");
+            let own = sum(&encoder, std::slice::from_ref(&left_out), &lengths);
+            for ((with, without), own) in with.iter().zip(&without).zip(&own) {
+                prop_assert_eq!(with - without, *own, "the sum is exact");
+            }
+            let grid = encoder.sum_grid();
+            let mut reference = left_out;
+            encoder.encode_on(grid, &mut reference);
+            for (own, reference) in own.iter().zip(&reference) {
+                prop_assert!((own - f64::from(*reference)).abs() <= 1.5 * f64::from(grid.unwrap().step()) + 2e-4 * f64::from(reference.abs()));
+            }
+        }
+    }
+
+    #[test]
+    fn envelopes_and_layers_are_encoded_by_the_reference() {
+        use hushgrad_core::mechanism::{EnvelopeShape, LayerClip};
+        let rows: Vec<Vec<f32>> = (0..5).map(|row| (0..20).map(|i| ((row * 20 + i) as f32).sin()).collect()).collect();
+        for spec in [
+            EncoderSpec::Envelope { shape: EnvelopeShape::Gaussian, vectors: 3, pre_scale: 1.0, seed: 1 },
+            EncoderSpec::Layers(LayerClip::even(1.0)),
+        ] {
+            let encoder = Encoder::new(&spec, 20).unwrap();
+            let mut expected = vec![0.0; 20];
+            for row in &rows {
+                let mut row = row.clone();
+                assert!(encoder.encode_on(encoder.sum_grid(), &mut row));
+                expected.iter_mut().zip(row).for_each(|(sum, term)| *sum += f64::from(term));
+            }
+            assert_eq!(sum(&encoder, &rows, &[12, 8]), expected);
+        }
+    }
+
+    #[test]
+    fn squares_of_long_rows_are_summed_in_few_roundings() {
+        let device = Device::flex();
+        let values: Vec<f32> = (0..2 * 70_000).map(|i| (i as f32 * 0.37).sin()).collect();
+        let found =
+            host(squares(Tensor::<2>::from_data(TensorData::new(values.clone(), [2, 70_000]), &device))).unwrap();
+        for (row, found) in values.chunks_exact(70_000).zip(found) {
+            let exact: f64 = row.iter().map(|&x| f64::from(x).powi(2)).sum();
+            assert!((f64::from(found) / exact - 1.0).abs() < 1e-5, "{found} {exact}");
+        }
+    }
+}
