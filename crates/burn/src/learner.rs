@@ -1,9 +1,12 @@
 //! DP-SGD over a module, a data set and an optimizer of Burn.
 
+use std::{fs, path::Path};
+
 use burn::{
     data::{dataloader::batcher::Batcher, dataset::Dataset},
     module::Module,
     optim::ModuleOptimizer,
+    store::ModuleRecord,
     tensor::Device,
 };
 use hushgrad_accounting::{
@@ -158,7 +161,7 @@ impl<M: Module, R: RandomSource> PrivateLearner<M, R> {
             Encoder::Layers(_) => Sensitivity::L2 { norm: 1.0 },
             Encoder::None => Sensitivity::Unbounded,
         };
-        let sampler = sampling.clone().sampler(examples.into())?;
+        let sampler = sampling.sampler(examples.into())?;
         let mut books = Books::of(Ledger::new())?;
         let release = books.register_priced(Release::new(sampling, sensitivity, noise))?;
         let method = if config.one_by_one { Method::OneByOne(Reason::Chosen) } else { Method::Rules };
@@ -307,4 +310,49 @@ impl<M: Module> PrivateLearner<M> {
     pub fn epsilon(&self) -> Result<Tight, PrivacyError> {
         self.books.tight(self.config.delta)
     }
+
+    /// Writes the ledger, the model and the optimizer to files in `folder`, the ledger first, so that
+    /// it never knows less than the model has seen.
+    ///
+    /// # Errors
+    /// [`BurnError::File`].
+    pub fn save(&self, folder: &Path) -> Result<(), BurnError> {
+        fs::create_dir_all(folder).map_err(|error| file(folder, &error))?;
+        let ledger = folder.join(LEDGER);
+        // In one piece: a file that is cut short is never in its place.
+        let new = ledger.with_extension("new");
+        fs::write(&new, self.ledger().to_json()).map_err(|error| file(&new, &error))?;
+        fs::rename(&new, &ledger).map_err(|error| file(&ledger, &error))?;
+        let (model, optimizer) = (folder.join(MODEL), folder.join(OPTIMIZER));
+        self.model.clone().into_record().save(&model).map_err(|error| file(&model, &error))?;
+        self.optimizer.save(&optimizer).map_err(|error| file(&optimizer, &error))
+    }
+
+    /// Goes on from what [`PrivateLearner::save`] wrote: its steps count, whatever the settings were.
+    /// Two learners that go on from the same files know only their own further steps; whoever sees
+    /// both learns from all of them ([`hushgrad_accounting::composition`]).
+    ///
+    /// # Errors
+    /// [`BurnError::File`] if a file is missing, damaged, or of another model; an invalid ledger.
+    pub fn resume(mut self, folder: &Path) -> Result<Self, BurnError> {
+        let (ledger, model, optimizer) = (folder.join(LEDGER), folder.join(MODEL), folder.join(OPTIMIZER));
+        let text = fs::read_to_string(&ledger).map_err(|error| file(&ledger, &error))?;
+        let release = self.books.ledger().releases()[0].clone();
+        let mut books = Books::of(Ledger::from_json(&text)?)?;
+        self.release = books.register_priced(release)?;
+        self.books = books;
+        let record = ModuleRecord::load(&model).map_err(|error| file(&model, &error))?;
+        self.model = self.model.try_load_record(record).map_err(|error| file(&model, &error))?.train();
+        self.optimizer = self.optimizer.load(&optimizer).map_err(|error| file(&optimizer, &error))?;
+        Ok(self)
+    }
+}
+
+/// Names of a checkpoint's files; Burn adds its ending to records.
+const LEDGER: &str = "ledger.json";
+const MODEL: &str = "model";
+const OPTIMIZER: &str = "optimizer";
+
+fn file(path: &Path, error: &dyn std::fmt::Display) -> BurnError {
+    BurnError::File { path: path.display().to_string(), reason: error.to_string() }
 }

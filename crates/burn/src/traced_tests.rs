@@ -48,7 +48,9 @@ fn agrees<M: Module, B>(
     let layout = Layout::of(&model);
     let together = by_rules(&model, &layout, examples, batch(0..examples), losses, &device).unwrap().unwrap();
     let numbers = |parts: &PerExample, row: usize| -> Vec<f32> {
-        let row = |part: &Tensor<2>| part.clone().slice([row..row + 1]).into_data().try_into_vec::<f32>().unwrap();
+        let row = |part: &Tensor<2>| {
+            part.clone().slice(burn::tensor::s![row..row + 1]).into_data().try_into_vec::<f32>().unwrap()
+        };
         parts.iter().flat_map(row).collect()
     };
     for example in 0..examples {

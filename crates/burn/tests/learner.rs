@@ -80,7 +80,7 @@ fn numbers(model: &impl Module) -> Vec<f32> {
     struct Numbers(Vec<f32>);
     impl burn::module::ModuleVisitor for Numbers {
         fn visit_float<const D: usize>(&mut self, param: &burn::module::Param<Tensor<D>>) {
-            self.0.extend(param.val().into_data().try_into_vec::<f32>().unwrap());
+            self.0.extend(param.val().into_data().try_into_vec::<f32>().expect("parameters are f32"));
         }
     }
     let mut numbers = Numbers(vec![]);
@@ -233,4 +233,33 @@ fn the_noise_is_that_which_is_accounted_for() {
         })
         .fold(0.0, f64::max);
     assert!(moved.len() == 20_001 && distance < 1.95 / n.sqrt(), "{distance}");
+}
+
+#[test]
+fn a_saved_training_goes_on_with_its_books() {
+    let folder = std::env::temp_dir().join(format!("hushgrad-burn-{}", std::process::id()));
+    let data = points(500);
+    let config = DpSgd::new(1.0, 1.0, 50);
+    let optimizer = || burn::optim::AdamConfig::new().init();
+    let new =
+        |config: &DpSgd| PrivateLearner::new(Perceptron::new(&device()), optimizer(), config.clone(), 500).unwrap();
+    let mut learner = new(&config);
+    for _ in 0..3 {
+        learner.step(&data, &Points, 0.1).unwrap();
+    }
+    learner.save(&folder).unwrap();
+    let same = new(&config).resume(&folder).unwrap();
+    assert_eq!((numbers(same.model()), same.ledger()), (numbers(learner.model()), learner.ledger()));
+    // With other settings, both kinds of step are in the books.
+    let mut other = new(&DpSgd { lot: 100, ..config }).resume(&folder).unwrap();
+    for _ in 0..2 {
+        other.step(&data, &Points, 0.1).unwrap();
+    }
+    assert_eq!((other.ledger().steps(), other.ledger().events().len()), (5, 2));
+    assert!(other.epsilon().unwrap().value > learner.epsilon().unwrap().value);
+    std::fs::write(folder.join("ledger.json"), "{}").unwrap();
+    assert!(new(&DpSgd::new(1.0, 1.0, 50)).resume(&folder).is_err());
+    std::fs::remove_dir_all(&folder).unwrap();
+    let missing = new(&DpSgd::new(1.0, 1.0, 50)).resume(&folder).err().unwrap().to_string();
+    assert!(missing.contains("ledger.json"), "{missing}");
 }
