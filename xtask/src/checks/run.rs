@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// All packages but the engine over Burn, which is slow to compile; `--shipped` checks that one.
-pub const PACKAGES: &str = "--workspace --exclude burn-engine";
+pub const PACKAGES: &str = "--workspace --exclude burn-engine --exclude hushgrad-burn";
 
 const NATIVE: &str = "build, clippy";
 const BROWSER: &str = "browser tests";

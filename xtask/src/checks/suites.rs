@@ -159,7 +159,7 @@ pub fn full_product(project: &Project) -> Result<(Count, String)> {
 /// Runs the tests of the engine over Burn, a dependency that nothing else needs.
 pub fn burn_tests(project: &Project, driver: &Path) -> Result<(Count, String)> {
     let step = project.step("tests of the engine over Burn");
-    let mut command = project.cargo("test --locked --no-fail-fast --package burn-engine");
+    let mut command = project.cargo("test --locked --no-fail-fast --package burn-engine --package hushgrad-burn");
     lints::build_with_clippy(&mut command, driver);
     let said = step.ask(&mut command)?;
     let (count, story) = (Count::of_cargo(&said.lines), said.tail());
