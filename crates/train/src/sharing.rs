@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     accounting::{ledger::PrivacyUnit, sampling::Sampling},
-    data::sharing::Sharing,
+    data::{Dataset, idx::MAX_EXAMPLES, sharing::Sharing},
     engine::LocalSteps,
 };
 use hushgrad_message::{Message, message, word};
@@ -16,6 +16,12 @@ use hushgrad_message::{Message, message, word};
 const MOST_LOCAL: u32 = 100;
 
 impl RunConfig {
+    /// Returns the configuration on `train`: as many users as it names, if the number was left to it.
+    #[must_use]
+    pub fn on(self, train: &Dataset) -> Self {
+        Self { sharing: self.sharing.on(train), ..self }
+    }
+
     /// Returns the number of units sampled from: examples, micro-batches or users, then canaries.
     #[must_use]
     pub fn units(&self, examples: u32) -> u32 {
@@ -39,7 +45,9 @@ impl RunConfig {
                 Sampling::Poisson { rate: (self.sharing.lot(self.lot) / f64::from(units)).min(1.0) }
             }
             (sampling, Sharing::MicroBatches { .. }) => sampling.over(examples, self.lot),
-            (sampling, Sharing::Alone | Sharing::Users { .. }) => sampling.over(units, self.lot),
+            (sampling, Sharing::Alone | Sharing::Users { .. } | Sharing::UsersOfData { .. }) => {
+                sampling.over(units, self.lot)
+            }
         }
     }
 
@@ -49,7 +57,7 @@ impl RunConfig {
             (Sharing::Alone, _) => PrivacyUnit::Example,
             (Sharing::MicroBatches { .. }, Protects::Example) => PrivacyUnit::ExampleInMicroBatch,
             (Sharing::MicroBatches { .. }, Protects::MicroBatch) => PrivacyUnit::MicroBatch,
-            (Sharing::Users { .. }, _) => PrivacyUnit::User,
+            (Sharing::Users { .. } | Sharing::UsersOfData { .. }, _) => PrivacyUnit::User,
         }
     }
 }
@@ -94,19 +102,28 @@ pub(super) fn check(config: &RunConfig, examples: u32) -> Result<(), ConfigError
                     word!("at least 0.01 and at most 1000").into(),
                 );
             }
-            if config.lot > users {
-                return range("lot", Message::text(config.lot), message!("between 1 and the {users} users"));
-            }
-            if !(1..=MOST_LOCAL).contains(&steps) {
-                return range("local.steps", Message::text(steps), message!("between 1 and {MOST_LOCAL}"));
-            }
-            if !(1e-6..=1e3).contains(&rate) {
+        }
+        Sharing::UsersOfData { users } => {
+            // Users without a training example count, too.
+            if !(1..=MAX_EXAMPLES).contains(&users) {
                 return range(
-                    "local.rate",
-                    Message::text(quoted(rate)),
-                    word!("at least 1e-6 and at most 1000").into(),
+                    "sharing.users",
+                    Message::text(users),
+                    message!("between 1 and {MAX_EXAMPLES}, and at least as many as the images name"),
                 );
             }
+        }
+    }
+    if config.sharing.is_of_users() {
+        let users = config.sharing.units(examples);
+        if config.lot > users {
+            return range("lot", Message::text(config.lot), message!("between 1 and the {users} users"));
+        }
+        if !(1..=MOST_LOCAL).contains(&steps) {
+            return range("local.steps", Message::text(steps), message!("between 1 and {MOST_LOCAL}"));
+        }
+        if !(1e-6..=1e3).contains(&rate) {
+            return range("local.rate", Message::text(quoted(rate)), word!("at least 1e-6 and at most 1000").into());
         }
     }
     if config.sampling == SamplingPolicy::FixedSize {
@@ -136,7 +153,7 @@ mod tests {
     use crate::{
         accounting::{ledger::Ledger, noise::NoiseSpec},
         config::Augmentation,
-        data::{Dataset, sharing::Units, synthetic},
+        data::{Users, sharing::Units, synthetic},
         engine::{Engine, Performance, StepInput, StepTrace, cpu::CpuEngine, reference::ReferenceEngine},
         mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
         model::Architecture,

@@ -146,6 +146,8 @@ pub enum FileFault {
         "“{first}” and “{second}” could both be meant; leave one out, or call what is meant x and y, x_test and y_test"
     )]
     NpyAmbiguous { first: String, second: String },
+    #[error("the columns “{first}” and “{second}” could both be the users; leave one out, or rename it")]
+    TwoUsers { first: String, second: String },
     #[error("line {line} has {found} columns; expected {expected}, as in the first line")]
     TableLine { line: u64, found: usize, expected: usize },
     #[error("line {line}, column {column}: “{found}”; expected a number, or a short name as the label")]
@@ -156,6 +158,14 @@ pub enum FileFault {
     NpyMixedLabels,
     #[error("“{array}”: label {found} at example {index} (counted from 0); expected 0 to {}", MOST_CLASSES - 1)]
     NpyLabel { array: String, index: usize, found: String },
+    #[error(
+        "“{array}”: no user at example {index} (counted from 0); give each example a user, as a whole number or a text, or leave the users out"
+    )]
+    NoUser { array: String, index: usize },
+    #[error(
+        "“{images}” has {found} images and “{users}” tells the users of {other}; the counts must be equal, or leave the users out"
+    )]
+    UserCounts { images: String, found: u64, users: String, other: u64 },
     #[error(
         "no images with labels were found among the arrays “{found}”; call them x and y, or x_train, y_train, x_test and y_test"
     )]
@@ -301,6 +311,8 @@ pub enum NpyExpected {
     ImageShape,
     /// Shapes of labels.
     LabelShape,
+    /// Shapes of users.
+    UserShape,
 }
 
 hushgrad_message::display!(NpyExpected);
@@ -314,6 +326,7 @@ impl ToMessage for NpyExpected {
                 word!("(count, rows, columns), with 1 or 3 channels before or after rows and columns, or (count, side×side)")
             }
             Self::LabelShape => word!("(count,), (count, 1), or a row for each example with a single 1"),
+            Self::UserShape => word!("(count,) or (count, 1), a user for each example"),
         }
         .into()
     }

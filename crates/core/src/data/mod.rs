@@ -42,6 +42,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod turned;
+pub mod users;
 pub mod visitor;
 mod words;
 mod zipped;
@@ -58,6 +59,7 @@ pub use picture::{Classes, Picture};
 pub use scaled::Scaled;
 pub use shift::Shift;
 pub use turned::ONE_IN;
+pub use users::Users;
 
 /// Labelled images of one size, row by row, one byte per value (for digits, 0 is paper, 255 ink).
 /// Cheap to clone.
@@ -73,6 +75,8 @@ pub struct Dataset {
     pub images: Images,
     /// `len` bytes, each below the number of classes.
     pub labels: Arc<[u8]>,
+    /// Whose each example is, if the data tell.
+    pub users: Option<Users>,
     features: Shared,
 }
 
@@ -146,10 +150,10 @@ impl Dataset {
         labels: impl Into<Arc<[u8]>>,
     ) -> Self {
         let (images, labels) = (images.into(), labels.into());
-        Self { name: name.to_owned(), picture, classes, images, labels, features: Shared::default() }
+        Self { name: name.to_owned(), picture, classes, images, labels, users: None, features: Shared::default() }
     }
 
-    /// Other images of the same name, size and classes.
+    /// Other images of the same name, size and classes, and of unknown users.
     #[must_use]
     pub fn like(&self, images: impl Into<Images>, labels: impl Into<Arc<[u8]>>) -> Self {
         Self::of(&self.name, self.picture, self.classes.clone(), images, labels)
@@ -248,7 +252,8 @@ impl Dataset {
     pub fn slice(&self, range: std::ops::Range<usize>) -> Self {
         let end = range.end.min(self.len());
         let start = range.start.min(end);
-        self.like(self.images.part(start..end, self.pixels()), &self.labels[start..end])
+        let users = self.users.as_ref().map(|users| users.part(start..end));
+        self.like(self.images.part(start..end, self.pixels()), &self.labels[start..end]).with_users(users)
     }
 }
 
@@ -324,7 +329,16 @@ impl Digits {
         remarks.extend(self.notes.iter().cloned());
         remarks.extend(dark);
         remarks.extend(empty.classes());
+        remarks.extend(self.same_users());
         remarks
+    }
+}
+
+impl Digits {
+    /// The remark on users whose images are in both sets.
+    fn same_users(&self) -> Option<Remark> {
+        let (count, all) = self.test.users.as_ref()?.shared_with(self.train.users.as_ref()?);
+        (count > 0).then_some(Remark::SameUsers { count, all })
     }
 }
 
@@ -380,6 +394,16 @@ pub enum Remark {
         names: String,
         /// How many there are.
         count: usize,
+    },
+    /// Users whose images are in both sets.
+    #[error(
+        "Users with images in both the training and the test set: {count} of the {all} who have test images. On images of other people, the model may do worse than the test accuracy says."
+    )]
+    SameUsers {
+        /// How many there are.
+        count: usize,
+        /// Number of users with test images.
+        all: usize,
     },
     /// Test images that are trained on.
     #[error(

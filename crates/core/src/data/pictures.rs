@@ -163,7 +163,7 @@ impl Undecoded {
         let (width, height) = entries.first().map_or((0, 0), |entry| entry.size);
         let alike = width == height && entries.iter().all(|entry| entry.size == (width, height));
         let side = if alike && width <= MOST_SIDE.into() { width as u8 } else { SIDE };
-        let none = || Part { images: Vec::new(), labels: Vec::new() };
+        let none = || Part { images: Vec::new(), labels: Vec::new(), users: None };
         let opened = Self {
             file: file.to_owned(),
             files,

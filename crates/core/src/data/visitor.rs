@@ -152,7 +152,10 @@ impl Read {
     /// True for the same contents in the same role.
     fn is_same(&self, other: &Self) -> bool {
         let of = |read: &Self| (read.role, read.idx.kind, read.idx.picture);
-        of(self) == of(other) && self.idx.elements == other.idx.elements && self.idx.wide == other.idx.wide
+        of(self) == of(other)
+            && self.idx.elements == other.idx.elements
+            && self.idx.users == other.idx.users
+            && self.idx.wide == other.idx.wide
     }
 }
 
@@ -384,7 +387,7 @@ fn part((images, labels): (Read, Read), rule: Scaled) -> Result<Part, VisitorErr
     }
     let name = images.name;
     let images = images.idx.by(rule).map_err(|fault| fault.of(&name))?;
-    Ok(Part { images: images.elements, labels: labels.idx.elements })
+    Ok(Part { images: images.elements, labels: labels.idx.elements, users: labels.idx.users })
 }
 
 /// Builds digits from the sets of `file`. Without a test set, holds out about one example in six,
