@@ -123,16 +123,18 @@ impl Images {
     }
 }
 
-/// Fits the model's shapes to these images; `listed` are the layers that the user gave for them.
+/// Fits the model's shapes and the number of users to these images; `listed` are the layers that the
+/// user gave for them.
 ///
 /// # Errors
-/// If a window does not fit the images, or listed layers end in another number of classes.
+/// If a window does not fit the images, listed layers end in another number of classes, or the images
+/// do not tell their users.
 pub fn fitted(config: RunConfig, digits: &Digits, listed: Option<LayerList>) -> Result<RunConfig, Box<dyn Error>> {
     let (picture, classes) = (digits.train.picture, digits.train.classes.count());
     if let Some(named) = listed.map(|layers| layers.classes()).filter(|named| *named != classes) {
         return Err(ImagesError::Classes { named, classes }.into());
     }
-    let (before, fitted) = (config.model, config.fitted(picture, classes)?);
+    let (before, fitted) = (config.model, config.on(&digits.train)?.fitted(picture, classes)?);
     if fitted.model != before {
         tell(&format!("model for {picture} images of {classes} classes: {}", fitted.model));
     }

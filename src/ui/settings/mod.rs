@@ -36,7 +36,7 @@ pub mod values;
 pub mod verdict;
 
 pub use self::{
-    choice::{Choice, Decay, DenoiserKind, Digits, Encoder, Family, PhaseKind, Speed, Theme},
+    choice::{Choice, Decay, DenoiserKind, Digits, Encoder, Family, PhaseKind, Speed, Theme, UserSource},
     number::{NumberError, clipped},
     numbers::Number,
     selects::Select,

@@ -10,7 +10,7 @@ use crate::{
     plot::format,
     ui::{
         browser,
-        settings::Digits,
+        settings::{Digits, Settings, UserSource},
         text::{heard, t},
     },
     worker::protocol::{DRAWN, DataRequest},
@@ -133,6 +133,13 @@ impl DigitChoice {
             self.0.settings.with_untracked(|settings| (settings.model, self.0.digits.fitted(settings.model)));
         if before != now {
             self.0.settings.update(|settings| settings.model = now);
+        }
+        // A link may leave their number to the files.
+        if let Some(named) = self.0.digits.users() {
+            let left = |settings: &Settings| settings.user_source == UserSource::Data && settings.users.is_none();
+            if self.0.settings.with_untracked(left) {
+                self.0.settings.update(|settings| settings.take_users(named));
+            }
         }
         let fitted = if complete { self.fit_lot(train) } else { None };
         if arrival.awaited && own == Digits::Files {
