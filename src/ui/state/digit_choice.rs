@@ -106,11 +106,8 @@ impl DigitChoice {
     /// the new digits. Returns a sentence about it.
     fn fit_lot(self, train: u32) -> Option<String> {
         let lot = self.0.settings.with_untracked(|settings| settings.lot);
-        let too_large = self.0.settings.with_untracked(|settings| settings.check_data(train)).is_err();
-        if !too_large || TaskLock(self.0).is_fixed("lot") {
-            return None;
-        }
-        let fits = (train / 8).max(1);
+        let fits = self.0.settings.with_untracked(|settings| settings.fitting_lot(train));
+        let fits = fits.filter(|_| !TaskLock(self.0).is_fixed("lot"))?;
         self.0.settings.update(|settings| settings.lot = fits);
         Some(t!(
             "A lot of {lot} is more than these {train} images, so the lot size is now {fits}.",

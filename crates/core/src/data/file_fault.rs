@@ -183,13 +183,13 @@ pub enum FileFault {
     NoFolder { entry: String },
     #[error("“{entry}” is nested too deep; expected class/name.png, or train/class/name.png and test/class/name.png")]
     TooDeep { entry: String },
-    #[error("“{entry}” is not named .png, .jpg, .jpeg, .gif, .bmp or .webp; convert it")]
+    #[error("“{entry}” is not named .png, .jpg, .jpeg, .gif, .bmp, .webp, .tif, .tiff, .pgm, .ppm or .pnm; convert it")]
     NoPicture { entry: String },
     #[error("“{entry}”: the class “{class}” has no training pictures; give some, or leave it out")]
     OnlyTested { entry: String, class: String },
     #[error("only test pictures; give some to train on, in train/class/name.png")]
     OnlyTests,
-    #[error("“{entry}” begins with bytes {found}; expected those of PNG, JPEG, GIF, BMP or WebP")]
+    #[error("“{entry}” begins with bytes {found}; expected those of PNG, JPEG, GIF, BMP, WebP, TIFF, PGM or PPM")]
     PictureMagic { entry: String, found: String },
     #[error("“{entry}”: the size of the picture cannot be read; it is damaged or was cut short")]
     PictureHeader { entry: String },

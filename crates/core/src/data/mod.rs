@@ -9,6 +9,7 @@ mod coin;
 mod content;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod decode;
+pub mod decoded_here;
 mod digest;
 pub mod file_fault;
 pub mod idx;
@@ -375,9 +376,19 @@ pub enum Remark {
         /// How many there are.
         count: usize,
     },
+    /// Test pictures in no class folder.
+    #[error(
+        "Test pictures without a class: {names} ({count} in all). They are not used, as nothing tells their labels."
+    )]
+    Unlabelled {
+        /// The first three names.
+        names: String,
+        /// How many there are.
+        count: usize,
+    },
     /// Files beside the pictures, and pictures that are damaged or of another format.
     #[error(
-        "Left out: {names} ({count} of {all} files). Only whole pictures in PNG, JPEG, GIF, BMP or WebP can be read."
+        "Left out: {names} ({count} of {all} files). Only whole pictures in PNG, JPEG, GIF, BMP, WebP, TIFF, PGM or PPM can be read."
     )]
     Unread {
         /// The first three names.
@@ -442,6 +453,11 @@ impl Left {
     /// The remark on arrays, files or images of no use.
     fn aside(&self) -> Option<Remark> {
         (self.count > 0).then(|| Remark::Left { names: self.names(), count: self.count })
+    }
+
+    /// The remark on test pictures without a class.
+    fn unlabelled(&self) -> Option<Remark> {
+        (self.count > 0).then(|| Remark::Unlabelled { names: self.names(), count: self.count })
     }
 
     /// The remark on classes without images.

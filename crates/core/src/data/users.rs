@@ -36,7 +36,7 @@ impl Column {
     /// are numbered in the order of their first training example, those with none after all others.
     pub fn joined(train: Self, test: Option<Self>) -> (Users, Option<Users>) {
         let count = train.names.len() as u32;
-        let Some(test) = test else { return (Users { of: train.of.into(), count }, None) };
+        let Some(test) = test else { return (Users::new(train.of, count), None) };
         let mut numbers: HashMap<String, u32> = train.names.into_iter().zip(0..).collect();
         let numbered: Vec<u32> = test
             .names
@@ -46,8 +46,8 @@ impl Column {
                 *numbers.entry(name).or_insert(next)
             })
             .collect();
-        let of = test.of.into_iter().map(|place| numbered[place as usize]).collect();
-        (Users { of: train.of.into(), count }, Some(Users { of, count }))
+        let of = test.of.into_iter().map(|place| numbered[place as usize]);
+        (Users::new(train.of, count), Some(Users::new(of.collect::<Vec<_>>(), count)))
     }
 }
 
@@ -69,10 +69,14 @@ impl FromIterator<String> for Column {
 ///
 /// The numbers of users are names only: they say which examples belong together, and which users of a
 /// test set are those of the training set.
+/// Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Users {
+pub struct Users(Arc<Told>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct Told {
     /// The user of each example; below `count` in a training set.
-    of: Arc<[u32]>,
+    of: Vec<u32>,
     /// Number of users of the training set as read, before any of it was held out.
     count: u32,
 }
@@ -80,31 +84,31 @@ pub struct Users {
 impl Users {
     /// The users of examples, by number, of a training set of `count` users.
     #[must_use]
-    pub fn new(of: impl Into<Arc<[u32]>>, count: u32) -> Self {
-        Self { of: of.into(), count }
+    pub fn new(of: impl Into<Vec<u32>>, count: u32) -> Self {
+        Self(Arc::new(Told { of: of.into(), count }))
     }
 
     /// Number of users of the whole training set, including those all of whose examples are held out.
     #[must_use]
-    pub const fn count(&self) -> u32 {
-        self.count
+    pub fn count(&self) -> u32 {
+        self.0.count
     }
 
     /// The user of each example.
     #[must_use]
     pub fn of(&self) -> &[u32] {
-        &self.of
+        &self.0.of
     }
 
     /// The users of chosen examples.
     pub(super) fn part(&self, examples: impl Iterator<Item = usize>) -> Self {
-        Self { of: examples.map(|i| self.of[i]).collect(), count: self.count }
+        Self::new(examples.map(|i| self.0.of[i]).collect::<Vec<_>>(), self.0.count)
     }
 
     /// Number of users who also have an example in `other`, and of all that have one here.
     #[must_use]
     pub fn shared_with(&self, other: &Self) -> (usize, usize) {
-        let [own, others] = [self, other].map(|users| users.of.iter().copied().collect::<HashSet<u32>>());
+        let [own, others] = [self, other].map(|users| users.of().iter().copied().collect::<HashSet<u32>>());
         (own.intersection(&others).count(), own.len())
     }
 }
@@ -116,7 +120,7 @@ impl Dataset {
     /// When `users` has not one entry for each example.
     #[must_use]
     pub fn with_users(self, users: Option<Users>) -> Self {
-        assert!(users.as_ref().is_none_or(|users| users.of.len() == self.len()), "an entry for each example");
+        assert!(users.as_ref().is_none_or(|users| users.of().len() == self.len()), "an entry for each example");
         Self { users, ..self }
     }
 }

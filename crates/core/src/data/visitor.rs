@@ -279,12 +279,14 @@ pub(super) fn assemble_read(files: Vec<(String, Content)>) -> Result<Assembled, 
     }
     let of_cifar = batches.first().map(|(name, _)| name).or(texts.first().map(|(name, _)| name));
     if let Some((first, _)) = arrays.first() {
-        let first = first.clone();
+        let mut names: Vec<&str> = arrays.iter().map(|(name, _)| name.as_str()).collect();
+        names.dedup();
+        let (first, all) = (first.clone(), several(&names));
         if let Some(second) = pairs.first().map(|read| &read.name).or(of_cifar) {
             return Err(VisitorError::Mixed { first, second: second.clone() });
         }
-        let sets = npz::read(&first, arrays.into_iter().map(|(_, array)| array).collect())?;
-        return digits(first, sets).map(Assembled::Digits);
+        let sets = npz::read(&all, arrays.into_iter().map(|(_, array)| array).collect())?;
+        return digits(all, sets).map(Assembled::Digits);
     }
     let digits = match (pairs.first(), of_cifar) {
         (Some(first), Some(second)) => {
@@ -471,6 +473,11 @@ fn unpaired(images: &[Read], labels: &[Read]) -> VisitorError {
         }
         None => VisitorError::Nothing,
     }
+}
+
+/// The names of files that hold a set together: two of them, and a mark for more.
+fn several(names: &[&str]) -> String {
+    names[..names.len().min(2)].join(", ") + if names.len() > 2 { ", …" } else { "" }
 }
 
 fn title(images_file: &str) -> String {
