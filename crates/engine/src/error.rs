@@ -1,6 +1,10 @@
 //! Errors of engines and tasks.
 
-use crate::{accounting::noise::NoiseError, data::Picture, mechanism::MechanismError};
+use crate::{
+    accounting::noise::NoiseError,
+    data::{Picture, sharing::SharingError},
+    mechanism::MechanismError,
+};
 use hushgrad_message::{Message, message, word};
 
 /// An engine that is unavailable, cannot run a task, or fails during one.
@@ -17,6 +21,8 @@ pub enum EngineError {
     WrongResult { adapter: String, what: Message, difference: f64 },
     #[error("this engine cannot run this: {0}")]
     Unsupported(#[from] Unsupported),
+    #[error(transparent)]
+    Sharing(#[from] SharingError),
     /// Detected before anything is allocated.
     #[error("{needed} bytes are needed for {what}, and the graphics device allows {limit} in one piece")]
     TooLarge { what: &'static str, needed: u64, limit: u64 },

@@ -115,6 +115,15 @@ pub fn check_dataset(model: Architecture, data: &Dataset) -> Result<(), EngineEr
     }
 }
 
+/// Checks that the task's model reads the training set, and that it can be shared out as the task says.
+///
+/// # Errors
+/// As [`check_dataset`], and [`EngineError::Sharing`].
+pub fn check_training(task: &Task, train: &Dataset) -> Result<(), EngineError> {
+    check_dataset(task.model, train)?;
+    Ok(task.sharing.check(train)?)
+}
+
 /// Checks that every vector of `state` has length `dimension`.
 ///
 /// # Errors

@@ -26,7 +26,7 @@ pub use self::{
     factory::{AnyEngine, EngineFactory},
     interface::{
         Backend, Engine, EngineInfo, Metrics, StepInput, StepTrace, check_canaries, check_dataset, check_length,
-        check_state,
+        check_state, check_training,
     },
     reading::{Confusion, Reading},
     scores::{Probabilities, Scores, cross_entropy, softmax},

@@ -151,9 +151,7 @@ fn on_other_digits(sampling: Sampling, run: &RunCard, own: &Release) -> bool {
     let canaries = run.config.canaries;
     let sampled = match sampling {
         // The rate depends on the number of users alone, so any number of examples fits.
-        Sampling::Poisson { .. } if matches!(run.config.sharing, Sharing::Users { .. }) => {
-            run.train.checked_add(canaries)
-        }
+        Sampling::Poisson { .. } if run.config.sharing.is_of_users() => run.train.checked_add(canaries),
         // The largest number that makes as many micro-batches.
         Sampling::Poisson { rate } => match run.config.sharing {
             Sharing::MicroBatches { size } => {
@@ -182,7 +180,7 @@ fn lot_of(sampling: Sampling, run: &RunCard) -> Option<u32> {
         Sampling::Poisson { rate } => {
             let each = match run.config.sharing {
                 Sharing::MicroBatches { size } => f64::from(size),
-                Sharing::Alone | Sharing::Users { .. } => 1.0,
+                Sharing::Alone | Sharing::Users { .. } | Sharing::UsersOfData { .. } => 1.0,
             };
             Some((rate * f64::from(run.config.units(run.train)) * each).round() as u32)
         }

@@ -1,7 +1,8 @@
 //! Why a configuration or a run is refused.
 
 use crate::{
-    accounting::error::PrivacyError, engine::EngineError, mechanism::error::MechanismError, rng::EntropyError,
+    accounting::error::PrivacyError, data::sharing::SharingError, engine::EngineError,
+    mechanism::error::MechanismError, rng::EntropyError,
 };
 use hushgrad_message::{Message, word};
 
@@ -17,6 +18,8 @@ pub enum ConfigError {
     /// The accountant refused a part of the release; its sentence names the field.
     #[error("{0}")]
     Privacy(#[from] PrivacyError),
+    #[error(transparent)]
+    Sharing(#[from] SharingError),
 }
 
 impl ConfigError {
@@ -26,6 +29,7 @@ impl ConfigError {
         match self {
             Self::OutOfRange { field, .. } | Self::Contradiction { field, .. } => field,
             Self::Mechanism(_) => "encoder",
+            Self::Sharing(_) => "sharing.users",
             Self::Privacy(PrivacyError::Inexact | PrivacyError::Unpriced(_)) => "grid-bits",
             Self::Privacy(_) => "noise",
         }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     accounting::{ledger::PrivacyUnit, sampling::Sampling},
-    data::sharing::Sharing,
+    data::{Dataset, idx::MAX_EXAMPLES, sharing::Sharing},
     engine::LocalSteps,
 };
 use hushgrad_message::{Message, message, word};
@@ -16,6 +16,16 @@ use hushgrad_message::{Message, message, word};
 const MOST_LOCAL: u32 = 100;
 
 impl RunConfig {
+    /// Returns the configuration on `train`: as many users as it names, if the number was left to it.
+    ///
+    /// # Errors
+    /// [`ConfigError::Sharing`] if it names no users, or more.
+    pub fn on(self, train: &Dataset) -> Result<Self, ConfigError> {
+        let sharing = self.sharing.on(train);
+        sharing.check(train)?;
+        Ok(Self { sharing, ..self })
+    }
+
     /// Returns the number of units sampled from: examples, micro-batches or users, then canaries.
     #[must_use]
     pub fn units(&self, examples: u32) -> u32 {
@@ -39,7 +49,9 @@ impl RunConfig {
                 Sampling::Poisson { rate: (self.sharing.lot(self.lot) / f64::from(units)).min(1.0) }
             }
             (sampling, Sharing::MicroBatches { .. }) => sampling.over(examples, self.lot),
-            (sampling, Sharing::Alone | Sharing::Users { .. }) => sampling.over(units, self.lot),
+            (sampling, Sharing::Alone | Sharing::Users { .. } | Sharing::UsersOfData { .. }) => {
+                sampling.over(units, self.lot)
+            }
         }
     }
 
@@ -49,7 +61,7 @@ impl RunConfig {
             (Sharing::Alone, _) => PrivacyUnit::Example,
             (Sharing::MicroBatches { .. }, Protects::Example) => PrivacyUnit::ExampleInMicroBatch,
             (Sharing::MicroBatches { .. }, Protects::MicroBatch) => PrivacyUnit::MicroBatch,
-            (Sharing::Users { .. }, _) => PrivacyUnit::User,
+            (Sharing::Users { .. } | Sharing::UsersOfData { .. }, _) => PrivacyUnit::User,
         }
     }
 }
@@ -94,19 +106,28 @@ pub(super) fn check(config: &RunConfig, examples: u32) -> Result<(), ConfigError
                     word!("at least 0.01 and at most 1000").into(),
                 );
             }
-            if config.lot > users {
-                return range("lot", Message::text(config.lot), message!("between 1 and the {users} users"));
-            }
-            if !(1..=MOST_LOCAL).contains(&steps) {
-                return range("local.steps", Message::text(steps), message!("between 1 and {MOST_LOCAL}"));
-            }
-            if !(1e-6..=1e3).contains(&rate) {
+        }
+        Sharing::UsersOfData { users } => {
+            // Users without a training example count, too.
+            if !(1..=MAX_EXAMPLES).contains(&users) {
                 return range(
-                    "local.rate",
-                    Message::text(quoted(rate)),
-                    word!("at least 1e-6 and at most 1000").into(),
+                    "sharing.users",
+                    Message::text(users),
+                    message!("between 1 and {MAX_EXAMPLES}, and at least as many as the images name"),
                 );
             }
+        }
+    }
+    if config.sharing.is_of_users() {
+        let users = config.sharing.units(examples);
+        if config.lot > users {
+            return range("lot", Message::text(config.lot), message!("between 1 and the {users} users"));
+        }
+        if !(1..=MOST_LOCAL).contains(&steps) {
+            return range("local.steps", Message::text(steps), message!("between 1 and {MOST_LOCAL}"));
+        }
+        if !(1e-6..=1e3).contains(&rate) {
+            return range("local.rate", Message::text(quoted(rate)), word!("at least 1e-6 and at most 1000").into());
         }
     }
     if config.sampling == SamplingPolicy::FixedSize {
@@ -136,7 +157,7 @@ mod tests {
     use crate::{
         accounting::{ledger::Ledger, noise::NoiseSpec},
         config::Augmentation,
-        data::{Dataset, sharing::Units, synthetic},
+        data::{Users, sharing::Units, synthetic},
         engine::{Engine, Performance, StepInput, StepTrace, cpu::CpuEngine, reference::ReferenceEngine},
         mechanism::{Denoiser, EncoderSpec, EnvelopeShape},
         model::Architecture,
@@ -152,6 +173,15 @@ mod tests {
         synthetic::digits(1, TRAIN as usize, 1).train
     }
 
+    /// Of 37 users, some of whom hold nothing.
+    fn named_digits() -> Dataset {
+        digits().with_users(Some(Users::new((0..TRAIN).map(|i| i * i % 37).collect::<Vec<_>>(), 37)))
+    }
+
+    fn users_of_data(users: u32) -> RunConfig {
+        RunConfig { sharing: Sharing::UsersOfData { users }, ..self::users(1) }
+    }
+
     fn micro_batches(size: u32) -> RunConfig {
         RunConfig { sharing: Sharing::MicroBatches { size }, lot: 60, ..RunConfig::default() }
     }
@@ -162,7 +192,7 @@ mod tests {
     }
 
     fn engine(plan: &Plan) -> CpuEngine {
-        CpuEngine::new(plan.task.clone(), digits(), &plan.initial_parameters(), Performance::default()).unwrap()
+        CpuEngine::new(plan.task.clone(), named_digits(), &plan.initial_parameters(), Performance::default()).unwrap()
     }
 
     fn apart(a: &[f32], b: &[f32]) -> f64 {
@@ -175,7 +205,7 @@ mod tests {
     fn assert_same(config: &RunConfig, name: &str) {
         let plan = Plan::new(config.clone(), TRAIN).unwrap();
         let (mut ours, mut theirs) =
-            (engine(&plan), ReferenceEngine::new(&plan.task, digits(), plan.config.init_seed).unwrap());
+            (engine(&plan), ReferenceEngine::new(&plan.task, named_digits(), plan.config.init_seed).unwrap());
         let units = plan.units();
         let shifts = match plan.config.augmentation {
             Some(_) => vec![crate::data::Shift::NONE, crate::data::Shift { right: 1, down: -1 }],
@@ -198,7 +228,12 @@ mod tests {
     fn the_cpu_engine_makes_the_vectors_of_the_reference() {
         let envelope = EncoderSpec::Envelope { shape: EnvelopeShape::Gaussian, vectors: 3, pre_scale: 1.0, seed: 2 };
         let student = Some(NoiseSpec::StudentT { nu: 9.0, scale: 0.2 });
-        for (name, config) in [("micro-batches", micro_batches(4)), ("FedSGD", users(1)), ("FedAvg", users(3))] {
+        for (name, config) in [
+            ("micro-batches", micro_batches(4)),
+            ("FedSGD", users(1)),
+            ("FedAvg", users(3)),
+            ("users of the data", users_of_data(37)),
+        ] {
             for model in [Architecture::Linear, Architecture::Mlp, Architecture::CnnTanh] {
                 assert_same(&RunConfig { model, ..config.clone() }, &format!("{name} {model:?}"));
             }
@@ -270,6 +305,7 @@ mod tests {
             (micro_batches(4), PrivacyUnit::ExampleInMicroBatch),
             (whole.clone(), PrivacyUnit::MicroBatch),
             (users(2), PrivacyUnit::User),
+            (users_of_data(40), PrivacyUnit::User),
         ] {
             let plan = Plan::new(config.clone(), TRAIN).unwrap();
             let engine = engine(&plan);
@@ -299,6 +335,38 @@ mod tests {
         assert!((epsilon(&whole) - epsilon(&alone)).abs() < 1e-9);
         assert!(epsilon(&micro_batches(4)) > 1.05 * epsilon(&alone));
         assert_eq!(project(&alone, TRAIN, 10).unwrap().shared, None);
+    }
+
+    /// The number of users is public, and ε follows from it; the images must name them, and no more.
+    #[test]
+    fn users_of_the_data_cost_what_as_many_made_up_ones_do() {
+        let data = named_digits();
+        let left = users_of_data(0).on(&data).unwrap();
+        assert_eq!(left.sharing, Sharing::UsersOfData { users: 37 });
+        let plan = Plan::new(users_of_data(40).on(&data).unwrap(), TRAIN).unwrap();
+        assert_eq!((plan.units(), plan.sampling), (40, Sampling::Poisson { rate: 0.25 }));
+        let epsilon = |config: &RunConfig| cost(config, TRAIN, 10).unwrap().improved.epsilon;
+        assert_eq!(epsilon(&users_of_data(40)), epsilon(&users(1)));
+        for (config, data, says) in [
+            (users_of_data(0), digits(), "the images do not tell whose each is"),
+            (users_of_data(40), digits(), "the images do not tell whose each is"),
+            (users_of_data(36), named_digits(), "the training images are of 37 users, more than the 36 said"),
+        ] {
+            let error = config.clone().on(&data).unwrap_err();
+            assert!(error.to_string().starts_with(says) && error.field() == "sharing.users", "{error}");
+            // An engine refuses what was not asked for on these images.
+            let plan = Plan::new(RunConfig { lot: 1, ..config }, TRAIN);
+            let made = plan.map(|plan| {
+                CpuEngine::new(plan.task.clone(), data, &plan.initial_parameters(), Performance::default()).err()
+            });
+            let said = made.map_or_else(|error| error.to_string(), |error| error.unwrap().to_string());
+            assert!(said.starts_with(says) || said.starts_with("sharing.users is 0"), "{said}");
+        }
+        assert_eq!(Plan::new(users_of_data(9), TRAIN).unwrap_err().field(), "lot");
+        assert_eq!(Plan::new(users_of_data(MAX_EXAMPLES + 1), TRAIN).unwrap_err().field(), "sharing.users");
+        let text = serde_json::to_string(&users_of_data(40)).unwrap();
+        assert!(text.contains(r#""sharing":{"users-of-data":{"users":40}}"#), "{text}");
+        assert_eq!(serde_json::from_str::<RunConfig>(&text).unwrap(), users_of_data(40));
     }
 
     #[test]

@@ -33,7 +33,7 @@ use super::{
         Machine,
         flags::Flags,
         said::{count, tell},
-        settings,
+        settings::{self, Sizes},
     },
 };
 
@@ -119,7 +119,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     settings::check(&arguments.flags, None)?;
     let digits = arguments.flags.images.found()?;
     let examples = digits.train.len();
-    let config = fitted(config(&arguments.flags, examples)?, &digits, arguments.flags.layers)?;
+    let config = fitted(config(&arguments.flags, Sizes::of(&digits.train))?, &digits, arguments.flags.layers)?;
     let plan = Plan::new(config, examples as u32)?;
     let steps = plan.config.steps.ok_or("the run has no number of steps; set --steps")?;
     if let Some(refused) = arguments.mutate.and_then(|mutation| mutation.refused(&plan)) {
@@ -167,15 +167,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
 }
 
 /// Returns the configuration to audit.
-fn config(flags: &Flags, examples: usize) -> Result<RunConfig, Box<dyn Error>> {
+fn config(flags: &Flags, sizes: Sizes) -> Result<RunConfig, Box<dyn Error>> {
     if flags.settings.number(Number::Canaries) == Some(0.0) {
         return Err("an audit needs canaries; choose --canaries 1 or more".into());
     }
-    let mut config = settings::configuration(flags, examples, None)?;
+    let mut config = settings::configuration(flags, sizes, None)?;
     if config.canaries == 0 {
         let dense = matches!(config.encoder, EncoderSpec::Envelope { .. });
         let wanted = if dense { DENSE_CANARIES } else { CANARIES };
-        config.canaries = wanted.min(most_canaries(&config, examples as u32));
+        config.canaries = wanted.min(most_canaries(&config, sizes.examples as u32));
     }
     Ok(config)
 }

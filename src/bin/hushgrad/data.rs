@@ -2,15 +2,21 @@
 
 use std::{error::Error, fmt::Write as _, path::PathBuf};
 
-use hushgrad::data::{Digits, TestSet, card::Card};
+use hushgrad::{
+    data::{Dataset, Digits, TestSet, card::Card},
+    train::config::RunConfig,
+    ui::settings::Settings,
+};
 
-use crate::{out::say, train};
+use crate::{dataset::Orientation, out::say, train};
 
 /// Where the images are.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Folder or archive of image files (docs/data.md)
     path: PathBuf,
+    #[command(flatten)]
+    orientation: Orientation,
 }
 
 /// Prints what was read: size, classes, numbers of images, remarks.
@@ -18,7 +24,7 @@ pub struct Arguments {
 /// # Errors
 /// Files that cannot be read.
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    say(&card(&train::read(&arguments.path)?))
+    say(&card(&arguments.orientation.of(train::read(&arguments.path)?)?))
 }
 
 /// The card of these images, as text; ends without a newline.
@@ -44,15 +50,38 @@ fn card(digits: &Digits) -> String {
     for (name, [train, test]) in names.iter().zip(Card::of(digits).counts) {
         let _ = writeln!(text, "{name:width$}  {train:>8}  {test:>8}");
     }
+    if let Some(users) = &train.users {
+        let users = users.count();
+        let _ = writeln!(
+            text,
+            "\nThe images are of {users} users. `hushgrad train --user-source data` protects whole users; their number counts as public."
+        );
+    }
+    let _ = writeln!(text, "{}", follows(train));
     for remark in digits.remarks() {
         let _ = write!(text, "\n{remark}");
     }
     text
 }
 
+/// What the images decide about a run with the default options.
+fn follows(train: &Dataset) -> String {
+    let (lot, examples) = (RunConfig::default().lot, train.len() as u32);
+    let lot = match Settings::default().fitting_lot(examples) {
+        Some(fits) => format!("--lot {fits} or another of at most {examples}, as the default is {lot}"),
+        None => format!("lot {lot}"),
+    };
+    match RunConfig::default().fitted(train.picture, train.classes.count()) {
+        Ok(RunConfig { model, .. }) => {
+            format!("\nFor a run this means: model {model} with {} parameters; {lot}.", model.parameters())
+        }
+        Err(error) => format!("\nFor a run this means: another --model, because {error}; {lot}."),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use hushgrad::data::synthetic;
+    use hushgrad::data::{Users, synthetic};
 
     use super::*;
 
@@ -60,6 +89,12 @@ mod tests {
     fn a_card_has_a_line_for_each_class() {
         let text = card(&synthetic::digits(1, 300, 60));
         assert!(text.contains("Images of 28×28 grey pixels, 10 classes; 300 to train on, 60 to test"), "{text}");
+        assert!(text.contains("For a run this means: model ") && text.contains("; lot "), "{text}");
+        assert!(!text.contains("users"), "{text}");
+        let mut few = synthetic::digits(1, 60, 6);
+        few.train = few.train.with_users(Some(Users::new(vec![0; 60], 17)));
+        let said = card(&few);
+        assert!(said.contains("--lot 7 or another of at most 60") && said.contains("of 17 users"), "{said}");
         let seven = text.lines().find(|line| line.starts_with("7 ")).unwrap();
         assert_eq!(seven.split_whitespace().count(), 3, "{text}");
     }

@@ -3,7 +3,7 @@
 use std::{error::Error, path::PathBuf};
 
 use hushgrad::{
-    data::{Digits, Picture, Source, synthetic::colour},
+    data::{Dataset, Digits, Picture, Source, synthetic::colour},
     model::layers::LayerList,
     train::config::RunConfig,
 };
@@ -27,6 +27,45 @@ pub struct Images {
     /// Required kind of images: colour and synthetic ones are generated, CIFAR is read from `--data`
     #[arg(long, value_enum, value_name = "NAME", conflicts_with = "synthetic")]
     pub dataset: Option<Named>,
+    #[command(flatten)]
+    pub orientation: Orientation,
+}
+
+/// How images of one's own are turned, all alike, as by the page's buttons.
+#[derive(clap::Args, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Orientation {
+    /// Turn all images of your own by 90° clockwise, or by so many times that; this costs no privacy
+    #[arg(long, value_name = "TIMES", num_args = 0..=1, default_missing_value = "1", require_equals = true,
+        value_parser = clap::value_parser!(u8).range(1..=3))]
+    pub turn: Option<u8>,
+    /// Mirror all images of your own, left and right exchanged, after any turn; this costs no privacy
+    #[arg(long)]
+    pub mirror: bool,
+}
+
+impl Orientation {
+    /// Turns and mirrors these images.
+    ///
+    /// # Errors
+    /// [`ImagesError::NotOwn`] for published digits and for drawn ones.
+    pub fn of(self, digits: Digits) -> Result<Digits, ImagesError> {
+        if self == Self::default() {
+            return Ok(digits);
+        }
+        if !digits.source.is_own() {
+            return Err(ImagesError::NotOwn { name: digits.train.name });
+        }
+        let turned = (0..self.turn.unwrap_or_default()).fold(digits, |digits, _| digits.oriented(false));
+        Ok(if self.mirror { turned.oriented(true) } else { turned })
+    }
+
+    /// Returns the images as they were read, by which books know them: they are of the same people.
+    #[must_use]
+    pub fn undone(self, set: &Dataset) -> Dataset {
+        let set = if self.mirror { set.mirrored() } else { set.clone() };
+        let back = self.turn.map_or(0, |turns| 4 - turns);
+        (0..back).fold(set, |set, _| set.turned())
+    }
 }
 
 /// A set that has a name.
@@ -41,7 +80,7 @@ pub enum Named {
 
 /// Why a command cannot use these images.
 #[derive(Debug, thiserror::Error)]
-enum ImagesError {
+pub enum ImagesError {
     #[error("--dataset {name} needs --data with its files; they are not downloaded")]
     Needed { name: &'static str },
     #[error(
@@ -52,6 +91,8 @@ enum ImagesError {
     Drawn { name: &'static str },
     #[error("--data has {picture} images of {classes} classes, but {name} has {expected}")]
     Other { name: &'static str, picture: Picture, classes: usize, expected: &'static str },
+    #[error("--turn and --mirror are for images of your own, given with --data, but these are {name}; leave them out")]
+    NotOwn { name: String },
     #[error("--layers ends in {named} classes, but the images have {classes}; end it in dense {classes}")]
     Classes { named: usize, classes: usize },
 }
@@ -87,6 +128,10 @@ impl Images {
     /// # Errors
     /// A sentence that says what to change.
     pub fn found(&self) -> Result<Digits, Box<dyn Error>> {
+        Ok(self.orientation.of(self.as_read()?)?)
+    }
+
+    fn as_read(&self) -> Result<Digits, Box<dyn Error>> {
         let folder = self.data.as_deref();
         let found = || train::found(folder, false);
         let of = |name, picture, classes, expected| -> Result<Digits, Box<dyn Error>> {
@@ -123,16 +168,18 @@ impl Images {
     }
 }
 
-/// Fits the model's shapes to these images; `listed` are the layers that the user gave for them.
+/// Fits the model's shapes and the number of users to these images; `listed` are the layers that the
+/// user gave for them.
 ///
 /// # Errors
-/// If a window does not fit the images, or listed layers end in another number of classes.
+/// If a window does not fit the images, listed layers end in another number of classes, or the images
+/// do not tell their users.
 pub fn fitted(config: RunConfig, digits: &Digits, listed: Option<LayerList>) -> Result<RunConfig, Box<dyn Error>> {
     let (picture, classes) = (digits.train.picture, digits.train.classes.count());
     if let Some(named) = listed.map(|layers| layers.classes()).filter(|named| *named != classes) {
         return Err(ImagesError::Classes { named, classes }.into());
     }
-    let (before, fitted) = (config.model, config.fitted(picture, classes)?);
+    let (before, fitted) = (config.model, config.on(&digits.train)?.fitted(picture, classes)?);
     if fitted.model != before {
         tell(&format!("model for {picture} images of {classes} classes: {}", fitted.model));
     }
@@ -145,10 +192,28 @@ mod tests {
     use hushgrad::data::synthetic;
 
     #[test]
+    fn own_images_are_turned_then_mirrored_and_known_as_they_were_read() {
+        let own = Digits { source: Source::Visitor, ..synthetic::digits(1, 6, 2) };
+        for turn in [None, Some(1), Some(2), Some(3)] {
+            for mirror in [false, true] {
+                let asked = Orientation { turn, mirror };
+                let found = asked.of(own.clone()).unwrap();
+                // As the page's buttons, pressed as often.
+                let page = (0..turn.unwrap_or(0)).fold(own.clone(), |digits, _| digits.oriented(false));
+                let page = if mirror { page.oriented(true) } else { page };
+                assert_eq!((&found.train, &found.test), (&page.train, &page.test));
+                assert_eq!(asked.undone(&found.train), own.train);
+                let drawn = asked.of(synthetic::digits(1, 6, 2));
+                assert_eq!(drawn.is_err(), asked != Orientation::default());
+            }
+        }
+    }
+
+    #[test]
     fn synthetic_digits_are_not_taken_for_mnist() {
         let digits = synthetic::digits(1, 10, 10);
         let mnist = Digits { source: Source::Mnist, ..digits.clone() };
-        let images = |synthetic, dataset| Images { synthetic, dataset, data: None };
+        let images = |synthetic, dataset| Images { synthetic, dataset, ..Images::default() };
         for asked in [images(false, None), images(false, Some(Named::Mnist))] {
             assert!(matches!(asked.mnist(digits.clone(), "--preset"), Err(ImagesError::Absent { .. })));
             assert!(asked.fallback(&digits).is_some() && asked.fallback(&mnist).is_none());

@@ -21,7 +21,10 @@ use std::{
 use clap::ValueEnum;
 use hushgrad::{
     accounting::pld::Tight,
-    data::{self, Digits},
+    data::{
+        self, Digits,
+        sharing::{Sharing, SharingError},
+    },
     engine::{AnyEngine, Engine as _, EngineFactory},
     train::{
         config::{Minority, RunConfig},
@@ -38,6 +41,7 @@ use self::{
     flags::Flags,
     keep::{Files, Keep, Resumed},
     said::{Promise, count, tell},
+    settings::Sizes,
     signals::{Signal, Signals},
 };
 
@@ -137,8 +141,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     let resumed = resumed(arguments)?;
     settings::check(&arguments.flags, resumed.as_ref().map(|resumed| &resumed.file))?;
     let digits = arguments.flags.images.found_for(arguments.flags.preset.is_some())?;
-    let config =
-        settings::configuration(&arguments.flags, digits.train.len(), resumed.as_ref().map(|resumed| &resumed.file))?;
+    let config = settings::configuration(
+        &arguments.flags,
+        Sizes::of(&digits.train),
+        resumed.as_ref().map(|resumed| &resumed.file),
+    )?;
     // A resumed run keeps the model that it began with.
     let config = if resumed.is_some() { config } else { dataset::fitted(config, &digits, arguments.flags.layers)? };
     pollster::block_on(train(arguments, config, &digits, files, resumed))
@@ -149,11 +156,17 @@ fn print_config(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let (known, resumed) = (arguments.flags.images.known(), resumed(arguments)?);
     let file = resumed.as_ref().map(|resumed| &resumed.file);
     let config = match known.filter(|_| arguments.flags.images.dataset.is_none()) {
-        Some(examples) => settings::configuration(&arguments.flags, examples, file)?,
+        Some(examples) => {
+            let config = settings::configuration(&arguments.flags, Sizes { examples, users: None }, file)?;
+            if config.sharing == (Sharing::UsersOfData { users: 0 }) {
+                return Err(SharingError::NoUsers.into());
+            }
+            config
+        }
         None => {
             let digits = arguments.flags.images.found()?;
             dataset::fitted(
-                settings::configuration(&arguments.flags, digits.train.len(), file)?,
+                settings::configuration(&arguments.flags, Sizes::of(&digits.train), file)?,
                 &digits,
                 arguments.flags.layers,
             )?

@@ -6,7 +6,7 @@ use super::help::open;
 use crate::ui::{
     browser, lessons,
     runs::{menu::export_menu, share},
-    settings::{Choice, Theme, presets::Preset},
+    settings::{Choice, Theme, of_data, presets::Preset},
     size::closures::{bool_fn, on_click, on_event, text_fn},
     stage::preset_cards,
     state::{Page, SETTINGS, TaskLock},
@@ -25,6 +25,10 @@ pub fn header(page: Page, help: NodeRef<html::Dialog>, cards: NodeRef<html::Dial
             view! { <option value=language selected=chosen>{name}</option> }
         })
         .collect_view();
+    let tagline = move || {
+        let loaded = page.digits.loaded.with(|loaded| loaded.as_ref().map(|loaded| (loaded.source, loaded.train)));
+        page.settings.with(|settings| of_data::tagline(loaded, settings))
+    };
     view! {
         <header><div class="bar" class:open=bool_fn(move || page.appearance.more.get())>
             <svg class="logo" width="28" height="28" viewBox="0 0 32 32" aria-hidden="true" focusable="false">
@@ -55,7 +59,7 @@ pub fn header(page: Page, help: NodeRef<html::Dialog>, cards: NodeRef<html::Dial
             {export_menu(page)}
             <button type="button" class="quiet seldom present" data-testid="present" title=t!("For a projector: large, without the settings; Esc exits") aria-pressed=text_fn(move || page.appearance.present.get().to_string()) on:click=on_click(move |_| page.appearance.present.update(|present| *present = !*present))>{t!("Present")}</button>
             <button type="button" class="quiet help seldom" aria-label=t!("Help and keys") title=t!("Help and keys (?)") on:click=on_click(move |_| open(help))>"?"</button>
-        </div><p class="tagline">{t!("Learn from 60,000 people’s handwriting without giving any one of them away")}</p></header>
+        </div><p class="tagline">{text_fn(tagline)}</p></header>
     }
     .into_any()
 }

@@ -46,6 +46,13 @@ choices! {
     }
 }
 choices! {
+    /// Who decides whose an image is.
+    UserSource {
+        Drawn = "drawn", t!("made up");
+        Data = "data", t!("as the files say");
+    }
+}
+choices! {
     /// Bound on one example's contribution.
     Encoder {
         None = "none", t!("None (no guarantee)");

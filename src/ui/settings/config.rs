@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{
-    choice::{Decay, DenoiserKind, Digits, Encoder, Family, PhaseKind},
+    choice::{Decay, DenoiserKind, Digits, Encoder, Family, PhaseKind, UserSource},
     numbers::Number,
     selects::Select,
     values::Settings,
@@ -54,7 +54,7 @@ impl Settings {
     /// The lot is larger than the data.
     pub const fn check_data(&self, train: u32) -> Result<(), LotTooLarge> {
         // With users, `Plan::new` checks the lot.
-        if self.users.is_none() && self.lot > train { Err(LotTooLarge { lot: self.lot, train }) } else { Ok(()) }
+        if !self.has_users() && self.lot > train { Err(LotTooLarge { lot: self.lot, train }) } else { Ok(()) }
     }
 
     /// Returns the run, steps and target ε to find a noise scale for, on `train` examples; `None`
@@ -125,9 +125,10 @@ impl Settings {
             momentum: if self.applies(Number::Momentum) { self.momentum } else { 0.0 },
             sharing: self.sharing(),
             protects: if Select::Protects.applies(self) { self.protects } else { Protects::Example },
-            local: match self.users {
-                Some(_) => LocalSteps { steps: self.local_steps, rate: self.local_rate },
-                None => LocalSteps::MEAN,
+            local: if self.has_users() {
+                LocalSteps { steps: self.local_steps, rate: self.local_rate }
+            } else {
+                LocalSteps::MEAN
             },
             augmentation: (self.copies > 1).then_some(Augmentation { copies: self.copies, reach: self.reach }),
             adaptive_clip: self
@@ -167,10 +168,30 @@ impl Settings {
     /// Returns how digits share vectors.
     #[must_use]
     pub fn sharing(&self) -> Sharing {
-        match self.users {
-            Some(users) => Sharing::Users { users, skew: self.user_skew, seed: self.user_seed },
-            None if self.micro_batch > 1 => Sharing::MicroBatches { size: self.micro_batch },
-            None => Sharing::Alone,
+        match (self.user_source, self.users) {
+            (UserSource::Data, users) => Sharing::UsersOfData { users: users.unwrap_or_default() },
+            (UserSource::Drawn, Some(users)) => Sharing::Users { users, skew: self.user_skew, seed: self.user_seed },
+            (UserSource::Drawn, None) if self.micro_batch > 1 => Sharing::MicroBatches { size: self.micro_batch },
+            (UserSource::Drawn, None) => Sharing::Alone,
+        }
+    }
+
+    /// True if digits belong to users.
+    #[must_use]
+    pub const fn has_users(&self) -> bool {
+        self.users.is_some() || matches!(self.user_source, UserSource::Data)
+    }
+
+    /// Takes users away.
+    pub const fn forget_users(&mut self) {
+        (self.users, self.user_source) = (None, UserSource::Drawn);
+    }
+
+    /// Makes the `named` users of the files the unit. A lot that is larger becomes an eighth of them.
+    pub fn take_users(&mut self, named: u32) {
+        (self.users, self.user_source, self.micro_batch) = (Some(named), UserSource::Data, 1);
+        if self.lot > named {
+            self.lot = (named / 8).max(1);
         }
     }
 
@@ -277,8 +298,13 @@ impl Settings {
             Sharing::MicroBatches { size } => (settings.micro_batch, settings.protects) = (size, config.protects),
             Sharing::Users { users, skew, seed } => {
                 (settings.users, settings.user_skew, settings.user_seed) = (Some(users), skew, seed);
-                (settings.local_steps, settings.local_rate) = (config.local.steps, config.local.rate);
             }
+            Sharing::UsersOfData { users } => {
+                (settings.users, settings.user_source) = (Some(users).filter(|users| *users > 0), UserSource::Data);
+            }
+        }
+        if config.sharing.is_of_users() {
+            (settings.local_steps, settings.local_rate) = (config.local.steps, config.local.rate);
         }
         if let Some(Augmentation { copies, reach }) = config.augmentation {
             (settings.copies, settings.reach) = (copies, reach);
@@ -439,6 +465,8 @@ mod tests {
             Settings { users: Some(600), user_skew: 0.3, user_seed: 7, local_steps: 5, ..Settings::default() };
         let config = Settings { micro_batch: 4, bands: 8, ..settings.clone() }.config();
         assert_eq!(config.sharing, Sharing::Users { users: 600, skew: 0.3, seed: 7 });
+        let of_files = Settings { user_source: UserSource::Data, ..settings.clone() };
+        assert_eq!(of_files.config().sharing, Sharing::UsersOfData { users: 600 });
         assert_eq!((config.local, config.bands), (LocalSteps { steps: 5, rate: 0.2 }, 1));
         assert_eq!(config, settings.config());
         assert_eq!(Settings::of_config(&config, Digits::Mnist), settings);

@@ -48,7 +48,7 @@ impl Settings {
     #[must_use]
     pub fn whole(&self) -> Option<&'static str> {
         match self.sharing() {
-            Sharing::Users { .. } => Some("users"),
+            Sharing::Users { .. } | Sharing::UsersOfData { .. } => Some("users"),
             Sharing::MicroBatches { .. } if self.protects == Protects::MicroBatch => Some("micro-batches"),
             Sharing::MicroBatches { .. } | Sharing::Alone => None,
         }
@@ -78,7 +78,7 @@ impl Settings {
                 "shared" => match self.sharing() {
                     Sharing::Alone => "no",
                     Sharing::MicroBatches { .. } => "micro-batches",
-                    Sharing::Users { .. } => "users",
+                    Sharing::Users { .. } | Sharing::UsersOfData { .. } => "users",
                 },
                 "private" => yes(self.no_guarantee().is_none()),
                 "momentum" => yes(self.config().momentum > 0.0),

@@ -13,6 +13,7 @@
 //! | [`numbers`], [`selects`] | the tables of settings |
 //! | [`keys`] | keys in links |
 //! | [`meaning`] | guarantees, and differences between settings |
+//! | [`of_data`] | what the loaded images decide |
 //! | [`presets`] | ready-made settings |
 //! | [`cards`] | recorded results of the presets |
 //! | [`sweep`] | four runs that differ in one number |
@@ -27,6 +28,7 @@ pub mod meaning;
 mod measured_tests;
 pub mod number;
 pub mod numbers;
+pub mod of_data;
 pub mod presets;
 pub mod selects;
 pub mod slider;
@@ -36,7 +38,7 @@ pub mod values;
 pub mod verdict;
 
 pub use self::{
-    choice::{Choice, Decay, DenoiserKind, Digits, Encoder, Family, PhaseKind, Speed, Theme},
+    choice::{Choice, Decay, DenoiserKind, Digits, Encoder, Family, PhaseKind, Speed, Theme, UserSource},
     number::{NumberError, clipped},
     numbers::Number,
     selects::Select,

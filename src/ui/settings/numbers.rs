@@ -6,7 +6,7 @@
 //! from the entry.
 
 use super::{
-    choice::{Decay, DenoiserKind, Encoder, Family},
+    choice::{Decay, DenoiserKind, Encoder, Family, UserSource},
     number::{
         Bound::{At, Beyond},
         NumberError, NumberSpec, WHOLE,
@@ -133,7 +133,7 @@ numbers! {
         named: text!("noise of paid accuracy {value}"),
         most: At(1000.0),
         optional: true,
-        applies: |s| s.family == Family::Gaussian && s.encoder.clips() && s.users.is_none() && s.micro_batch == 1,
+        applies: |s| s.family == Family::Gaussian && s.encoder.clips() && !s.has_users() && s.micro_batch == 1,
         ..PLAIN
     };
 
@@ -277,7 +277,7 @@ numbers! {
         least: At(1.0),
         most: At(64.0),
         whole: true,
-        applies: |s| s.users.is_none(),
+        applies: |s| !s.has_users(),
         ..PLAIN
     };
 
@@ -304,7 +304,7 @@ numbers! {
         least: At(0.01),
         most: At(1000.0),
         slider: slider(0.05, 100.0, Factors, [text!("one digit each"), text!("all digits each")]),
-        applies: |s| s.users.is_some(),
+        applies: |s| s.users.is_some() && s.user_source == UserSource::Drawn,
         ..PLAIN
     };
 
@@ -317,7 +317,7 @@ numbers! {
         least: At(0.0),
         most: At(WHOLE),
         whole: true,
-        applies: |s| s.users.is_some(),
+        applies: |s| s.users.is_some() && s.user_source == UserSource::Drawn,
         ..PLAIN
     };
 
@@ -330,7 +330,7 @@ numbers! {
         least: At(1.0),
         most: At(100.0),
         whole: true,
-        applies: |s| s.users.is_some(),
+        applies: Settings::has_users,
         ..PLAIN
     };
 
@@ -343,7 +343,7 @@ numbers! {
         least: At(1e-6),
         most: At(1e3),
         slider: slider(0.01, 10.0, Factors, [text!("slower"), text!("faster")]),
-        applies: |s| s.users.is_some(),
+        applies: Settings::has_users,
         ..PLAIN
     };
 
@@ -358,7 +358,7 @@ numbers! {
         whole: true,
         // Correlated noise is proven for these cases only.
         applies: |s| {
-            let alone = s.users.is_none() && s.micro_batch == 1;
+            let alone = !s.has_users() && s.micro_batch == 1;
             s.family == Family::Gaussian && s.encoder.clips() && s.sampling == SamplingPolicy::Poisson && alone
         },
         ..PLAIN

@@ -5,7 +5,7 @@
 //! from the entry.
 
 use super::{
-    choice::{Choice, Decay, DenoiserKind, Digits, Encoder, Family, PhaseKind},
+    choice::{Choice, Decay, DenoiserKind, Digits, Encoder, Family, PhaseKind, UserSource},
     values::Settings,
 };
 use crate::{
@@ -183,7 +183,17 @@ selects! {
         id: "protects",
         label: text!("ε covers"),
         hint: text!("One digit of a micro-batch, which changes the batch's mean; or the whole micro-batch, as if one person had written it, which says nothing about single digits."),
-        applies: Some(|s| s.users.is_none() && s.micro_batch > 1),
+        applies: Some(|s| !s.has_users() && s.micro_batch > 1),
+        ..PLAIN
+    };
+
+    UserSource: user_source, UserSource = SelectSpec {
+        key: "user-source",
+        id: "user-source",
+        label: text!("Users are"),
+        hint: text!("Made up: a coin of its own decides whose an image is. As the files say: own files can tell who wrote each image, and then ε covers one of these people with all their images. How many they are counts as public."),
+        applies: Some(Settings::has_users),
+        change: Some(text!("users {option}")),
         ..PLAIN
     };
 

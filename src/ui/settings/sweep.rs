@@ -1,6 +1,6 @@
 //! A sweep: four runs that differ in one number.
 
-use super::{numbers::Number, slider::Spacing, values::Settings};
+use super::{choice::UserSource, numbers::Number, slider::Spacing, values::Settings};
 use crate::{accounting::noise::NoiseSpec, plot::format, train::config::RunConfig};
 
 /// Number of runs in a sweep.
@@ -86,7 +86,10 @@ pub fn values(number: Number, settings: &Settings, train: u32) -> Vec<f64> {
     };
     let (below, above) = if number == Number::Delta { REACH_OF_DELTA } else { REACH };
     let most = if matches!(number, Number::Lot | Number::Users) { train.into() } else { f64::INFINITY };
-    let (low, high) = ((now / below).max(slider.low), (now * above).min(slider.high).min(most));
+    // There cannot be fewer users than the files name.
+    let of_files = number == Number::Users && settings.user_source == UserSource::Data;
+    let low = if of_files { now } else { (now / below).max(slider.low) };
+    let high = (now * above).min(slider.high).min(most).max(low);
     let mut values: Vec<f64> = (0..RUNS)
         .map(|i| low * (high / low).powf(i as f64 / (RUNS - 1) as f64))
         .map(|value| slider.value(slider.share(value)))

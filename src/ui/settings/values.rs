@@ -1,6 +1,6 @@
 //! Every control's value.
 
-use super::choice::{Decay, DenoiserKind, Digits, Encoder, Family, PhaseKind};
+use super::choice::{Decay, DenoiserKind, Digits, Encoder, Family, PhaseKind, UserSource};
 use crate::{
     accounting::{
         groups::{Clipping, NoiseStrategy},
@@ -62,6 +62,9 @@ pub struct Settings {
     pub protects: Protects,
     /// Number of users who hold the digits; `None`: no users.
     pub users: Option<u32>,
+    /// Whether users are made up or those of the files; then [`Settings::users`] may be `None`: as many
+    /// as the files name.
+    pub user_source: UserSource,
     pub user_skew: f64,
     pub user_seed: u64,
     pub local_steps: u32,
@@ -127,6 +130,7 @@ impl Default for Settings {
             micro_batch: 1,
             protects: Protects::Example,
             users: None,
+            user_source: UserSource::Drawn,
             user_skew: 100.0,
             user_seed: 0,
             local_steps: 1,

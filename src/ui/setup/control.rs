@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::{builder::builder, layout::Control, noise_over_run::noise_over_run, preset::preset_choice};
 use crate::ui::{
-    settings::{Number, Select},
+    settings::{Number, Select, UserSource},
     size::closures::{bool_memo, view_fn},
     state::Page,
     widgets::{
@@ -24,6 +24,14 @@ pub fn control(page: Page, which: Control) -> AnyView {
         // The layers of a custom network follow.
         Control::Select(Select::Model) => (select(page, Select::Model), builder(page)).into_any(),
         Control::Select(which) if which.spec().applies.is_none() => select(page, which),
+        // Only some files name users.
+        Control::Select(Select::UserSource) => {
+            let there = bool_memo(move || {
+                let chosen = page.settings.with(|settings| (settings.has_users(), settings.user_source));
+                chosen == (true, UserSource::Data) || chosen.0 && page.digits.users().is_some()
+            });
+            view_fn(move || there.get().then(|| select(page, Select::UserSource))).into_any()
+        }
         Control::Select(which) => {
             let there = bool_memo(move || page.settings.with(|settings| which.applies(settings)));
             view_fn(move || there.get().then(|| select(page, which))).into_any()

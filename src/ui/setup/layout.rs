@@ -52,6 +52,7 @@ pub const ADVANCED: &[Control] = &[
     Control::Number(Number::MicroBatch),
     Control::Select(Select::Protects),
     Control::Number(Number::Users),
+    Control::Select(Select::UserSource),
     Control::Number(Number::UserSkew),
     Control::Number(Number::LocalSteps),
     Control::Number(Number::LocalRate),

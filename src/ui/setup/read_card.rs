@@ -10,7 +10,8 @@ use crate::{
     plot::format,
     ui::{
         browser,
-        size::closures::{bool_fn, effect, on_click, view_fn},
+        settings::{Choice as _, UserSource},
+        size::closures::{bool_fn, effect, on_click, text_fn, view_fn},
         state::{LoadedDigits, Page},
         text::{heard, t},
         widgets::colours::paint_strip,
@@ -35,6 +36,17 @@ fn card(page: Page, loaded: &LoadedDigits, card: Arc<Card>) -> AnyView {
         picture = heard(&loaded.picture.to_message()),
         n = format::integer(classes as u64)
     );
+    let whose = card.users.map(|users| whose(page, users));
+    // They change with the visitor's own choices.
+    let follows = move || {
+        page.settings.with(|settings| {
+            t!(
+                "For the run this means: model {model}; lot size {lot}.",
+                model = settings.model.label(),
+                lot = format::integer(settings.lot.into())
+            )
+        })
+    };
     let remarks = loaded.remarks.iter().map(|remark| view! { <li>{heard(remark)}</li> }).collect_view();
     let rows = (0..classes).map(|label| row(page, loaded, &card, label)).collect_view();
     // The images of a run that has released something stay as they are.
@@ -43,7 +55,8 @@ fn card(page: Page, loaded: &LoadedDigits, card: Arc<Card>) -> AnyView {
     view! {
         <details class="read-card" data-testid="read-card" open>
             <summary>{t!("This is what I read")}</summary>
-            <p>{size}</p>
+            <p>{size}" "{whose}</p>
+            <p data-testid="follows">{text_fn(follows)}</p>
             <ul>{remarks}</ul>
             <table tabindex="0" aria-label=t!("Classes of the images")>
                 <thead><tr><th scope="col">{t!("Class")}</th><th scope="col">{t!("Training")}</th><th scope="col">{t!("Test")}</th><th scope="col">{t!("The first")}</th></tr></thead>
@@ -55,6 +68,21 @@ fn card(page: Page, loaded: &LoadedDigits, card: Arc<Card>) -> AnyView {
                 <span>{t!("Are they upright? All images turn alike, so this costs no privacy.")}</span>
             </p>
         </details>
+    }
+    .into_any()
+}
+
+/// Whose the images are, and a button that makes these people the unit of ε.
+fn whose(page: Page, users: u32) -> AnyView {
+    let are_told = t!(
+        "The files tell whose each image is: {n} user. If ε is for whole users, this number counts as public. | The files tell whose each image is: {n} users. If ε is for whole users, this number counts as public.",
+        n = format::integer(users.into())
+    );
+    let chosen = move || page.settings.with(|settings| settings.user_source == UserSource::Data);
+    let protect = on_click(move |_| page.protect_users());
+    view! {
+        {are_told}" "
+        <button type="button" data-testid="protect-users" disabled=bool_fn(chosen) on:click=protect>{t!("Protect whole users")}</button>
     }
     .into_any()
 }

@@ -54,7 +54,7 @@ impl From<Sharing> for Unit {
         match sharing {
             Sharing::Alone => Self::Image,
             Sharing::MicroBatches { .. } => Self::MicroBatch,
-            Sharing::Users { .. } => Self::User,
+            Sharing::Users { .. } | Sharing::UsersOfData { .. } => Self::User,
         }
     }
 }

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     ui::{
-        settings::{Choice, Digits, Number, Select, Settings, presets::Preset},
+        settings::{Choice, Digits, Number, Select, Settings, UserSource, presets::Preset},
         threads::accountant::Topic,
     },
     worker::{
@@ -81,10 +81,23 @@ impl Page {
             Some(digits) => DigitChoice(self).choose_digits(digits),
             None => self.change(|settings| {
                 (select.spec().set)(settings, key);
-                if select == Select::Phases {
-                    settings.plan_phases();
+                match select {
+                    Select::Phases => settings.plan_phases(),
+                    Select::UserSource if settings.user_source == UserSource::Data => {
+                        if let Some(named) = self.digits.users() {
+                            settings.take_users(named);
+                        }
+                    }
+                    _ => {}
                 }
             }),
+        }
+    }
+
+    /// Makes the users whom the files name the unit, if they name any.
+    pub fn protect_users(self) {
+        if let Some(named) = self.digits.users() {
+            self.change(|settings| settings.take_users(named));
         }
     }
 
@@ -95,8 +108,10 @@ impl Page {
                 self.messages.clear(Some(number));
                 self.change(|settings| {
                     settings.set_number(number, value);
-                    if number == Number::Scale {
-                        settings.budget = None;
+                    match (number, value) {
+                        (Number::Scale, _) => settings.budget = None,
+                        (Number::Users, None) => settings.forget_users(),
+                        _ => {}
                     }
                 });
                 // Leaving a field commits it like Enter: report again what does not fit the data.

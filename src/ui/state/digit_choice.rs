@@ -10,7 +10,7 @@ use crate::{
     plot::format,
     ui::{
         browser,
-        settings::Digits,
+        settings::{Digits, Settings, UserSource},
         text::{heard, t},
     },
     worker::protocol::{DRAWN, DataRequest},
@@ -106,11 +106,8 @@ impl DigitChoice {
     /// the new digits. Returns a sentence about it.
     fn fit_lot(self, train: u32) -> Option<String> {
         let lot = self.0.settings.with_untracked(|settings| settings.lot);
-        let too_large = self.0.settings.with_untracked(|settings| settings.check_data(train)).is_err();
-        if !too_large || TaskLock(self.0).is_fixed("lot") {
-            return None;
-        }
-        let fits = (train / 8).max(1);
+        let fits = self.0.settings.with_untracked(|settings| settings.fitting_lot(train));
+        let fits = fits.filter(|_| !TaskLock(self.0).is_fixed("lot"))?;
         self.0.settings.update(|settings| settings.lot = fits);
         Some(t!(
             "A lot of {lot} is more than these {train} images, so the lot size is now {fits}.",
@@ -133,6 +130,13 @@ impl DigitChoice {
             self.0.settings.with_untracked(|settings| (settings.model, self.0.digits.fitted(settings.model)));
         if before != now {
             self.0.settings.update(|settings| settings.model = now);
+        }
+        // A link may leave their number to the files.
+        if let Some(named) = self.0.digits.users() {
+            let left = |settings: &Settings| settings.user_source == UserSource::Data && settings.users.is_none();
+            if self.0.settings.with_untracked(left) {
+                self.0.settings.update(|settings| settings.take_users(named));
+            }
         }
         let fitted = if complete { self.fit_lot(train) } else { None };
         if arrival.awaited && own == Digits::Files {

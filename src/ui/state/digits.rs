@@ -118,6 +118,12 @@ impl DigitSets {
         self.loaded.with_untracked(|loaded| loaded.as_ref().map(|loaded| loaded.train))
     }
 
+    /// Returns the number of users whom the visitor's files name; tracked.
+    #[must_use]
+    pub fn users(self) -> Option<u32> {
+        self.loaded.with(|loaded| loaded.as_ref()?.card.as_ref()?.users)
+    }
+
     /// Adapts the model to the loaded images; returns it unchanged if they do not fit.
     #[must_use]
     pub fn fitted(self, model: Architecture) -> Architecture {

@@ -60,7 +60,7 @@ impl<H: Host> Agent<H> {
                 ConfigError::Contradiction { field: "dataset", sentence: word!("no digits are loaded yet") }.into()
             );
         };
-        let plan = Plan::new(config, train.len() as u32)?;
+        let plan = Plan::new(config.on(&train)?, train.len() as u32)?;
         self.build(plan, &train, state).await
     }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Dataset, Digits};
+use super::{Dataset, Digits, Users};
 
 /// Pictures of a class, if there are so many.
 pub const PICTURES: usize = 10;
@@ -14,6 +14,8 @@ pub struct Card {
     pub counts: Vec<[u32; 2]>,
     /// By label: the first [`PICTURES`] images in the files' order, training images before others.
     pub pictures: Vec<Vec<u8>>,
+    /// Number of users of the training images, if the files name them.
+    pub users: Option<u32>,
 }
 
 impl Card {
@@ -21,7 +23,8 @@ impl Card {
     #[must_use]
     pub fn of(digits: &Digits) -> Self {
         let classes = digits.train.classes.count();
-        let mut card = Self { counts: vec![[0; 2]; classes], pictures: vec![Vec::new(); classes] };
+        let users = digits.train.users.as_ref().map(Users::count);
+        let mut card = Self { counts: vec![[0; 2]; classes], pictures: vec![Vec::new(); classes], users };
         card.take(&digits.train, 0);
         card.take(&digits.test, 1);
         card
@@ -49,8 +52,11 @@ mod tests {
 
     #[test]
     fn a_card_counts_every_image_and_shows_the_first_of_each_class() {
-        let digits = synthetic::digits(3, 200, 50);
+        let mut digits = synthetic::digits(3, 200, 50);
+        assert_eq!(Card::of(&digits).users, None);
+        digits.train = digits.train.with_users(Some(Users::new(vec![3; 200], 7)));
         let card = Card::of(&digits);
+        assert_eq!(card.users, Some(7));
         assert_eq!(card.counts.iter().map(|[train, _]| train).sum::<u32>(), 200);
         assert_eq!(card.counts.iter().map(|[_, test]| test).sum::<u32>(), 50);
         for (label, pictures) in card.pictures.iter().enumerate() {

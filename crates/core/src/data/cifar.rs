@@ -337,7 +337,7 @@ fn joined(mut batches: Vec<(String, Batch)>) -> Result<Part, FileError> {
             images.extend_from_slice(&record[variety.labels()..]);
         }
     }
-    Ok(Part { images, labels })
+    Ok(Part { images, labels, users: None })
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::{
     archive,
     cifar::{self, Batch, Text},
+    decoded_here,
     file_fault::{FileError, FileFault},
     idx::{self, GZIP, Idx, IdxError, hex},
     idx_files, npy, npz,
@@ -78,6 +79,7 @@ fn form(name: &str, start: &[u8], size: u64) -> Result<Form, FileFault> {
         _ if zipped::MAGIC.iter().any(|magic| start.starts_with(magic)) => Ok(Form::Zip),
         _ if start.starts_with(npy::MAGIC) => Ok(Form::Npy),
         [0x89, b'P', b'N', b'G', ..] | [0xff, 0xd8, 0xff, ..] => Err(FileFault::OnePicture),
+        _ if decoded_here::is_of_picture(start) => Err(FileFault::OnePicture),
         // CIFAR's records have no header, only their length, and may begin like IDX.
         _ if cifar::is_length(size) && !idx::declares(start, size) => Ok(Form::Cifar),
         // The third byte of IDX is the element type.

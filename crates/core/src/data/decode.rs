@@ -5,6 +5,7 @@ use std::io::Cursor;
 use image::{DynamicImage, ImageDecoder as _, ImageReader, Limits};
 
 use super::{
+    decoded_here,
     file_fault::LONGEST,
     raster::{DecodeError, Raster},
 };
@@ -14,6 +15,9 @@ use super::{
 /// # Errors
 /// The decoder's message.
 pub fn decode(coded: &[u8]) -> Result<Raster, DecodeError> {
+    if let Some(decoded) = decoded_here::decode(coded) {
+        return decoded;
+    }
     let picture = decoded(coded).map_err(|error| DecodeError { detail: error.to_string() })?;
     let picture = picture.into_rgba8();
     Ok(Raster { width: picture.width(), height: picture.height(), rgba: picture.into_raw() })

@@ -146,6 +146,8 @@ pub enum FileFault {
         "“{first}” and “{second}” could both be meant; leave one out, or call what is meant x and y, x_test and y_test"
     )]
     NpyAmbiguous { first: String, second: String },
+    #[error("the columns “{first}” and “{second}” could both be the users; leave one out, or rename it")]
+    TwoUsers { first: String, second: String },
     #[error("line {line} has {found} columns; expected {expected}, as in the first line")]
     TableLine { line: u64, found: usize, expected: usize },
     #[error("line {line}, column {column}: “{found}”; expected a number, or a short name as the label")]
@@ -156,6 +158,14 @@ pub enum FileFault {
     NpyMixedLabels,
     #[error("“{array}”: label {found} at example {index} (counted from 0); expected 0 to {}", MOST_CLASSES - 1)]
     NpyLabel { array: String, index: usize, found: String },
+    #[error(
+        "“{array}”: no user at example {index} (counted from 0); give each example a user, as a whole number or a text, or leave the users out"
+    )]
+    NoUser { array: String, index: usize },
+    #[error(
+        "“{images}” has {found} images and “{users}” tells the users of {other}; the counts must be equal, or leave the users out"
+    )]
+    UserCounts { images: String, found: u64, users: String, other: u64 },
     #[error(
         "no images with labels were found among the arrays “{found}”; call them x and y, or x_train, y_train, x_test and y_test"
     )]
@@ -173,13 +183,13 @@ pub enum FileFault {
     NoFolder { entry: String },
     #[error("“{entry}” is nested too deep; expected class/name.png, or train/class/name.png and test/class/name.png")]
     TooDeep { entry: String },
-    #[error("“{entry}” is not named .png, .jpg, .jpeg, .gif, .bmp or .webp; convert it")]
+    #[error("“{entry}” is not named .png, .jpg, .jpeg, .gif, .bmp, .webp, .tif, .tiff, .pgm, .ppm or .pnm; convert it")]
     NoPicture { entry: String },
     #[error("“{entry}”: the class “{class}” has no training pictures; give some, or leave it out")]
     OnlyTested { entry: String, class: String },
     #[error("only test pictures; give some to train on, in train/class/name.png")]
     OnlyTests,
-    #[error("“{entry}” begins with bytes {found}; expected those of PNG, JPEG, GIF, BMP or WebP")]
+    #[error("“{entry}” begins with bytes {found}; expected those of PNG, JPEG, GIF, BMP, WebP, TIFF, PGM or PPM")]
     PictureMagic { entry: String, found: String },
     #[error("“{entry}”: the size of the picture cannot be read; it is damaged or was cut short")]
     PictureHeader { entry: String },
@@ -301,6 +311,8 @@ pub enum NpyExpected {
     ImageShape,
     /// Shapes of labels.
     LabelShape,
+    /// Shapes of users.
+    UserShape,
 }
 
 hushgrad_message::display!(NpyExpected);
@@ -314,6 +326,7 @@ impl ToMessage for NpyExpected {
                 word!("(count, rows, columns), with 1 or 3 channels before or after rows and columns, or (count, side×side)")
             }
             Self::LabelShape => word!("(count,), (count, 1), or a row for each example with a single 1"),
+            Self::UserShape => word!("(count,) or (count, 1), a user for each example"),
         }
         .into()
     }

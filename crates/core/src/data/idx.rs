@@ -18,6 +18,7 @@ use super::{
     npy::{self, Array, Type},
     picture::{self, MOST_CLASSES, MOST_SIDE, Picture},
     scaled::{Range, Scaled},
+    users::Column,
 };
 
 /// Rows and columns of a digit.
@@ -36,6 +37,10 @@ pub(super) const DEFLATE_RATIO: usize = 1032;
 
 /// Most numbers of a label's row, of which the first is the class.
 const MOST_FIELDS: u32 = 64;
+
+/// QMNIST's rows of numbers, and the place of the writer's among them. Source: Yadav & Bottou 2019,
+/// "Cold Case: The Lost MNIST Digits", <https://github.com/facebookresearch/qmnist>.
+const QMNIST: (u32, usize) = (8, 2);
 
 /// What a file holds, by its number of dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +79,8 @@ pub struct Idx {
     pub picture: Picture,
     /// `count × picture.pixels()` values in a dataset's order, or `count` labels.
     pub elements: Vec<u8>,
+    /// Whose each label is, in QMNIST's files.
+    pub(super) users: Option<Column>,
     /// Images of other than unsigned bytes before [`Idx::by`], in the place of `elements`.
     pub(super) wide: Option<npy::Images>,
     /// MD5 of the file as given, if gzipped and read by [`read_owned`].
@@ -527,23 +534,29 @@ impl Header {
     /// Checks labels; brings images into a dataset's order.
     fn finish(self, elements: Vec<u8>) -> Result<Idx, Fault> {
         let Some((layout, picture)) = self.images else {
-            let rows = elements.chunks_exact(self.fields as usize * self.element.size).enumerate();
+            let rows = || elements.chunks_exact(self.fields as usize * self.element.size).enumerate();
+            let number =
+                |row: &[u8], place: usize| self.element.number(&row[place * self.element.size..][..self.element.size]);
             let label = |(index, row): (usize, &[u8])| {
-                let found = self.element.number(&row[..self.element.size]);
+                let found = number(row, 0);
                 picture::label(found).ok_or_else(|| Fault::Label { index, found: found.to_string() })
             };
-            let elements = rows.map(label).collect::<Result<_, _>>()?;
-            return Ok(Idx { kind: Kind::Labels, picture: Picture::DIGIT, elements, wide: None, packed: None });
+            let labels = rows().map(label).collect::<Result<_, _>>()?;
+            let (fields, writer) = QMNIST;
+            let is_qmnist = self.fields == fields && self.element == Type::of(b'i', 4, true);
+            let users = is_qmnist.then(|| rows().map(|(_, row)| number(row, writer).to_string()).collect());
+            let (picture, elements) = (Picture::DIGIT, labels);
+            return Ok(Idx { kind: Kind::Labels, picture, elements, users, wide: None, packed: None });
         };
         if self.element != Type::of(b'u', 1, true) {
             let Layout { rows, columns, channels, .. } = layout;
             let images = Array::of("images", self.element, &[self.count as usize, rows, columns, channels], elements);
             let (elements, wide) = (vec![], Some(images.images()?));
-            return Ok(Idx { kind: Kind::Images, picture, elements, wide, packed: None });
+            return Ok(Idx { kind: Kind::Images, picture, elements, users: None, wide, packed: None });
         }
         let bytes = self.count as usize * picture.pixels();
         let elements = layout.squares(elements).ok_or(Fault::NoMemory { bytes })?;
-        Ok(Idx { kind: Kind::Images, picture, elements, wide: None, packed: None })
+        Ok(Idx { kind: Kind::Images, picture, elements, users: None, wide: None, packed: None })
     }
 }
 

@@ -174,6 +174,52 @@ mod tests {
         [file, elements].concat()
     }
 
+    /// QMNIST's: class, series, writer, and five more.
+    #[test]
+    fn the_writers_of_qmnist_are_its_users() {
+        let rows = |writers: &[i32]| {
+            let row =
+                |(i, &writer): (usize, &i32)| [i as i32 % 3, 4, writer, 1, 2, 3, 0, 0].map(i32::to_be_bytes).concat();
+            typed(0x0c, &[writers.len() as u32, 8], writers.iter().enumerate().flat_map(row).collect())
+        };
+        let of = |train: Vec<u8>, test: Option<Vec<u8>>| {
+            let mut files = vec![
+                ("qmnist-train-images-idx3-ubyte.gz", gzip(&images(24))),
+                ("qmnist-train-labels-idx2-int.gz", gzip(&train)),
+            ];
+            files.extend(test.into_iter().flat_map(|test| {
+                [("qmnist-test-images-idx3-ubyte", images(3)), ("qmnist-test-labels-idx2-int", test)]
+            }));
+            visitor::assemble(&files).unwrap()
+        };
+        let writers: Vec<i32> = (0..24).map(|i| 2000 + i / 5).collect();
+        let digits = of(rows(&writers), Some(rows(&[2001, 9, 9])));
+        let users = digits.train.users.as_ref().unwrap();
+        assert_eq!((users.of().to_vec(), users.count()), ((0..24).map(|i| i / 5).collect(), 5));
+        assert_eq!(digits.train.labels[..4], [0, 1, 2, 0]);
+        let says = |digits: &Digits| {
+            let said = |remark: &Remark| matches!(remark, Remark::SameUsers { .. }).then(|| remark.to_string());
+            digits.remarks().iter().find_map(said).unwrap_or_default()
+        };
+        assert!(says(&digits).starts_with("Users with images in both the training and the test set: 1 of the 2 who"));
+        assert_eq!(says(&of(rows(&writers), Some(rows(&[7, 8, 9])))), "");
+        // Held out by coins, each part keeps whose its images are; turning moves no one.
+        let digits = of(rows(&writers), None).oriented(true);
+        for set in [&digits.train, &digits.test] {
+            let users = set.users.as_ref().unwrap();
+            assert_eq!((users.of().len(), users.count()), (set.len(), 5));
+            for i in 0..set.len() {
+                let (image, user) = (set.image(i), users.of()[i]);
+                // The first of an image's four values, which mirroring moved, counts up by four.
+                assert_eq!((image[1] ^ 0xc0) / 4 / 5, user as u8);
+            }
+        }
+        assert!(says(&digits).contains("of the "), "{}", says(&digits));
+        // Rows of another kind tell no users.
+        let pairs = typed(0x0c, &[24, 2], (0..48).flat_map(|i: i32| (i % 3).to_be_bytes()).collect());
+        assert_eq!(of(pairs, None).train.users, None);
+    }
+
     /// One rule for training and test images, as for NumPy's arrays.
     #[test]
     fn images_of_every_type_are_scaled_by_the_range_of_all() {

@@ -9,6 +9,7 @@ mod coin;
 mod content;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod decode;
+pub mod decoded_here;
 mod digest;
 pub mod file_fault;
 pub mod idx;
@@ -42,6 +43,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod turned;
+pub mod users;
 pub mod visitor;
 mod words;
 mod zipped;
@@ -58,6 +60,7 @@ pub use picture::{Classes, Picture};
 pub use scaled::Scaled;
 pub use shift::Shift;
 pub use turned::ONE_IN;
+pub use users::Users;
 
 /// Labelled images of one size, row by row, one byte per value (for digits, 0 is paper, 255 ink).
 /// Cheap to clone.
@@ -73,6 +76,8 @@ pub struct Dataset {
     pub images: Images,
     /// `len` bytes, each below the number of classes.
     pub labels: Arc<[u8]>,
+    /// Whose each example is, if the data tell.
+    pub users: Option<Users>,
     features: Shared,
 }
 
@@ -146,10 +151,10 @@ impl Dataset {
         labels: impl Into<Arc<[u8]>>,
     ) -> Self {
         let (images, labels) = (images.into(), labels.into());
-        Self { name: name.to_owned(), picture, classes, images, labels, features: Shared::default() }
+        Self { name: name.to_owned(), picture, classes, images, labels, users: None, features: Shared::default() }
     }
 
-    /// Other images of the same name, size and classes.
+    /// Other images of the same name, size and classes, and of unknown users.
     #[must_use]
     pub fn like(&self, images: impl Into<Images>, labels: impl Into<Arc<[u8]>>) -> Self {
         Self::of(&self.name, self.picture, self.classes.clone(), images, labels)
@@ -248,7 +253,8 @@ impl Dataset {
     pub fn slice(&self, range: std::ops::Range<usize>) -> Self {
         let end = range.end.min(self.len());
         let start = range.start.min(end);
-        self.like(self.images.part(start..end, self.pixels()), &self.labels[start..end])
+        let users = self.users.as_ref().map(|users| users.part(start..end));
+        self.like(self.images.part(start..end, self.pixels()), &self.labels[start..end]).with_users(users)
     }
 }
 
@@ -324,7 +330,16 @@ impl Digits {
         remarks.extend(self.notes.iter().cloned());
         remarks.extend(dark);
         remarks.extend(empty.classes());
+        remarks.extend(self.same_users());
         remarks
+    }
+}
+
+impl Digits {
+    /// The remark on users whose images are in both sets.
+    fn same_users(&self) -> Option<Remark> {
+        let (count, all) = self.test.users.as_ref()?.shared_with(self.train.users.as_ref()?);
+        (count > 0).then_some(Remark::SameUsers { count, all })
     }
 }
 
@@ -361,9 +376,19 @@ pub enum Remark {
         /// How many there are.
         count: usize,
     },
+    /// Test pictures in no class folder.
+    #[error(
+        "Test pictures without a class: {names} ({count} in all). They are not used, as nothing tells their labels."
+    )]
+    Unlabelled {
+        /// The first three names.
+        names: String,
+        /// How many there are.
+        count: usize,
+    },
     /// Files beside the pictures, and pictures that are damaged or of another format.
     #[error(
-        "Left out: {names} ({count} of {all} files). Only whole pictures in PNG, JPEG, GIF, BMP or WebP can be read."
+        "Left out: {names} ({count} of {all} files). Only whole pictures in PNG, JPEG, GIF, BMP, WebP, TIFF, PGM or PPM can be read."
     )]
     Unread {
         /// The first three names.
@@ -380,6 +405,16 @@ pub enum Remark {
         names: String,
         /// How many there are.
         count: usize,
+    },
+    /// Users whose images are in both sets.
+    #[error(
+        "Users with images in both the training and the test set: {count} of the {all} who have test images. On images of other people, the model may do worse than the test accuracy says."
+    )]
+    SameUsers {
+        /// How many there are.
+        count: usize,
+        /// Number of users with test images.
+        all: usize,
     },
     /// Test images that are trained on.
     #[error(
@@ -418,6 +453,11 @@ impl Left {
     /// The remark on arrays, files or images of no use.
     fn aside(&self) -> Option<Remark> {
         (self.count > 0).then(|| Remark::Left { names: self.names(), count: self.count })
+    }
+
+    /// The remark on test pictures without a class.
+    fn unlabelled(&self) -> Option<Remark> {
+        (self.count > 0).then(|| Remark::Unlabelled { names: self.names(), count: self.count })
     }
 
     /// The remark on classes without images.

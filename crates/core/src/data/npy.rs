@@ -9,9 +9,12 @@ use super::{
     layout::{Layout, Order},
     picture::{self, MOST_CLASSES, MOST_SIDE},
     scaled::{Range, Scaled},
+    users::Column,
 };
 
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
+/// Below this, floats tell all whole numbers apart.
+const WHOLE: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
 /// Most bytes of a header.
 const LONGEST_HEADER: usize = 1 << 16;
 
@@ -214,21 +217,51 @@ impl Array {
         }
     }
 
+    /// Converts to users, of shape (count,) or (count, 1): whole numbers or texts, of which `7` and
+    /// `"7"` are the same.
+    ///
+    /// # Errors
+    /// An unsupported type or shape, or an example of no user.
+    pub fn users(self) -> Result<Column, FileFault> {
+        let array = self.in_c_order()?;
+        array.count()?;
+        if !matches!(array.shape[..], [_] | [_, 1]) {
+            return Err(array.fault(NpyExpected::UserShape));
+        }
+        if !matches!(array.kind.letter, b'u' | b'i' | b'f' | b'U' | b'S') {
+            return Err(array.unsupported(NpyExpected::LabelType));
+        }
+        let user = |(index, element): (usize, &[u8])| {
+            let found = match array.kind.letter {
+                b'U' | b'S' => array.text(element).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()),
+                b'f' => {
+                    let number = array.kind.number(element);
+                    // Beyond, floats skip whole numbers, so that two users could be one.
+                    (number.fract() == 0.0 && number.abs() < WHOLE).then(|| format!("{}", number + 0.0))
+                }
+                _ => Some(array.kind.whole(element).to_string()),
+            };
+            found.ok_or_else(|| FileFault::NoUser { array: array.name.clone(), index })
+        };
+        array.elements().enumerate().map(user).collect()
+    }
+
     fn no_label(&self, index: usize, found: &impl ToString) -> FileFault {
         FileFault::NpyLabel { array: self.name.clone(), index, found: found.to_string() }
     }
 
+    /// An element of texts, without its padding; `None` if it is not Unicode.
+    fn text(&self, element: &[u8]) -> Option<String> {
+        if self.kind.letter == b'S' {
+            return std::str::from_utf8(element).ok().map(|text| text.trim_end_matches('\0').to_owned());
+        }
+        let points = element.chunks_exact(4).map(|point| self.kind.word(point) as u32);
+        points.take_while(|&point| point != 0).map(char::from_u32).collect()
+    }
+
     /// Texts as numbers if all are, else as names.
     fn texts(&self) -> Result<Labels, FileFault> {
-        let text = |(index, element): (usize, &[u8])| {
-            let text = if self.kind.letter == b'S' {
-                std::str::from_utf8(element).ok().map(|text| text.trim_end_matches('\0').to_owned())
-            } else {
-                let points = element.chunks_exact(4).map(|point| self.kind.word(point) as u32);
-                points.take_while(|&point| point != 0).map(char::from_u32).collect()
-            };
-            text.ok_or_else(|| self.no_label(index, &"?"))
-        };
+        let text = |(index, element): (usize, &[u8])| self.text(element).ok_or_else(|| self.no_label(index, &"?"));
         let texts: Vec<String> = self.elements().enumerate().map(text).collect::<Result<_, _>>()?;
         let Some(numbers) = texts.iter().map(|text| text.trim().parse().ok()).collect::<Option<Vec<f64>>>() else {
             return Ok(Labels::Names(texts));
@@ -380,15 +413,20 @@ impl Type {
 
     /// Value of a number or a boolean; integers above 2^53 are rounded.
     pub fn number(&self, element: &[u8]) -> f64 {
-        let (word, bits) = (self.word(element), 8 * self.size as u32);
+        let word = self.word(element);
         match (self.letter, self.size) {
             (b'f', 2) => half(word as u16),
             (b'f', 4) => f32::from_bits(word as u32).into(),
             (b'f', _) => f64::from_bits(word),
-            // The sign bit is moved to that of 64 bits and back.
-            (b'i', _) => (((word << (64 - bits)) as i64) >> (64 - bits)) as f64,
-            _ => word as f64,
+            _ => self.whole(element) as f64,
         }
+    }
+
+    /// Value of an integer, exactly.
+    fn whole(&self, element: &[u8]) -> i128 {
+        let (word, bits) = (self.word(element), 8 * self.size as u32);
+        // The sign bit is moved to that of 64 bits and back.
+        if self.letter == b'i' { (((word << (64 - bits)) as i64) >> (64 - bits)).into() } else { word.into() }
     }
 }
 

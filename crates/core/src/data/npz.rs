@@ -1,7 +1,9 @@
-//! NumPy's `.npz`, a ZIP of arrays, and single arrays: which hold images, labels, training and test.
+//! NumPy's `.npz`, a ZIP of arrays, and single arrays: which hold images, labels, users, training and
+//! test.
 //!
 //! Names tell, by the words in them (`x_train`, `test_labels`, `kmnist-train-imgs`); what they leave
-//! open, shapes do. What is neither images nor labels is left aside, and named.
+//! open, shapes do. Only names tell users (`train_users`, `writer_id`). Whatever else there is, is
+//! left aside, and named.
 
 use std::collections::BTreeSet;
 
@@ -11,6 +13,7 @@ use super::{
     npy::{Array, Images, Labels},
     scaled::Scaled,
     sets::{Part, Sets},
+    users::{self, Column},
     words::{Split, testing, words},
     zipped::Zipped,
 };
@@ -33,6 +36,8 @@ pub(super) struct Named {
 enum Held {
     Images,
     Labels,
+    /// Whose each image is.
+    Users,
 }
 
 /// Words for images and for labels; of arrays that fit, the one with the earlier word.
@@ -63,17 +68,32 @@ impl Told {
             // `image_labels` are labels.
             (_, Some(place)) => Some((Held::Labels, place)),
             (Some(place), None) => Some((Held::Images, place)),
-            (None, None) => None,
+            (None, None) => {
+                // An array in a file of its own is called after both.
+                let told = words.iter().filter(|word| Split::by(std::slice::from_ref(word)).is_none());
+                let told: Vec<String> = told.filter(|word| !is_of_file(word)).cloned().collect();
+                users::are_told_by(&told).then_some((Held::Users, 0))
+            }
         };
         Self { held, split: Split::by(&words) }
     }
 }
 
-/// Arrays of images and labels, by index.
-type Pair = [usize; 2];
+/// True for a word that tells nothing of what a file of one array, such as `users.npy`, holds.
+fn is_of_file(word: &str) -> bool {
+    matches!(word, "npy" | "npz" | "csv" | "arr" | "0")
+}
+
+/// Arrays of images, labels and users, by index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Found {
+    images: usize,
+    labels: usize,
+    users: Option<usize>,
+}
 
 /// The arrays to read: training, test, validation.
-fn pairs(arrays: &[Named]) -> Result<[Option<Pair>; 3], FileFault> {
+fn pairs(arrays: &[Named]) -> Result<[Option<Found>; 3], FileFault> {
     let told: Vec<Told> = arrays.iter().map(|named| Told::by(&named.name)).collect();
     let shape = |place: usize| arrays[place].array.as_ref().map(Array::shape).unwrap_or_default();
     let ambiguous = |first: usize, second: usize| FileFault::NpyAmbiguous {
@@ -101,6 +121,7 @@ fn pairs(arrays: &[Named]) -> Result<[Option<Pair>; 3], FileFault> {
             let is_held = match held {
                 Held::Images => shape.len() >= 3 || shape.len() == 2 && shape[1] > 1,
                 Held::Labels => matches!(shape, [_] | [_, 1]),
+                Held::Users => false,
             };
             is_held
                 && told[place].held.is_none()
@@ -115,15 +136,21 @@ fn pairs(arrays: &[Named]) -> Result<[Option<Pair>; 3], FileFault> {
         }
     };
     let mut free: Vec<usize> = (0..arrays.len()).collect();
-    let mut pair = |split: Split| -> Result<Option<Pair>, FileFault> {
+    let mut pair = |split: Split| -> Result<Option<Found>, FileFault> {
         let of = |held, count| match by_name(split, held, &free)? {
             Some(place) => Ok(Some(place)),
             None => by_shape(split, held, &free, count),
         };
         let Some(images) = of(Held::Images, None)? else { return Ok(None) };
-        let Some(labels) = of(Held::Labels, shape(images).first().copied())? else { return Ok(None) };
-        free.retain(|place| ![images, labels].contains(place));
-        Ok(Some([images, labels]))
+        let users = by_name(split, Held::Users, &free)?;
+        // Without any labels, whose an image is may be what is to be learnt.
+        let (labels, users) = match of(Held::Labels, shape(images).first().copied())? {
+            Some(labels) => (Some(labels), users),
+            None => (users, None),
+        };
+        let Some(labels) = labels else { return Ok(None) };
+        free.retain(|place| ![Some(images), Some(labels), users].contains(&Some(*place)));
+        Ok(Some(Found { images, labels, users }))
     };
     let (first, test, validation) = (pair(Split::Training)?, pair(Split::Test)?, pair(Split::Validation)?);
     let Some(first) = first else {
@@ -134,7 +161,7 @@ fn pairs(arrays: &[Named]) -> Result<[Option<Pair>; 3], FileFault> {
     };
     // As `numpy.savez(x, y, x_test, y_test)` leaves them: a second pair without words, the smaller.
     let second = if test.is_none() && validation.is_none() { pair(Split::Training)? } else { None };
-    let count = |[images, _]: Pair| shape(images).first().copied();
+    let count = |found: Found| shape(found.images).first().copied();
     Ok(match second {
         Some(second) if count(second) > count(first) => [Some(second), Some(first), None],
         second => [Some(first), test.or(second), validation],
@@ -190,7 +217,8 @@ pub(super) fn read(file: &str, arrays: Vec<Named>) -> Result<Sets, FileError> {
 fn sets(arrays: Vec<Named>) -> Result<Sets, FileFault> {
     let [training, test, validation] = pairs(&arrays)?;
     let (test, _) = testing(test, validation);
-    let used: Vec<usize> = [training, test].into_iter().flatten().flatten().collect();
+    let used = |found: Found| [Some(found.images), Some(found.labels), found.users];
+    let used: Vec<usize> = [training, test].into_iter().flatten().flat_map(used).flatten().collect();
     let mut left = Left::default();
     let mut arrays: Vec<Option<Result<Array, FileFault>>> = arrays
         .into_iter()
@@ -204,7 +232,8 @@ fn sets(arrays: Vec<Named>) -> Result<Sets, FileFault> {
         })
         .collect();
     let mut array = |place: usize| arrays[place].take().unwrap_or(Err(FileFault::NoExamples));
-    let mut pair = |[images, labels]: Pair| -> Result<(Images, Labels), FileFault> {
+    let mut pair = |Found { images, labels, users }: Found| -> Result<(Images, Labels, Option<Column>), FileFault> {
+        let users = users.map(&mut array).transpose()?;
         let (images, labels) = (array(images)?.images()?, array(labels)?);
         let (found, name) = (images.count() as u64, labels.name.clone());
         let labels = labels.labels()?;
@@ -212,12 +241,17 @@ fn sets(arrays: Vec<Named>) -> Result<Sets, FileFault> {
             let (images, other) = (images.name().to_owned(), labels.len() as u64);
             return Err(FileFault::NpyCounts { images, found, labels: name, other });
         }
-        Ok((images, labels))
+        let users_name = users.as_ref().map(|users| users.name.clone()).unwrap_or_default();
+        let users = users.map(Array::users).transpose()?;
+        if let Some(other) = users.as_ref().map(|users| users.len() as u64).filter(|other| *other != found) {
+            return Err(FileFault::UserCounts { images: images.name().to_owned(), found, users: users_name, other });
+        }
+        Ok((images, labels, users))
     };
     let Some(training) = training.map(&mut pair).transpose()? else { return Err(FileFault::NoExamples) };
     let test = test.map(pair).transpose()?;
     let picture = training.0.picture()?;
-    if let Some((images, _)) = &test
+    if let Some((images, ..)) = &test
         && images.picture()? != picture
     {
         let (first, second) = (training.0.name().to_owned(), images.name().to_owned());
@@ -225,12 +259,12 @@ fn sets(arrays: Vec<Named>) -> Result<Sets, FileFault> {
     }
     // One rule for all values, so that training and test images are scaled alike.
     let mut range = training.0.range()?;
-    if let Some((images, _)) = &test {
+    if let Some((images, ..)) = &test {
         range = range.and(images.range()?);
     }
     let rule = Scaled::of(range)?;
-    let classes = class_names([Some(&training.1), test.as_ref().map(|(_, labels)| labels)])?;
-    let part = |(images, labels): (Images, Labels)| -> Result<Part, FileFault> {
+    let classes = class_names([Some(&training.1), test.as_ref().map(|(_, labels, _)| labels)])?;
+    let part = |(images, labels, users): (Images, Labels, Option<Column>)| -> Result<Part, FileFault> {
         let labels = match labels {
             Labels::Numbers(labels) => labels,
             // Each is among the class names.
@@ -239,7 +273,7 @@ fn sets(arrays: Vec<Named>) -> Result<Sets, FileFault> {
                 names.iter().map(place).collect()
             }
         };
-        Ok(Part { images: images.squares(rule)?, labels })
+        Ok(Part { images: images.squares(rule)?, labels, users })
     };
     let (train, test) = (part(training)?, test.map(part).transpose()?);
     let classes = if classes.is_empty() { None } else { Some(Classes::named(&classes)?) };
@@ -334,6 +368,61 @@ mod tests {
         assert_eq!((sets.train.images[0], sets.test.unwrap().labels.len()), (100, 4));
         let said = sets.notes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
         assert!(said.contains("Not used: data, target_names, val_images, … (5 in all)."), "{said}");
+    }
+
+    #[test]
+    fn users_are_found_by_their_names_alone() {
+        let users = |kind: &str, values: &[i32]| {
+            let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+            file(kind, &format!("({},)", values.len()), &bytes)
+        };
+        let three = || users("<i4", &[70_000, -4, 70_000]);
+        for [x, y, who] in [
+            ["x", "y", "users"],
+            ["images", "labels", "writer"],
+            ["train_images", "train_labels", "train_users"],
+            ["images_train", "labels_train", "subject_id_train"],
+            ["x_train", "y_train", "userIDs"],
+        ] {
+            let named = [x, y, who].map(|name| format!("{name}.npy"));
+            let sets = read_of(&[(&named[2], three()), (&named[0], images(3)), (&named[1], labels(3))]).unwrap();
+            assert!(sets.notes.is_empty());
+            let users = sets.named("").0.users.unwrap();
+            assert_eq!((users.of(), users.count()), (&[0, 1, 0][..], 2), "{who}");
+        }
+        // Texts and numbers of both parts are compared; an array in a file of its own is called after it.
+        let alone = |name: &str, bytes: Vec<u8>| Named::alone(bytes).of_file(name);
+        let texts = || file("|S2", "(2, 1)", b"9 -4");
+        let arrays = [
+            ("x_train.npy", images(3)),
+            ("y_train.npy", labels(3)),
+            ("users_train.npy", users("<f4", &[7.0_f32, -4.0, 7.0].map(|value| value.to_bits() as i32))),
+            ("x_test.npy", images(2)),
+            ("y_test.npy", labels(2)),
+            ("test_writers.npy", texts()),
+        ];
+        let sets = read("x_train.npy", arrays.into_iter().map(|(name, bytes)| alone(name, bytes)).collect()).unwrap();
+        let (train, test) = sets.named("");
+        let (train, test) = (train.users.unwrap(), test.unwrap().users.unwrap());
+        assert_eq!((train.of(), test.of(), test.shared_with(&train)), (&[0, 1, 0][..], &[2, 1][..], (1, 2)));
+        // Without labels, whose an image is may be what is to be learnt.
+        let sets = read_of(&[("x.npy", images(3)), ("subject.npy", labels(3))]).unwrap();
+        assert_eq!((sets.train.labels, sets.train.users), (vec![0, 1, 2], None));
+        let other = |who: Vec<u8>| {
+            let error = read_of(&[("x.npy", images(3)), ("y.npy", labels(3)), ("users.npy", who)]).unwrap_err();
+            error.to_string()
+        };
+        for (who, says) in [
+            (users("<i4", &[1, 2]), "“x” has 3 images and “users” tells the users of 2; the counts must be equal, or"),
+            (file("|u1", "(3, 2)", &[0; 6]), "“users” has shape “(3, 2)”; expected (count,) or (count, 1), a user"),
+            (file("|b1", "(3,)", &[0; 3]), "“users” has elements of type “|b1”; expected whole numbers, or text"),
+            (file("|S1", "(3,)", b"a b"), "“users”: no user at example 1 (counted from 0)"),
+            (users("<f4", &[0, 0.5_f32.to_bits() as i32, 0]), "“users”: no user at example 1"),
+            (file("|O", "(3,)", b"pickle"), "“users” holds Python objects"),
+        ] {
+            let says_so = other(who);
+            assert!(says_so.starts_with(&format!("mine.npz: {says}")), "{says_so} / {says}");
+        }
     }
 
     #[test]

@@ -126,15 +126,15 @@ impl Undecoded {
             return Err(first.or(other).unwrap_or(FileFault::NoPictures));
         }
         let sorted = sort(&plain, found.iter().map(|(place, _)| *place))?;
-        let has = |split| sorted.iter().any(|found| found.split == split).then_some(split);
+        let has = |split| sorted.iter().any(|found| found.split == split && found.class.is_some()).then_some(split);
         let (tests, unused) = testing(has(Split::Test), has(Split::Validation));
-        let mut aside = Left::default();
+        let (mut aside, mut unlabelled) = (Left::default(), Left::default());
         let mut kept = Vec::with_capacity(sorted.len());
-        for (sorted, (place, size)) in sorted.into_iter().zip(found) {
-            if Some(sorted.split) == unused {
-                aside.add(shown(&plain[place]));
-            } else {
-                kept.push((Some(sorted.split) == tests, sorted.class, place, size));
+        for (Sorted { split, class }, (place, size)) in sorted.into_iter().zip(found) {
+            match class {
+                None => unlabelled.add(shown(&plain[place])),
+                Some(_) if Some(split) == unused => aside.add(shown(&plain[place])),
+                Some(class) => kept.push((Some(split) == tests, class, place, size)),
             }
         }
         // Stable: by name within a class.
@@ -163,7 +163,7 @@ impl Undecoded {
         let (width, height) = entries.first().map_or((0, 0), |entry| entry.size);
         let alike = width == height && entries.iter().all(|entry| entry.size == (width, height));
         let side = if alike && width <= MOST_SIDE.into() { width as u8 } else { SIDE };
-        let none = || Part { images: Vec::new(), labels: Vec::new() };
+        let none = || Part { images: Vec::new(), labels: Vec::new(), users: None };
         let opened = Self {
             file: file.to_owned(),
             files,
@@ -177,7 +177,7 @@ impl Undecoded {
             all,
             left,
             first,
-            notes: aside.aside().into_iter().collect(),
+            notes: unlabelled.unlabelled().into_iter().chain(aside.aside()).collect(),
         };
         opened.fits(1)?;
         Ok(opened)
@@ -308,13 +308,13 @@ pub(super) fn is_skipped(name: &str) -> bool {
 /// True for the name of a picture; only such files are read.
 pub(super) fn is_named(name: &str) -> bool {
     let ends = |ending: &str| name.to_lowercase().ends_with(ending);
-    [".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp"].into_iter().any(ends)
+    [".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".pgm", ".ppm", ".pnm"].into_iter().any(ends)
 }
 
-/// A picture's set and class, by its path.
+/// A picture's set and class, by its path; `None` for a test picture that no folder tells the class of.
 struct Sorted {
     split: Split,
-    class: String,
+    class: Option<String>,
 }
 
 /// Removes the folders that hold all of several paths; returns the last split that they name.
@@ -349,10 +349,19 @@ fn sort(names: &[String], places: impl Iterator<Item = usize>) -> Result<Vec<Sor
                 parts.remove(0);
             }
             stripped(&mut within);
+            // As Kaggle's testSet/testSet/img_1.jpg: the set's name again is no class.
+            if split != Split::Training
+                && within.iter().all(|parts| matches!(parts[..], [again, _] if Split::of_folder(again) == Some(split)))
+            {
+                for parts in &mut within {
+                    parts.remove(0);
+                }
+            }
         }
     }
     let sorted = paths.iter().zip(splits).map(|((name, parts), split)| match parts[..] {
-        [class, _] => Ok(Sorted { split, class: class.to_owned() }),
+        [class, _] => Ok(Sorted { split, class: Some(class.to_owned()) }),
+        [_] if split != Split::Training => Ok(Sorted { split, class: None }),
         [] | [_] => Err(FileFault::NoFolder { entry: shown(name) }),
         _ => Err(FileFault::TooDeep { entry: shown(name) }),
     });
@@ -448,7 +457,8 @@ mod tests {
             (pair("b/c/1.png", good()), "“b/c/1.png” is nested too deep; expected class/name.png"),
             (vec![("test/a/1.png", good()), ("test/b/1.png", good())], "only test pictures"),
             (vec![("val/a/1.png", good()), ("test/b/1.png", good())], "only test pictures"),
-            (vec![("test/1.png", good()), ("train/1.png", good())], "“test/1.png” is not in a class folder"),
+            (vec![("test/1.png", good()), ("train/1.png", good())], "“train/1.png” is not in a class folder"),
+            (vec![("test/1.png", good())], "only test pictures; give some to train on"),
             (
                 vec![("train/a/1.png", good()), ("train/b/1.png", good()), ("test/c/1.png", good())],
                 "“test/c/1.png”: the class “c” has no training pictures",
@@ -457,8 +467,10 @@ mod tests {
             (pair("b\u{7}/1.png", good()), "its classes: class 1 is called"),
             // Nothing remains.
             (vec![("z/notes.txt", vec![1]), ("b.md", vec![])], "“b.md” is not named .png, .jpg, .jpeg, .gif"),
-            (vec![("a/1.pgm", b"P5 1 1 255 1".to_vec())], "“a/1.pgm” is not named .png"),
-            (vec![("b/1.png", b"P5 1 1".to_vec())], "“b/1.png” begins with bytes 50 35 20 31; expected those of PNG"),
+            (vec![("a/1.pbm", b"P4 1 1 1".to_vec())], "“a/1.pbm” is not named .png"),
+            (vec![("a/1.pgm", b"P5 1 1 255".to_vec())], "“a/1.pgm”: the size of the picture cannot be read"),
+            (vec![("a/1.pgm", b"P5 1 1 255 ".to_vec())], "“a/1.pgm” has no end: it was cut short"),
+            (vec![("b/1.png", b"P4 1 1".to_vec())], "“b/1.png” begins with bytes 50 34 20 31; expected those of PNG"),
             (vec![("b/1.png", good()[..20].to_vec()), ("a", vec![])], "“b/1.png”: the size of the picture cannot"),
             (vec![("b/1.png", cut)], "“b/1.png” has no end: it was cut short"),
             (vec![("a/1.png", lies()), ("b/1.png", lies())], "mine.zip: “a/1.png” cannot be decoded ("),
@@ -490,6 +502,7 @@ mod tests {
             ("set/labels.csv", b"a,1\n".to_vec()),
             ("set/c/x/Thumbs.db", vec![0; 9]),
             ("set/b/2.tiff", b"II*\0".to_vec()),
+            ("set/b/2.pgm", b"P5 4 4 255 123".to_vec()),
             ("set/b/2.png", vec![]),
             ("set/b/2.jpg", b"P5 2 2 255".to_vec()),
             ("set/b/2.gif", b"GIF89a".to_vec()),
@@ -553,6 +566,36 @@ mod tests {
         assert_eq!(of(&["trainingSet/trainingSet"]), (100, 2, None, String::new()));
     }
 
+    /// Kaggle's MNIST as pictures: a competition's test pictures have no labels.
+    #[test]
+    fn test_pictures_without_a_class_are_left_out_and_counted() {
+        let four = |grey: u8| png(2, 2, [grey; 3]);
+        let labelled = || {
+            let train = ["0/img_1.jpg", "0/img_4.jpg", "1/img_2.jpg"].into_iter().zip([100, 101, 102]);
+            let train = train.map(|(name, grey)| (format!("trainingSet/trainingSet/{name}"), four(grey)));
+            train.collect::<Vec<(String, Vec<u8>)>>()
+        };
+        let of = |others: &[(&str, u8)]| {
+            let mut all = labelled();
+            all.extend(others.iter().map(|(name, grey)| ((*name).to_owned(), four(*grey))));
+            let all: Vec<(&str, Vec<u8>)> = all.iter().map(|(name, bytes)| (name.as_str(), bytes.clone())).collect();
+            let found = sets(&all).unwrap();
+            assert_eq!((&found.train.labels[..], found.train.images[0]), (&[0, 0, 1][..], 100));
+            (found.test.map(|test| test.labels), found.notes.iter().map(ToString::to_string).collect::<String>())
+        };
+        for tests in [["testSet/testSet/img_1.jpg", "testSet/testSet/img_2.jpg"], ["testSet/1.jpg", "testSet/2.jpg"]] {
+            let (test, said) = of(&tests.map(|name| (name, 7)));
+            let expected =
+                format!("Test pictures without a class: {}, {} (2 in all). They are not used", tests[0], tests[1]);
+            assert!(test.is_none() && said.starts_with(&expected), "{said}");
+        }
+        // Validation with classes tests in their place; of some with and some without, the former do.
+        let (test, said) = of(&[("testSet/a.jpg", 7), ("val/1/a.jpg", 8)]);
+        assert!(test == Some(vec![1]) && said.contains("(1 in all)"), "{said}");
+        let (test, said) = of(&[("testSet/a.jpg", 7), ("testSet/1/a.jpg", 8)]);
+        assert!(test == Some(vec![1]) && said.contains("testSet/a.jpg (1 in all)"), "{said}");
+    }
+
     /// As label masks and scikit-learn's digits are.
     #[test]
     fn values_up_to_sixteen_in_all_pictures_are_scaled() {
@@ -568,16 +611,27 @@ mod tests {
 
     /// The browser and the native decoder read these alike.
     #[test]
-    fn pictures_of_five_formats_are_read() {
+    fn pictures_of_all_formats_are_read() {
         let of = |format| {
             let mut out = std::io::Cursor::new(vec![]);
             image::RgbImage::from_pixel(3, 3, image::Rgb([200, 0, 0])).write_to(&mut out, format).unwrap();
             out.into_inner()
         };
         use image::ImageFormat::{Bmp, Gif, Png, WebP};
-        let entries = [("a/1.bmp", of(Bmp)), ("a/2.gif", of(Gif)), ("b/1.WEBP", of(WebP)), ("b/2.png", of(Png))];
+        let mut tiff = std::io::Cursor::new(vec![]);
+        let mut encoder = tiff::encoder::TiffEncoder::new(&mut tiff).unwrap();
+        encoder.write_image::<tiff::encoder::colortype::RGB8>(3, 3, &[200, 0, 0].repeat(9)).unwrap();
+        let entries = [
+            ("a/1.bmp", of(Bmp)),
+            ("a/2.gif", of(Gif)),
+            ("a/3.TIF", tiff.into_inner()),
+            ("b/1.WEBP", of(WebP)),
+            ("b/2.png", of(Png)),
+            ("b/3.ppm", [b"P6 3 3 255\n".to_vec(), [200, 0, 0].repeat(9)].concat()),
+            ("b/4.pnm", [b"P3 3 3 255".to_vec(), b" 200 0 0".repeat(9)].concat()),
+        ];
         let found = sets(&entries).unwrap();
-        assert_eq!((found.picture.side, found.train.labels, found.notes), (3, vec![0, 0, 1, 1], vec![]));
+        assert_eq!((found.picture.side, found.train.labels, found.notes), (3, vec![0, 0, 0, 1, 1, 1, 1], vec![]));
         for image in found.train.images.chunks(27) {
             assert_eq!(image, [[200; 9], [0; 9], [0; 9]].concat());
         }

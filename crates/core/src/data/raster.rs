@@ -2,6 +2,7 @@
 //! integers alone, so that every machine gets the same bytes.
 
 use super::{
+    decoded_here::{Netpbm, is_netpbm, is_tiff, tiff_size},
     file_fault::{FileFault, LONGEST},
     idx::hex,
 };
@@ -25,8 +26,8 @@ pub struct DecodeError {
     pub detail: String,
 }
 
-/// Returns width and height from the header of a PNG, JPEG, GIF, BMP or WebP file; `entry` is its
-/// name.
+/// Returns width and height from the header of a PNG, JPEG, GIF, BMP, WebP, TIFF, PGM or PPM file;
+/// `entry` is its name.
 ///
 /// Sources: PNG (ISO/IEC 15948), 11.2.2; JPEG (ITU-T T.81), B.2.2; GIF89a, 18; BMP (Windows'
 /// BITMAPFILEHEADER and BITMAPINFOHEADER); WebP (RFC 9649), 2.5 to 2.7.
@@ -39,6 +40,11 @@ pub(super) fn size(entry: &str, bytes: &[u8]) -> Result<(u32, u32), FileFault> {
         [0xff, 0xd8, 0xff, ..] => (jpeg(bytes), holds(&[0xff, 0xd9])),
         [b'G', b'I', b'F', b'8', ..] => (gif(bytes), bytes.iter().rfind(|&&byte| byte != 0) == Some(&b';')),
         [b'B', b'M', ..] => (bmp(bytes), declared(2)),
+        _ if is_tiff(bytes) => (tiff_size(bytes), true),
+        _ if is_netpbm(bytes) => {
+            let header = Netpbm::read(bytes);
+            (header.as_ref().map(|header| header.size), header.is_some_and(|header| header.is_whole(bytes)))
+        }
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => (webp(bytes), declared(4)),
         _ => {
             return Err(FileFault::PictureMagic { entry: entry.to_owned(), found: hex(&bytes[..bytes.len().min(4)]) });
@@ -215,8 +221,10 @@ mod tests {
         for (bytes, says) in [
             (lossy[..29].to_vec(), "“a”: the size of the picture cannot be read"),
             ([&lossy[..4], &[99], &lossy[5..]].concat(), "“a” has no end"),
-            (vec![], "“a” begins with bytes none; expected those of PNG, JPEG, GIF, BMP or WebP"),
-            (b"P5 2 2 255".to_vec(), "“a” begins with bytes 50 35 20 32"),
+            (vec![], "“a” begins with bytes none; expected those of PNG, JPEG, GIF, BMP, WebP,"),
+            (b"P4 2 2 255".to_vec(), "“a” begins with bytes 50 34 20 32"),
+            (b"P5 2 2 255".to_vec(), "“a”: the size of the picture cannot be read"),
+            (b"MM\0*".to_vec(), "“a”: the size of the picture cannot be read"),
             (b"GIF89a".to_vec(), "“a”: the size of the picture cannot be read"),
             (b"GIF89a\x03\0\x04\0".to_vec(), "“a” has no end"),
             (b"RIFF\x04\0\0\0WEBP".to_vec(), "“a”: the size of the picture cannot be read"),

@@ -4,6 +4,7 @@ use super::{
     Classes, Dataset, Picture, Remark,
     idx::{self, Kind},
     mnist_files::FILES,
+    users::Column,
 };
 
 /// Labelled images of one size.
@@ -13,6 +14,8 @@ pub(super) struct Part {
     pub images: Vec<u8>,
     /// Each below the number of classes.
     pub labels: Vec<u8>,
+    /// Whose each is, if the files tell; as many as labels.
+    pub users: Option<Column>,
 }
 
 /// A training set and possibly a test set.
@@ -59,7 +62,20 @@ impl Sets {
         let highest = labels.max().copied().unwrap_or_default();
         let (picture, classes) = (self.picture, self.classes);
         let classes = classes.unwrap_or_else(|| Classes::up_to(picture, highest));
-        let set = |part: Part| Dataset::of(name, picture, classes.clone(), part.images, part.labels);
-        (set(self.train), self.test.map(set))
+        let set = |part: Part| {
+            let set = Dataset::of(name, picture, classes.clone(), part.images, part.labels);
+            (set, part.users)
+        };
+        let ((train, users), test) = (set(self.train), self.test.map(set));
+        let (test, tests_users) = test.unzip();
+        // Users of the test set alone are of no use.
+        let (users, tests_users) = match users {
+            Some(users) => {
+                let (users, tests_users) = Column::joined(users, tests_users.flatten());
+                (Some(users), tests_users)
+            }
+            None => (None, None),
+        };
+        (train.with_users(users), test.map(|test| test.with_users(tests_users)))
     }
 }

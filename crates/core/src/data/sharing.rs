@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use rand::rand_core::Rng as _;
 
 use super::{
-    Dataset,
+    Dataset, Users,
     coin::{fnv_1a, mixed},
 };
 use crate::rng::NotPrivateReplay;
@@ -32,6 +32,32 @@ pub enum Sharing {
         /// Public seed of the assignment.
         seed: u64,
     },
+    /// Users whom the data name, each a unit with all their examples.
+    UsersOfData {
+        /// Number of users, N, which is public: as many as the data name, or more, who then hold
+        /// nothing. 0: as many as the data name, which [`Sharing::on`] fills in.
+        users: u32,
+    },
+}
+
+/// Why a set's examples cannot be shared out as asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, hushgrad_message::Error)]
+pub enum SharingError {
+    /// The data do not say whose the examples are.
+    #[error(
+        "the images do not tell whose each is, so ε cannot be for their users; load images with a column of users (user, writer or subject), or choose made-up users"
+    )]
+    NoUsers,
+    /// There are fewer units than users.
+    #[error(
+        "the training images are of {named} users, more than the {users} said; say at least {named}, or leave the number to the data"
+    )]
+    MoreUsers {
+        /// Number of users whom the data name.
+        named: u32,
+        /// Number of users asked for.
+        users: u32,
+    },
 }
 
 impl Sharing {
@@ -41,7 +67,7 @@ impl Sharing {
         match self {
             Self::Alone => examples,
             Self::MicroBatches { size } => examples.div_ceil(size.max(1)),
-            Self::Users { users, .. } => users,
+            Self::Users { users, .. } | Self::UsersOfData { users } => users,
         }
     }
 
@@ -50,7 +76,35 @@ impl Sharing {
     pub fn lot(self, lot: u32) -> f64 {
         match self {
             Self::MicroBatches { size } => f64::from(lot) / f64::from(size.max(1)),
-            Self::Alone | Self::Users { .. } => f64::from(lot),
+            Self::Alone | Self::Users { .. } | Self::UsersOfData { .. } => f64::from(lot),
+        }
+    }
+
+    /// True if the units are users.
+    #[must_use]
+    pub fn is_of_users(self) -> bool {
+        matches!(self, Self::Users { .. } | Self::UsersOfData { .. })
+    }
+
+    /// The sharing on `data`: a number of users that was left to the data is filled in.
+    #[must_use]
+    pub fn on(self, data: &Dataset) -> Self {
+        match (self, &data.users) {
+            (Self::UsersOfData { users: 0 }, Some(named)) => Self::UsersOfData { users: named.count() },
+            (sharing, _) => sharing,
+        }
+    }
+
+    /// Checks that the examples of `data` can be shared out so.
+    ///
+    /// # Errors
+    /// [`SharingError`].
+    pub fn check(self, data: &Dataset) -> Result<(), SharingError> {
+        let Self::UsersOfData { users } = self else { return Ok(()) };
+        match data.users.as_ref().map(Users::count) {
+            None => Err(SharingError::NoUsers),
+            Some(named) if named > users => Err(SharingError::MoreUsers { named, users }),
+            Some(_) => Ok(()),
         }
     }
 
@@ -68,10 +122,16 @@ impl Sharing {
 /// micro-batch only, and not which are sampled. (If micro-batches were cut off a list by position,
 /// all that follow a missing example would change, and ε would have to pay for each.)
 ///
-/// *Users.* Who holds what is part of the data: a neighbouring dataset lacks one user with all
+/// *Made-up users.* Who holds what is part of the data: a neighbouring dataset lacks one user with all
 /// their examples, and the others keep theirs. Here an example's user depends on its own pixels and
 /// label, the public seed and the number of users, so the same is true of one example less. All
 /// users are sampled from, including those without examples.
+///
+/// *Users of the data.* Each user whom the data name is a unit of their own; units beyond their number
+/// are empty. So a neighbouring dataset, which lacks one user with all their examples, has the same
+/// units but for one that is empty. (Were users hashed to fewer units, two could share one: without one
+/// of them its vector would become another, which may be twice as far away as none.) Their number N is
+/// public, as the number of examples is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Units {
     /// End of each unit's range in `members`.
@@ -90,20 +150,23 @@ impl Units {
                 (0..data.len()).map(|i| below(units, coin(data.image(i), data.labels[i]))).collect()
             }
             Sharing::Users { skew, seed, .. } => users_of(data, units, skew, seed),
+            Sharing::UsersOfData { .. } => data.users.as_ref().map(|users| users.of().to_vec()).unwrap_or_default(),
         };
         Some(Self::listed(units, &unit_of))
     }
 
-    /// Groups the examples by the given unit of each.
+    /// Groups the examples by the given unit of each. Those of no unit are never sampled, which
+    /// [`Sharing::check`] rules out.
     fn listed(units: u32, unit_of: &[u32]) -> Self {
         let mut ends = vec![0u32; units as usize];
-        unit_of.iter().for_each(|&unit| ends[unit as usize] += 1);
+        let is_there = |unit: u32| unit < units;
+        unit_of.iter().filter(|unit| is_there(**unit)).for_each(|&unit| ends[unit as usize] += 1);
         let mut at = 0;
         for end in &mut ends {
             (*end, at) = (at, at + *end);
         }
-        let mut members = vec![0; unit_of.len()];
-        for (example, &unit) in (0..).zip(unit_of) {
+        let mut members = vec![0; at as usize];
+        for (example, &unit) in (0..).zip(unit_of).filter(|(_, unit)| is_there(**unit)) {
             let place = &mut ends[unit as usize];
             members[*place as usize] = example;
             *place += 1;
@@ -283,6 +346,62 @@ mod tests {
             assert_eq!(units.len() as u32, users);
             assert_eq!(sizes(&units).contains(&0), users > 1);
         }
+    }
+
+    /// ε of users relies on this: without one user and all their images, the other units hold the same
+    /// images as before.
+    #[test]
+    fn users_of_the_data_are_units_and_one_less_empties_one() {
+        let set = synthetic::digits(2, 60, 1).train;
+        let of: Vec<u32> = (0..60).map(|i| i * i % 7).collect();
+        let named = *of.iter().max().unwrap() + 1;
+        let set = set.with_users(Some(Users::new(of.clone(), named)));
+        let sharing = Sharing::UsersOfData { users: 0 }.on(&set);
+        assert_eq!((sharing, sharing.check(&set)), (Sharing::UsersOfData { users: 5 }, Ok(())));
+        let units = Units::of(sharing, &set).unwrap();
+        assert_whole(&units, 60);
+        for user in 0..5 {
+            let expected: Vec<u32> = (0..60).filter(|i| of[*i as usize] == user).collect();
+            assert_eq!(units.members(user), expected);
+        }
+        // More are said than are named: the others hold nothing.
+        let more = Units::of(Sharing::UsersOfData { users: 8 }, &set).unwrap();
+        assert_eq!((more.len(), more.members(1), more.members(7)), (8, units.members(1), &[][..]));
+
+        // The dataset without user 2: the file then names one less, and numbers them anew.
+        let kept: Vec<usize> = (0..60).filter(|i| of[*i] != 2).collect();
+        let others: Vec<u32> = kept.iter().map(|&i| if of[i] > 2 { of[i] - 1 } else { of[i] }).collect();
+        let images: Vec<u8> = kept.iter().flat_map(|&i| set.image(i).to_vec()).collect();
+        let labels: Vec<u8> = kept.iter().map(|&i| set.labels[i]).collect();
+        let without = set.like(images, labels).with_users(Some(Users::new(others, 4)));
+        let held = |set: &Dataset| {
+            let units = Units::of(sharing, set).unwrap();
+            assert_eq!(units.len(), 5, "the number of users is public");
+            let images = |unit| units.members(unit).iter().map(|&i| set.image(i as usize).to_vec()).collect();
+            let mut all: Vec<Vec<Vec<u8>>> = (0..5).map(images).collect();
+            all.sort();
+            all
+        };
+        let (mut all, without) = (held(&set), held(&without));
+        let left: Vec<Vec<u8>> = units.members(2).iter().map(|&i| set.image(i as usize).to_vec()).collect();
+        *all.iter_mut().find(|unit| **unit == left).unwrap() = vec![];
+        all.sort();
+        assert_eq!(all, without);
+    }
+
+    #[test]
+    fn users_that_the_data_do_not_tell_are_refused() {
+        let set = synthetic::digits(2, 20, 1).train;
+        let sharing = |users| Sharing::UsersOfData { users };
+        assert_eq!((sharing(0).on(&set), sharing(3).check(&set)), (sharing(0), Err(SharingError::NoUsers)));
+        assert_eq!(Sharing::Alone.check(&set), Ok(()));
+        let set = set.with_users(Some(Users::new(vec![4; 20], 5)));
+        let error = sharing(4).check(&set).unwrap_err();
+        assert_eq!(error, SharingError::MoreUsers { named: 5, users: 4 });
+        assert!(error.to_string().contains("say at least 5"), "{error}");
+        assert_eq!(sharing(6).check(&set), Ok(()));
+        // Not even then is an example added to another user's.
+        assert_eq!(sizes(&Units::of(sharing(4), &set).unwrap()), [0; 4]);
     }
 
     /// The other users keep their images, whichever image is removed.

@@ -47,7 +47,8 @@ impl Dataset {
             let mut images = Vec::with_capacity(chosen.len() * self.pixels());
             chosen.iter().for_each(|&i| images.extend_from_slice(self.image(i)));
             let labels: Vec<u8> = chosen.iter().map(|&i| self.labels[i]).collect();
-            self.like(images, labels)
+            let users = self.users.as_ref().map(|users| users.part(chosen.iter().copied()));
+            self.like(images, labels).with_users(users)
         };
         (part(&others), part(&held))
     }

@@ -30,13 +30,13 @@ fn coin(image: &[u8]) -> u64 {
 }
 
 impl Dataset {
-    /// All images turned 90° clockwise, with their labels.
+    /// All images turned 90° clockwise, with their labels and users.
     #[must_use]
     pub fn turned(&self) -> Self {
         self.moved_where(turned, |_| true)
     }
 
-    /// All images with left and right exchanged, with their labels.
+    /// All images with left and right exchanged, with their labels and users.
     #[must_use]
     pub fn mirrored(&self) -> Self {
         self.moved_where(mirrored, |_| true)
@@ -60,7 +60,7 @@ impl Dataset {
                 to.iter_mut().zip(moved(self.picture, image, from)).for_each(|(to, pixel)| *to = pixel);
             }
         }
-        self.like(images, self.labels.clone())
+        self.like(images, self.labels.clone()).with_users(self.users.clone())
     }
 }
 

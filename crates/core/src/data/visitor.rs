@@ -152,7 +152,10 @@ impl Read {
     /// True for the same contents in the same role.
     fn is_same(&self, other: &Self) -> bool {
         let of = |read: &Self| (read.role, read.idx.kind, read.idx.picture);
-        of(self) == of(other) && self.idx.elements == other.idx.elements && self.idx.wide == other.idx.wide
+        of(self) == of(other)
+            && self.idx.elements == other.idx.elements
+            && self.idx.users == other.idx.users
+            && self.idx.wide == other.idx.wide
     }
 }
 
@@ -276,12 +279,14 @@ pub(super) fn assemble_read(files: Vec<(String, Content)>) -> Result<Assembled, 
     }
     let of_cifar = batches.first().map(|(name, _)| name).or(texts.first().map(|(name, _)| name));
     if let Some((first, _)) = arrays.first() {
-        let first = first.clone();
+        let mut names: Vec<&str> = arrays.iter().map(|(name, _)| name.as_str()).collect();
+        names.dedup();
+        let (first, all) = (first.clone(), several(&names));
         if let Some(second) = pairs.first().map(|read| &read.name).or(of_cifar) {
             return Err(VisitorError::Mixed { first, second: second.clone() });
         }
-        let sets = npz::read(&first, arrays.into_iter().map(|(_, array)| array).collect())?;
-        return digits(first, sets).map(Assembled::Digits);
+        let sets = npz::read(&all, arrays.into_iter().map(|(_, array)| array).collect())?;
+        return digits(all, sets).map(Assembled::Digits);
     }
     let digits = match (pairs.first(), of_cifar) {
         (Some(first), Some(second)) => {
@@ -384,7 +389,7 @@ fn part((images, labels): (Read, Read), rule: Scaled) -> Result<Part, VisitorErr
     }
     let name = images.name;
     let images = images.idx.by(rule).map_err(|fault| fault.of(&name))?;
-    Ok(Part { images: images.elements, labels: labels.idx.elements })
+    Ok(Part { images: images.elements, labels: labels.idx.elements, users: labels.idx.users })
 }
 
 /// Builds digits from the sets of `file`. Without a test set, holds out about one example in six,
@@ -468,6 +473,11 @@ fn unpaired(images: &[Read], labels: &[Read]) -> VisitorError {
         }
         None => VisitorError::Nothing,
     }
+}
+
+/// The names of files that hold a set together: two of them, and a mark for more.
+fn several(names: &[&str]) -> String {
+    names[..names.len().min(2)].join(", ") + if names.len() > 2 { ", …" } else { "" }
 }
 
 fn title(images_file: &str) -> String {

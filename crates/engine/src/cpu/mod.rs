@@ -34,7 +34,7 @@ use self::{
 };
 use super::{
     Backend, Engine, EngineError, EngineInfo, LocalSteps, Metrics, Performance, Probabilities, Scores, StepInput,
-    StepTrace, Task, Unsupported, check_canaries, check_dataset, check_length, check_state,
+    StepTrace, Task, Unsupported, check_canaries, check_dataset, check_length, check_state, check_training,
 };
 use crate::{
     data::{Dataset, Shift, sharing::Units},
@@ -167,7 +167,7 @@ impl CpuEngine {
     ) -> Result<Self, EngineError> {
         let p = task.model.parameters();
         check_length(word!("initial parameters"), initial_parameters.len(), p)?;
-        check_dataset(task.model, &train)?;
+        check_training(&task, &train)?;
         let Made { encoding, noise, denoising, on_grid, layers, encoder } = Made::of(&task)?;
         let correlated = task.correlated_noise(p)?;
         let kernels = prepared::kernels(&task, &encoding, performance)?;

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     Backend, Engine, EngineError, EngineInfo, Metrics, Performance, Probabilities, Scores, StepInput, StepTrace, Task,
-    Unsupported, check_canaries, check_length, check_state, cpu,
+    Unsupported, check_canaries, check_length, check_state, check_training, cpu,
     data::{Dataset, Shift},
     mechanism::{
         State,
@@ -119,6 +119,7 @@ impl GpuEngine {
         performance: Performance,
     ) -> Result<Self, EngineError> {
         gpu.check()?;
+        check_training(task, train)?;
         let lowered = Lowered::new(task)?;
         let Lowered { dimension, encoding, grid, denoising, .. } = lowered;
         check_length(word!("initial parameters"), initial_parameters.len(), dimension)?;

@@ -145,7 +145,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         On::Cifar10 => (Named::Cifar10, "cifar10"),
         On::Colour => (Named::Colour, "colour"),
     };
-    let on = Images { data: arguments.data.clone(), synthetic: false, dataset: Some(dataset) }.found()?;
+    let on = Images { data: arguments.data.clone(), dataset: Some(dataset), ..Images::default() }.found()?;
     let examples = on.train.len();
     let mut cells = Vec::new();
     for network in &arguments.network {

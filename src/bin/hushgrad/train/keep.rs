@@ -29,7 +29,7 @@ use super::{
     kept_file::KeptFile,
     said::{count, tell, together},
 };
-use crate::given;
+use crate::{dataset::Orientation, given};
 
 /// Points of a stored curve.
 const POINTS: usize = 1000;
@@ -47,6 +47,8 @@ pub struct Files {
     books: Option<KeptFile>,
     /// The ε of all runs on the digits that the books are to keep.
     budget: Option<f64>,
+    /// How the images were turned since they were read, by which books know them.
+    orientation: Orientation,
     /// True if another run's ledger may be replaced.
     force: bool,
 }
@@ -96,6 +98,7 @@ impl Files {
             weights: claim("the weights", weights.as_ref(), *force, "--force replaces them")?,
             books: books.as_ref().map(|path| KeptFile::shared("the books", path)).transpose()?,
             budget: *books_budget,
+            orientation: arguments.flags.images.orientation,
             force: *force,
         };
         if let Some(books) = &files.books {
@@ -231,7 +234,10 @@ impl Keep {
         let called = files.run.as_ref().and_then(|file| file.called().file_stem());
         let name = called.map_or_else(|| "a run".to_owned(), |name| clipped(&name.to_string_lossy()));
         let books = match files.books.take() {
-            Some(file) => Some(Self::open_books(file, session, digits, &name, resumed, (files.budget, steps))?),
+            Some(file) => {
+                let set = SetName::of(&files.orientation.undone(&digits.train));
+                Some(Self::open_books(file, session, set, &name, resumed, (files.budget, steps))?)
+            }
             None => None,
         };
         let card = match &files.run {
@@ -245,12 +251,12 @@ impl Keep {
     fn open_books(
         file: KeptFile,
         session: &Session<AnyEngine>,
-        digits: &Digits,
+        set: SetName,
         name: &str,
         resumed: Option<&Resumed>,
         (budget, steps): (Option<f64>, u64),
     ) -> Result<KeptBooks, Box<dyn Error>> {
-        let mut books = KeptBooks::new(file, SetName::of(&digits.train), name.to_owned())?;
+        let mut books = KeptBooks::new(file, set, name.to_owned())?;
         if let (Some(resumed), Some(ledger)) = (resumed, session.ledger())
             && books.counts(&resumed.sha256)?
         {

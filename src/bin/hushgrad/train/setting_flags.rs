@@ -75,6 +75,7 @@ impl Setting {
         match self {
             Self::Number(number, _) => number.spec().paths.iter().filter_map(|path| path.split('.').next()).collect(),
             Self::Choice(Select::Clipping | Select::LayerNoise | Select::Shape, _) => vec!["encoder"],
+            Self::Choice(Select::UserSource, _) => vec!["sharing"],
             Self::Choice(select, _) => vec![select.spec().key],
         }
     }

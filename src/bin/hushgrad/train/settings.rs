@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, error::Error, path::Path};
 
 use hushgrad::{
+    data::{Dataset, Users, idx::MAX_EXAMPLES, sharing::Sharing},
     engine::Reading,
     model::Architecture,
     train::{
@@ -38,13 +39,26 @@ pub fn ground(file: Option<&Path>, preset: Option<Preset>) -> Result<RunConfig, 
     Ok(serde_json::from_str(&text).map_err(|e| format!("{} is not a configuration: {e}", path.display()))?)
 }
 
+/// Number of training images, and of the users whom they name, if any do.
+#[derive(Clone, Copy)]
+pub struct Sizes {
+    pub examples: usize,
+    pub users: Option<u32>,
+}
+
+impl Sizes {
+    pub fn of(train: &Dataset) -> Self {
+        Self { examples: train.len(), users: train.users.as_ref().map(Users::count) }
+    }
+}
+
 /// Returns the resumed run's, file's, preset's or default configuration, changed by the options.
 ///
 /// # Errors
 /// A sentence that names the option.
 pub fn configuration(
     arguments: &Flags,
-    examples: usize,
+    Sizes { examples, users }: Sizes,
     resumed: Option<&RunFile>,
 ) -> Result<RunConfig, Box<dyn Error>> {
     let ground = match resumed {
@@ -58,6 +72,9 @@ pub fn configuration(
         config.phases = phases.clone();
     }
 
+    if let Sharing::UsersOfData { users: said @ 0 } = &mut config.sharing {
+        *said = users.unwrap_or_default();
+    }
     let epoch = RunConfig { lot: config.lot.max(1), ..config.clone() }.steps_per_epoch(examples as u32);
     if !arguments.settings.names("steps") {
         config.steps = arguments.phases.as_ref().and_then(Phases::steps).or(config.steps);
@@ -89,7 +106,9 @@ pub fn configuration(
 /// As [`configuration`] and [`Plan::check`].
 pub fn check(arguments: &Flags, resumed: Option<&RunFile>) -> Result<(), Box<dyn Error>> {
     let known = arguments.images.known();
-    let config = configuration(arguments, known.unwrap_or(super::EXAMPLES), resumed)?;
+    let examples = known.unwrap_or(super::EXAMPLES);
+    // As many users as can be, until the images tell.
+    let config = configuration(arguments, Sizes { examples, users: Some(MAX_EXAMPLES) }, resumed)?;
     Ok(Plan::check(&config, known.map_or(u32::MAX, |examples| examples as u32))?)
 }
 
@@ -113,10 +132,11 @@ fn change(arguments: &Flags, settings: &mut Settings) -> Result<BTreeSet<&'stati
     if named.names("clip") {
         settings.layer_norms.clear();
     }
-    if named.names("micro-batch") {
-        settings.users = None;
+    // No users, or micro-batches in their place.
+    if named.names("micro-batch") || named.names("users") && named.number(Number::Users).is_none() {
+        settings.forget_users();
     }
-    if named.names("users") {
+    if named.names("users") || named.names("user-source") {
         settings.micro_batch = 1;
     }
     if arguments.adaptive_clip && !named.names("clip-quantile") {
