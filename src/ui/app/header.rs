@@ -52,10 +52,6 @@ pub fn header(page: Page, help: NodeRef<html::Dialog>, cards: NodeRef<html::Dial
             <label class="language seldom"><span class="visually-hidden">{t!("Language")}</span>
                 <select data-testid="language" on:change=on_event(move |event| browser::choose_language(&event_target_value(&event)))>{languages}</select></label>
             <button type="button" class="quiet seldom" data-testid="embed" title=t!("Put this state on your own page") aria-haspopup="dialog" on:click=on_click(move |_| share::embed(page))>{t!("Embed")}</button>
-            <button type="button" class="quiet seldom" data-testid="own-training" title=t!("ε of a training with Opacus, TensorFlow Privacy, JAX Privacy or your own code") aria-pressed=text_fn(move || page.own_training.open.get().to_string()) on:click=on_click(move |_| {
-                page.lab.open.set(false);
-                page.own_training.open.update(|open| *open = !*open);
-            })>{t!("My own training")}</button>
             {export_menu(page)}
             <button type="button" class="quiet seldom present" data-testid="present" title=t!("For a projector: large, without the settings; Esc exits") aria-pressed=text_fn(move || page.appearance.present.get().to_string()) on:click=on_click(move |_| page.appearance.present.update(|present| *present = !*present))>{t!("Present")}</button>
             <button type="button" class="quiet help seldom" aria-label=t!("Help and keys") title=t!("Help and keys (?)") on:click=on_click(move |_| open(help))>"?"</button>

@@ -96,7 +96,12 @@ fn view(page: Page) -> impl IntoView {
             <section class=class(Panel::Results, "results") id="results" tabindex="-1" aria-label=t!("Results")>{results::panel::panel(page)}</section>
             </div>{runs::panel::panel(page)}
         </main>
-        <footer><p>{t!("Everything runs in this page: the digits, the training, the accounting. Nothing is sent anywhere.")}</p>{requests::panel(page)}</footer>
+        <footer><p>{t!("Everything runs in this page: the digits, the training, the accounting. Nothing is sent anywhere.")}" "
+            <button type="button" class="quiet" data-testid="own-training" title=t!("ε of a training with Opacus, TensorFlow Privacy, JAX Privacy or your own code") on:click=on_click(move |_| {
+                page.lab.open.set(false);
+                page.own_training.open.set(true);
+                window().scroll_to_with_x_and_y(0.0, 0.0);
+            })>{t!("Trained elsewhere? Find your ε")}</button></p>{requests::panel(page)}</footer>
         <p class="visually-hidden" role="status" aria-live="polite">{text_fn(move || page.messages.spoken.get())}</p>
         <div class="drop-here" hidden=bool_fn(move || !dropping.get()) aria-hidden="true"><p>{t!("Drop images and labels: IDX, CIFAR, NumPy, CSV, or a ZIP of pictures")}</p></div>
         {help_dialog(help)}
