@@ -9,7 +9,7 @@
   const EVENTS = ["ready", "step", "paused", "complete", "state", "error"];
   // Keys of the page's links that can be set without reloading the frame.
   const SETTINGS = `preset dataset model layers encoder clipping layer-noise layer-norms shape noise density denoiser sampling protects schedule phases phase-list start break minority reading averaging clip clip-quantile clip-count-noise metrics vectors
-    pre-scale envelope-seed epsilon sigma nu exponent smoothing memory lot micro-batch users user-skew user-seed local-steps local-rate bands rate rate-end phase-count noise-end momentum copies reach steps delta canaries seed replay grid-bits speed`;
+    pre-scale envelope-seed epsilon sigma nu exponent smoothing memory lot micro-batch users user-source user-skew user-seed local-steps local-rate bands rate rate-end phase-count noise-end momentum copies reach steps delta canaries seed replay grid-bits speed`;
   // Keys whose change reloads the frame.
   const FRAME = `v backend cores theme lang controls hide view poster lesson lab lab-envelope lab-epsilon lab-exponent lab-density`;
   const settings = SETTINGS.split(/\s+/);
