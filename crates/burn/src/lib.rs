@@ -59,7 +59,7 @@
 //! A loss must depend on its own example alone: gradients are computed for a whole batch at once, and
 //! a model that mixes examples in ways unknown here (`BatchNorm` is refused) has no guarantee.
 //! [`DpSgd::one_by_one`] computes each gradient from a batch of one, which keeps them apart whatever
-//! the model does. Dropout and other randomness within the model is Burn's own, and needs not be secret.
+//! the model does. Dropout and other randomness within the model is Burn's own, and need not be secret.
 
 pub mod error;
 pub mod gradients;
