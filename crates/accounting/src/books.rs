@@ -19,7 +19,7 @@ use super::{
     gdp::GaussianFit,
     ledger::{Event, Ledger, Release, ReleaseId},
     pld::{MOST_KINDS, Pld, Tight},
-    rdp::{Concentrated, CurveId, Epsilon, RdpAccountant, RdpCurve},
+    rdp::{Bound, Concentrated, CurveId, Epsilon, RdpAccountant, RdpCurve},
     report::{Account, assumptions},
     sampling::Sampling,
 };
@@ -215,7 +215,10 @@ impl Books {
     /// # Errors
     /// As [`Books::renyi`]; other errors of [`Books::tight`].
     pub fn account(&self, delta: f64) -> Result<Account, PrivacyError> {
-        let Epsilon { classic, improved } = self.renyi(delta)?;
+        let renyi = self.renyi(delta);
+        if !matches!(renyi, Ok(_) | Err(PrivacyError::Infinite)) {
+            renyi.clone()?;
+        }
         let rounding = self.accountant.rounding(delta)?;
         let mut assumptions = assumptions(&self.ledger);
         let tight = match self.tight(delta) {
@@ -235,6 +238,14 @@ impl Books {
                 None
             }
             Err(other) => return Err(other),
+        };
+        let Epsilon { classic, improved } = match (renyi, tight) {
+            // As of an (ε, δ) with δ above 0, whose Rényi divergences are infinite.
+            (Err(PrivacyError::Infinite), Some(tight)) if tight.value.is_finite() => {
+                let none = Bound { epsilon: f64::INFINITY, order: f64::INFINITY };
+                Epsilon { classic: none, improved: none }
+            }
+            (renyi, _) => renyi?,
         };
         Ok(Account { delta, classic, improved, tight, rounding, steps: self.ledger.steps(), assumptions })
     }

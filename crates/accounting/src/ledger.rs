@@ -8,6 +8,7 @@ use super::{
     envelope::EnvelopeProfile,
     error::{PrivacyError, json_fault, require},
     noise::NoiseSpec,
+    pair::Pair,
     rounding::Grid,
     sampling::{Epoch, EpochKind, NeighbouringRelation, Sampling},
 };
@@ -28,6 +29,8 @@ pub enum Sensitivity {
     },
     /// No bound, so no guarantee.
     Unbounded,
+    /// No noisy sum: the answer's distribution with an example and without it. The noise is inside.
+    Pair(Pair),
 }
 
 impl Sensitivity {
@@ -36,7 +39,7 @@ impl Sensitivity {
         match self {
             Self::L2 { norm } => Some(*norm),
             Self::Envelope { profile } => Some(profile.norm()),
-            Self::Unbounded => None,
+            Self::Unbounded | Self::Pair(_) => None,
         }
     }
 }
@@ -177,6 +180,10 @@ pub struct Release {
     pub noise: Option<NoiseSpec>,
     /// What is protected. Required in JSON, since ε depends on it.
     pub unit: PrivacyUnit,
+    /// What neighbouring data sets differ in; `None`: as the theorems of the sampling have it
+    /// ([`Sampling::neighbours`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbours: Option<NeighbouringRelation>,
     /// The grid that sums and noise are rounded to; ε then includes the cost of inexact noise.
     /// `None`: floating-point sums, and the ε of the real-valued mechanism.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -217,7 +224,37 @@ impl Release {
     /// A release that protects one example, encoded alone.
     #[must_use]
     pub fn new(sampling: Sampling, sensitivity: Sensitivity, noise: Option<NoiseSpec>) -> Self {
-        Self { sampling, sensitivity, noise, unit: PrivacyUnit::Example, grid: None, parts: Vec::new(), hidden: None }
+        let unit = PrivacyUnit::Example;
+        Self { sampling, sensitivity, noise, unit, neighbours: None, grid: None, parts: Vec::new(), hidden: None }
+    }
+
+    /// An answer that is no noisy sum, on a sample of the examples. Rate 1 is all of them.
+    #[must_use]
+    pub fn of_pair(sampling: Sampling, pair: Pair) -> Self {
+        Self::new(sampling, Sensitivity::Pair(pair), None)
+    }
+
+    /// The same release, for these neighbours whatever the sampling.
+    ///
+    /// ```
+    /// use hushgrad_accounting::{Accountant, dp_sgd, sampling::NeighbouringRelation::ReplaceOne};
+    ///
+    /// let step = dp_sgd::step(1.1, 256.0 / 60_000.0);
+    /// let removed = Accountant::new().compose(step.clone(), 3515)?.epsilon(1e-5)?;
+    /// let replaced = Accountant::new().compose(step.between(ReplaceOne), 3515)?.epsilon(1e-5)?;
+    /// assert_eq!(format!("{:.3} {:.3}", removed.epsilon, replaced.epsilon), "1.134 1.928");
+    /// # Ok::<(), hushgrad_accounting::PrivacyError>(())
+    /// ```
+    #[must_use]
+    pub fn between(self, neighbours: NeighbouringRelation) -> Self {
+        let own = self.sampling.neighbours() == neighbours;
+        Self { neighbours: (!own).then_some(neighbours), ..self }
+    }
+
+    /// What neighbouring data sets differ in.
+    #[must_use]
+    pub fn neighbours(&self) -> NeighbouringRelation {
+        self.neighbours.unwrap_or_else(|| self.sampling.neighbours())
     }
 
     /// Checks every field.
@@ -232,6 +269,14 @@ impl Release {
             }
             // A profile is checked when it is made or read.
             Sensitivity::Envelope { .. } | Sensitivity::Unbounded => {}
+            Sensitivity::Pair(pair) => self.check_pair(pair)?,
+        }
+        if self.neighbours() == NeighbouringRelation::AddOrRemoveOne
+            && self.sampling.neighbours() == NeighbouringRelation::ReplaceOne
+        {
+            return Err(PrivacyError::Unpriced(word!(
+                "fixed-size lots if an example is added or removed: their number would change"
+            )));
         }
         if let Some(noise) = &self.noise {
             noise.build()?;
@@ -257,6 +302,28 @@ impl Release {
             }
         }
         Ok(())
+    }
+
+    /// Checks that a pair is all that is released, and that its sampling has a theorem.
+    fn check_pair(&self, pair: &Pair) -> Result<(), PrivacyError> {
+        let Self { noise, unit, grid, parts, hidden, .. } = self;
+        if noise.is_some() || grid.is_some() || !parts.is_empty() || hidden.is_some() {
+            return Err(PrivacyError::Unpriced(word!("a pair with noise, a grid, parts or hidden steps beside it")));
+        }
+        if *unit == PrivacyUnit::ExampleInMicroBatch {
+            return Err(PrivacyError::Unpriced(word!("one example of a pair that protects more")));
+        }
+        let replaced = self.neighbours() == NeighbouringRelation::ReplaceOne;
+        match self.sampling {
+            _ if replaced && !pair.is_symmetric() => Err(PrivacyError::Unpriced(word!(
+                "a pair whose two distributions are not alike in either order, if one example replaces another"
+            ))),
+            Sampling::Poisson { rate } if replaced && rate > 0.0 && rate < 1.0 => Err(PrivacyError::Unpriced(word!(
+                "a Poisson sample of a pair if one example replaces another: nothing is known without either"
+            ))),
+            Sampling::Poisson { .. } | Sampling::FixedSize { .. } => Ok(()),
+            _ => Err(PrivacyError::Unpriced(word!("a pair whose sample is part of an epoch or a cycle"))),
+        }
     }
 
     /// Checks that the parts agree with the release's noise multiplier.
@@ -319,7 +386,7 @@ impl Release {
     }
 
     pub(super) fn protected(&self) -> Protected {
-        Protected { neighbours: self.sampling.neighbours(), whole: self.protects() }
+        Protected { neighbours: self.neighbours(), whole: self.protects() }
     }
 
     /// The micro-batch or user protected as a whole; `None`: an example.
@@ -328,12 +395,13 @@ impl Release {
     }
 
     /// Distance of neighbouring sums, in bounds of an encoded gradient: 2 if one gradient replaces
-    /// another (replace-one neighbours, or an example inside a micro-batch), else 1.
+    /// another (replace-one neighbours, or an example inside a micro-batch), else 1. A pair has it
+    /// inside.
     #[must_use]
     pub fn sensitivity_factor(&self) -> f64 {
-        let replaced = self.sampling.neighbours() == NeighbouringRelation::ReplaceOne
-            || self.unit == PrivacyUnit::ExampleInMicroBatch;
-        if replaced { 2.0 } else { 1.0 }
+        let replaced =
+            self.neighbours() == NeighbouringRelation::ReplaceOne || self.unit == PrivacyUnit::ExampleInMicroBatch;
+        if replaced && !matches!(self.sensitivity, Sensitivity::Pair(_)) { 2.0 } else { 1.0 }
     }
 }
 
@@ -504,6 +572,22 @@ impl Ledger {
     pub fn per_example(&self) -> Self {
         let one = |release: &Release| Release { unit: release.unit.within(), ..release.clone() };
         Self { releases: self.releases.iter().map(one).collect(), ..self.clone() }
+    }
+
+    /// The same releases, for neighbours of which one has another example in place of one.
+    ///
+    /// # Errors
+    /// [`PrivacyError::MixedNeighbours`] with a [`Sensitivity::Pair`] of a data set with and without
+    /// an example, which says nothing of two examples.
+    pub fn replacing_one(&self) -> Result<Self, PrivacyError> {
+        let one = |release: &Release| {
+            let pair = matches!(release.sensitivity, Sensitivity::Pair(_));
+            if pair && release.neighbours() == NeighbouringRelation::AddOrRemoveOne {
+                return Err(PrivacyError::MixedNeighbours);
+            }
+            Ok(release.clone().between(NeighbouringRelation::ReplaceOne))
+        };
+        Ok(Self { releases: self.releases.iter().map(one).collect::<Result<_, _>>()?, ..self.clone() })
     }
 
     /// The events, in order.

@@ -133,6 +133,7 @@
 //! | [`envelope`] | the sums over Ψ that the accountants need |
 //! | [`sampling`] | sampling policies: one value gives both the sampler and the price |
 //! | [`ledger`] | what a run released; JSON |
+//! | [`pair`] | releases that are no noisy sums: mass functions, (ε, δ), mixtures |
 //! | [`books`] | a ledger with its prices, kept up to date |
 //! | [`composition`] | several runs on the same examples, priced as one |
 //! | [`filter`] | a budget that holds whatever is chosen on the way |
@@ -193,6 +194,7 @@ pub mod ledger;
 pub mod noise;
 pub mod normal;
 mod numeric;
+pub mod pair;
 mod parallel;
 pub mod pld;
 pub mod rdp;

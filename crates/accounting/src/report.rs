@@ -58,7 +58,7 @@ pub fn assumptions(ledger: &Ledger) -> Vec<Message> {
             ));
         }
         phrases.push(release.sampling.to_message());
-        phrases.push(message!("neighbours: {}", release.sampling.neighbours()));
+        phrases.push(message!("neighbours: {}", release.neighbours()));
         phrases.push(message!("protected unit: {}", release.unit));
         if !matches!(release.noise, Some(NoiseSpec::Gaussian { .. }) | None) {
             phrases.push(
@@ -67,9 +67,8 @@ pub fn assumptions(ledger: &Ledger) -> Vec<Message> {
         }
     }
     // Add-or-remove-one neighbours differ in it, and rates, reports and files reveal it.
-    let counted = |(release, steps): (&Release, u64)| {
-        steps > 0 && release.sampling.neighbours() == NeighbouringRelation::AddOrRemoveOne
-    };
+    let counted =
+        |(release, steps): (&Release, u64)| steps > 0 && release.neighbours() == NeighbouringRelation::AddOrRemoveOne;
     if ledger.releases().iter().zip(steps_by_kind(ledger)).any(counted) {
         phrases.push(word!("the number of training examples is public: ε does not cover what it reveals").into());
     }
@@ -127,6 +126,7 @@ fn mechanism(release: &Release) -> Message {
             six_digits(profile.norm())
         ),
         Sensitivity::Unbounded => word!("gradients without a bound").into(),
+        Sensitivity::Pair(pair) => return pair.to_message(),
     };
     match &release.noise {
         Some(noise) => message!("{bound}; {} on every coordinate of the sum", describe(noise)),

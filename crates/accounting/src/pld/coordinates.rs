@@ -20,11 +20,19 @@
 use super::{
     cells::coordinate,
     compose::{self, Reach},
+    finite::Finite,
     lattice::Lattice,
+    mixture::Mixture,
     symmetric::Symmetric,
     work::{COORDINATE_CELL, Work},
 };
-use crate::{PrivacyError, envelope::EnvelopeProfile, noise::Noise, parallel};
+use crate::{
+    PrivacyError,
+    envelope::EnvelopeProfile,
+    noise::Noise,
+    pair::{Kind, Pair},
+    parallel,
+};
 use hushgrad_message::word;
 
 /// The pair of an example that participates for certain.
@@ -32,6 +40,8 @@ use hushgrad_message::word;
 pub(super) enum Unsampled {
     Gaussian { mu: f64 },
     Atoms(Symmetric),
+    Finite(Finite),
+    Mixture(Mixture),
 }
 
 /// P-mass of a whole vector's loss that may become infinite.
@@ -51,7 +61,17 @@ impl Unsampled {
     pub fn mu(&self) -> Option<f64> {
         match self {
             Self::Gaussian { mu } => Some(*mu),
-            Self::Atoms(_) => None,
+            Self::Atoms(_) | Self::Finite(_) | Self::Mixture(_) => None,
+        }
+    }
+
+    /// The answer with an example against the answer without it.
+    pub fn answer(pair: &Pair) -> Self {
+        match pair.kind() {
+            Kind::Masses { p, q } => Self::Finite(Finite::new(p, q, pair.is_symmetric())),
+            Kind::Mixture { sigma, shifts, probabilities } => {
+                Self::Mixture(Mixture::new(*sigma, shifts, probabilities))
+            }
         }
     }
 

@@ -19,8 +19,9 @@
 //! only mix pairs of this form.
 
 use super::{
-    gaussian::{LOW_TAIL, MARGIN, one_minus_exp, quadrature},
-    lattice::{Builder, Lattice, UNIT},
+    gaussian::LOW_TAIL,
+    lattice::{Lattice, UNIT},
+    line::{self, OnLine},
 };
 use crate::{normal, numeric::sampled_loss};
 
@@ -31,34 +32,11 @@ pub(super) struct ExchangedGaussian {
     pub rate: f64,
 }
 
-/// P-mass of a cell, and ∫(1 − e^{edge−loss}) dP over it: the excess of P over e^edge·Q.
-#[derive(Clone, Copy, Debug, Default)]
-struct Cell {
-    mass: f64,
-    above: f64,
-}
-
 impl ExchangedGaussian {
     /// ln of the two sampled likelihood ratios at x: of N(μ, 1) and of N(−μ, 1) to N(0, 1).
     fn ratios(&self, x: f64) -> (f64, f64) {
         let drift = 0.5 * self.mu * self.mu;
         (sampled_loss(self.rate, self.mu * x - drift), sampled_loss(self.rate, -self.mu * x - drift))
-    }
-
-    /// ln dP/dQ, which is odd and increasing.
-    pub fn loss(&self, x: f64) -> f64 {
-        let (up, down) = self.ratios(x);
-        up - down
-    }
-
-    /// The x of a loss: with k = e^{μ²/2}·(1−q)/q, μx = loss/2 + asinh(k·sinh(loss/2)).
-    fn place(&self, loss: f64) -> f64 {
-        let half = 0.5 * loss.abs();
-        let ln_k = 0.5 * self.mu * self.mu + (-self.rate).ln_1p() - self.rate.ln();
-        let ln = ln_k + half + (-(-2.0 * half).exp_m1()).ln() - std::f64::consts::LN_2;
-        // For large values asinh(e^ln) is ln + ln 2, to all digits.
-        let turned = if ln > 20.0 { ln + std::f64::consts::LN_2 } else { ln.exp().asinh() };
-        ((half + turned) / self.mu).copysign(loss)
     }
 
     /// δ(0).
@@ -75,30 +53,34 @@ impl ExchangedGaussian {
 
     /// An upper bound on a grid of `step`, the same in both directions.
     pub fn lattice(&self, step: f64, tail: f64) -> Lattice {
-        let (low, high) = self.range(tail);
-        let mut builder = Builder::spanning(low, high, step);
-        let cells = builder.cells();
-        let mut from = f64::NEG_INFINITY;
-        for index in 0..=cells {
-            let to = self.place(builder.edge(index));
-            // Mass below the grid joins the first point, mass above the last and infinity.
-            if index == 0 {
-                builder.at(0, self.cell(from, to, f64::NEG_INFINITY).mass);
-            } else {
-                let edge = builder.edge(index - 1);
-                let Cell { mass, above } = self.cell(from, to, edge);
-                builder.split(index - 1, mass, (above + mass * self.displaced(from, to)) / builder.gap());
-            }
-            from = to;
-        }
-        let Cell { mass, above } = self.cell(from, f64::INFINITY, builder.edge(cells));
-        let escaped = above.min(mass);
-        builder.at(cells, mass - escaped);
-        builder.at_infinity(escaped);
-        let mut lattice = builder.finish(MARGIN);
-        // For masses below the smallest f64.
-        lattice.infinity += 1e-320;
-        lattice
+        line::lattice(self, self.range(tail), step)
+    }
+}
+
+impl OnLine for ExchangedGaussian {
+    /// Odd.
+    fn loss(&self, x: f64) -> f64 {
+        let (up, down) = self.ratios(x);
+        up - down
+    }
+
+    /// The x of a loss: with k = e^{μ²/2}·(1−q)/q, μx = loss/2 + asinh(k·sinh(loss/2)).
+    fn place(&self, loss: f64) -> f64 {
+        let half = 0.5 * loss.abs();
+        let ln_k = 0.5 * self.mu * self.mu + (-self.rate).ln_1p() - self.rate.ln();
+        let ln = ln_k + half + (-(-2.0 * half).exp_m1()).ln() - std::f64::consts::LN_2;
+        // For large values asinh(e^ln) is ln + ln 2, to all digits.
+        let turned = if ln > 20.0 { ln + std::f64::consts::LN_2 } else { ln.exp().asinh() };
+        ((half + turned) / self.mu).copysign(loss)
+    }
+
+    fn density(&self, x: f64) -> f64 {
+        let (near, far) = ((-0.5 * x * x).exp(), (-0.5 * (x - self.mu) * (x - self.mu)).exp());
+        (1.0 - self.rate) * near + self.rate * far
+    }
+
+    fn reach(&self) -> f64 {
+        self.mu
     }
 
     /// Rounding that may have lowered a cell's losses: units in the last place of both logarithms,
@@ -114,21 +96,6 @@ impl ExchangedGaussian {
             up.abs() + down.abs()
         };
         8.0 * UNIT * (size(from).max(size(to)) + slope * (self.mu * (self.mu + 40.0) + odds.abs()))
-    }
-
-    /// Integrates over x between `from` and `to`, where the loss is at least `edge`.
-    fn cell(&self, from: f64, to: f64, edge: f64) -> Cell {
-        // Beyond 39 standard deviations the mass is below the smallest f64.
-        let (start, end) = (from.clamp(-39.5, self.mu + 39.5), to.clamp(-39.5, self.mu + 39.5));
-        let mut cell = Cell::default();
-        // The integrand is analytic up to π/μ beside the real line.
-        quadrature(start, end, self.mu, 1.5, &mut |x, weight| {
-            let (near, far) = ((-0.5 * x * x).exp(), (-0.5 * (x - self.mu) * (x - self.mu)).exp());
-            let mass = weight * ((1.0 - self.rate) * near + self.rate * far);
-            cell.mass += mass;
-            cell.above += mass * one_minus_exp((edge - self.loss(x)).min(0.0));
-        });
-        cell
     }
 }
 

@@ -12,6 +12,8 @@
 //!   noise two opposite vectors (`exchange.rs`), else as with a fixed size.
 //! - *Fixed size without replacement* (replace-one): for e^ε ≥ 1 the first pair, else
 //!   (P, (1−q)P + qQ) (`sampled.rs`).
+//! - *A pair of one's own* ([`crate::pair`]): finitely many losses (`finite.rs`), or a mixture of
+//!   shifts (`mixture.rs`).
 //! - *Shuffled partition*: one unsampled release per epoch.
 //! - *Cyclic Poisson sampling*: one Poisson-sampled release per cycle.
 //! - *Random allocation*: an epoch's ratio is the mean of one ratio per batch (`allocation.rs`).
@@ -22,9 +24,12 @@ mod compose;
 mod coordinates;
 mod direction;
 mod exchange;
+mod finite;
 mod gap;
 mod gaussian;
 mod lattice;
+mod line;
+mod mixture;
 mod profile;
 mod sampled;
 mod solve;
@@ -36,13 +41,15 @@ pub(crate) mod work;
 
 use std::sync::{Arc, OnceLock};
 
+pub(crate) use self::mixture::LARGEST_SHIFT;
+
 use hushgrad_message::{Message, ToMessage, message, word};
 use serde::Serialize;
 
 use self::{
     allocation::Ratio,
     coordinates::Unsampled,
-    sampled::Pair,
+    sampled::SampledPair,
     solve::Question,
     work::{CURVE, PREPARATION, QUESTION, Work},
 };
@@ -52,7 +59,7 @@ use super::{
     ledger::{Ledger, Release, Sensitivity},
     normal,
     rdp::{RdpAccountant, RdpCurve},
-    sampling::Sampling,
+    sampling::{NeighbouringRelation, Sampling},
     sequence::{SATURATED, Sequence},
 };
 
@@ -170,19 +177,23 @@ impl PricedRelease {
         Ok(self.renyi.get_or_init(|| curve).clone())
     }
 
-    fn source(&self) -> Pair {
+    fn source(&self) -> SampledPair {
         let rate = match self.release.sampling {
             // The quotient is rounded.
             Sampling::FixedSize { .. } => (self.release.sampling.rate() * ROUNDED_UP).min(1.0),
             Sampling::Poisson { rate } | Sampling::CyclicPoisson { rate, .. } => rate,
             Sampling::Shuffled { .. } | Sampling::RandomAllocation { .. } => 1.0,
         };
+        let replaced = self.release.neighbours() == NeighbouringRelation::ReplaceOne && rate < 1.0;
+        if matches!(self.release.sensitivity, Sensitivity::Pair(_)) && replaced {
+            return SampledPair::replace_one(&self.unsampled, rate);
+        }
         if self.release.sensitivity_factor() == 1.0 {
-            return Pair::of(&self.unsampled, rate);
+            return SampledPair::of(&self.unsampled, rate);
         }
         match self.release.sampling {
-            Sampling::FixedSize { .. } => Pair::replace_one(&self.unsampled, rate),
-            _ => Pair::exchange(&self.unsampled, rate),
+            Sampling::FixedSize { .. } => SampledPair::replace_one(&self.unsampled, rate),
+            _ => SampledPair::exchange(&self.unsampled, rate),
         }
     }
 }
@@ -193,7 +204,7 @@ enum Losses {
     Countless,
     /// One Gaussian release with this μ.
     Gaussian(f64),
-    Pairs(Vec<(Pair, u64)>),
+    Pairs(Vec<(SampledPair, u64)>),
 }
 
 /// The whole privacy curve.
@@ -229,8 +240,10 @@ impl Pld {
     /// As [`Pld::for_release`], within `work`.
     pub(crate) fn prepare(release: &Release, work: &Work) -> Result<Self, PrivacyError> {
         release.validate()?;
-        let spec = &release.priced_noise()?;
-        let noise = spec.build()?;
+        if let Sensitivity::Pair(pair) = &release.sensitivity {
+            return Ok(Self::alone(release, Unsampled::answer(pair), None, Rigor::Proven));
+        }
+        let noise = release.priced_noise()?.build()?;
         if release.hidden.is_some() {
             return Err(PrivacyError::Unpriced(word!(
                 "privacy loss distributions of hidden steps, which have a Rényi bound alone; use Rényi accounting"
@@ -270,11 +283,15 @@ impl Pld {
             }
             _ => None,
         };
+        Ok(Self::alone(release, unsampled, epoch, rigor))
+    }
+
+    fn alone(release: &Release, unsampled: Unsampled, epoch: Option<Arc<Ratio>>, rigor: Rigor) -> Self {
         let release = release.clone();
         let priced = Arc::new(PricedRelease { release, unsampled, epoch, rigor, renyi: OnceLock::new() });
         let mut releases = Sequence::default();
         releases.push(0, 1);
-        Ok(Self { priced: vec![priced], releases, tolerance: TOLERANCE })
+        Self { priced: vec![priced], releases, tolerance: TOLERANCE }
     }
 
     /// One step of the Poisson-sampled Gaussian mechanism.
@@ -423,14 +440,12 @@ impl Pld {
     /// The rigor of Rényi accounting at this order.
     fn renyi_rigor(&self, order: f64) -> Rigor {
         let all = |holds: fn(&PricedRelease) -> bool| self.priced.iter().all(|priced| holds(priced));
-        if !all(|priced| priced.unsampled.mu().is_some()) {
+        if !all(|priced| !matches!(priced.unsampled, Unsampled::Atoms(_))) {
             return Rigor::Numerical(word!("the quadrature and series error in ln I_k is estimated and added"));
         }
-        // Integer orders of Lemma 4 are closed-form sums. Fractional orders, central moments of
-        // fixed-size lots and negative moments of random allocation are integrals.
-        let integral = |priced: &PricedRelease| {
-            matches!(priced.release.sampling, Sampling::FixedSize { .. } | Sampling::RandomAllocation { .. })
-        };
+        // Integer orders of Lemma 4 are closed-form sums. Fractional orders and negative moments of
+        // random allocation are integrals.
+        let integral = |priced: &PricedRelease| matches!(priced.release.sampling, Sampling::RandomAllocation { .. });
         if order.fract() == 0.0 && !self.priced.iter().any(|priced| integral(priced)) {
             return Rigor::Proven;
         }
@@ -534,20 +549,20 @@ impl Pld {
         if counts.contains(&SATURATED) || terms.iter().any(|(_, count)| *count == SATURATED) {
             return Losses::Countless;
         }
-        let mut sources: Vec<(Pair, u64)> = Vec::new();
+        let mut sources: Vec<(SampledPair, u64)> = Vec::new();
         for ((priced, count), epochs) in self.priced.iter().zip(counts).zip(epochs) {
             if count > 0 && priced.release.sampling.rate() > 0.0 {
                 sources.push((priced.source(), count));
             }
             if let Some(epoch) = priced.epoch.as_ref().filter(|_| epochs > 0) {
-                sources.push((Pair::Allocated(epoch.clone()), epochs));
+                sources.push((SampledPair::Allocated(epoch.clone()), epochs));
             }
         }
         if sources.is_empty() {
             return Losses::Gaussian(mu);
         }
         if mu > 0.0 {
-            sources.push((Pair::of(&Unsampled::gaussian(mu), 1.0), 1));
+            sources.push((SampledPair::of(&Unsampled::gaussian(mu), 1.0), 1));
         }
         Losses::Pairs(sources)
     }

@@ -8,7 +8,7 @@ use super::{
     compose,
     direction::Direction,
     lattice::{Cumulants, Lattice},
-    sampled::Pair,
+    sampled::SampledPair,
     solve::{LATTICES, PILOT_CELLS, Pilot, Plan, grid_step, lattices, refine, round_work},
     work::{CUMULANT_POINT, MOMENT_POINT, Work},
 };
@@ -33,7 +33,7 @@ const TRIES: u32 = 24;
 
 /// (ε, δ(ε)) from ε = 0 to where the best test has a false-positive rate of at most `cut_off`;
 /// empty if δ is nearly 1 even there, or work runs out.
-pub(super) fn curve(sources: &[(Pair, u64)], cut_off: f64, tolerance: f64, work: &Work) -> Vec<(f64, f64)> {
+pub(super) fn curve(sources: &[(SampledPair, u64)], cut_off: f64, tolerance: f64, work: &Work) -> Vec<(f64, f64)> {
     let directions: &[Direction] = if sources.iter().all(|(source, _)| source.is_symmetric()) {
         &[Direction::Remove]
     } else {
@@ -117,7 +117,7 @@ fn last(low: f64, high: f64, holds: impl Fn(f64) -> bool) -> f64 {
 /// A first look on a coarse grid. The curve ends where the best test's false-positive rate is below
 /// `cut_off`, Q(L > ε) = E_P[e^{−L}; L > ε] ≤ e^{K(λ) − (1+λ)ε}, or δ(ε) is negligible against it.
 fn find_pilot(
-    sources: &[(Pair, u64)],
+    sources: &[(SampledPair, u64)],
     direction: Direction,
     cut_off: f64,
     tolerance: f64,

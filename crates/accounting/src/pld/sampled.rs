@@ -18,34 +18,45 @@ use super::{
     coordinates::Unsampled,
     direction::Direction,
     exchange::ExchangedGaussian,
+    finite::{Finite, Losses},
     gap::Raised,
     gaussian::{self, LARGEST_MU, SampledGaussian},
     lattice::{Builder, Lattice, MOST_POINTS, sum_by_blocks, sum_rounding},
+    mixture::Mixture,
     symmetric::Symmetric,
     work::{ATOM, GAUSSIAN_POINT},
 };
-use crate::numeric::sampled_loss;
+use crate::{numeric::sampled_loss, pair::SUM};
 
 #[derive(Clone, Debug)]
-pub(super) enum Pair {
+pub(super) enum SampledPair {
     Gaussian(SampledGaussian),
     /// Any symmetric pair on a lattice, sampled at `rate`.
     Atoms {
         pair: Symmetric,
         rate: f64,
     },
+    /// Two mass functions, sampled at `rate`.
+    Finite {
+        pair: Finite,
+        rate: f64,
+    },
+    /// Shifts chosen by chance.
+    Mixture(Mixture),
     /// An epoch of random allocation.
     Allocated(Arc<Ratio>),
     /// A sampled pair of doubled sensitivity, for exchanged vectors; both directions are alike.
-    ReplaceOne(Box<Pair>),
+    ReplaceOne(Box<SampledPair>),
     /// Opposite vectors under Poisson sampling.
     Exchanged(ExchangedGaussian),
 }
 
 /// Relative rounding of a mapped atom's mass.
 const MARGIN: f64 = 1e-14;
+/// How far the sums of given masses may be from 1, twice.
+const NOT_ONE: f64 = 2.0 * SUM;
 
-impl Pair {
+impl SampledPair {
     /// `unsampled` with participation probability `rate`.
     pub fn of(unsampled: &Unsampled, rate: f64) -> Self {
         // Tiny rates are rounded up.
@@ -55,6 +66,8 @@ impl Pair {
             Unsampled::Gaussian { mu } if *mu > LARGEST_MU => Self::Atoms { pair: Symmetric::certain(1.0), rate },
             Unsampled::Gaussian { mu } => Self::Gaussian(SampledGaussian { mu: *mu, rate }),
             Unsampled::Atoms(pair) => Self::Atoms { pair: pair.clone(), rate },
+            Unsampled::Finite(pair) => Self::Finite { pair: pair.clone(), rate },
+            Unsampled::Mixture(mixture) => Self::Mixture(mixture.sampled(rate)),
         }
     }
 
@@ -78,7 +91,8 @@ impl Pair {
         match self {
             Self::Gaussian(pair) => pair.rate == 1.0,
             Self::Atoms { rate, .. } => *rate == 1.0,
-            Self::Allocated(_) => false,
+            Self::Finite { pair, rate } => pair.symmetric && *rate == 1.0,
+            Self::Allocated(_) | Self::Mixture(_) => false,
             Self::ReplaceOne(_) | Self::Exchanged(_) => true,
         }
     }
@@ -87,10 +101,9 @@ impl Pair {
     pub fn total_variation(&self) -> f64 {
         match self {
             Self::Gaussian(pair) => pair.rate * libm::erf(pair.mu / 8.0_f64.sqrt()),
-            Self::Atoms { pair, rate } => {
-                let above: f64 = pair.atoms().map(|(_, p, q)| (p - q).max(0.0)).sum();
-                rate * (above + pair.infinity)
-            }
+            Self::Atoms { pair, rate } => rate * total_variation(pair),
+            Self::Finite { pair, rate } => rate * total_variation(pair),
+            Self::Mixture(mixture) => mixture.total_variation(),
             Self::Allocated(ratio) => ratio.total_variation(),
             Self::ReplaceOne(sampled) => sampled.total_variation(),
             Self::Exchanged(pair) => pair.total_variation(),
@@ -102,6 +115,8 @@ impl Pair {
         match self {
             Self::Gaussian(pair) => pair.range(direction, tail),
             Self::Atoms { pair, rate } => atoms_range(pair, *rate, direction, tail),
+            Self::Finite { pair, rate } => atoms_range(pair, *rate, direction, tail),
+            Self::Mixture(mixture) => mixture.range(direction, tail),
             Self::Allocated(ratio) => ratio.range(direction, tail),
             Self::Exchanged(pair) => pair.range(tail),
             Self::ReplaceOne(sampled) => {
@@ -117,13 +132,18 @@ impl Pair {
         let bound = match self {
             Self::Gaussian(pair) => return pair.lattice(direction, step, tail),
             Self::Exchanged(pair) => return pair.lattice(step, tail),
+            Self::Mixture(mixture) => return mixture.lattice(direction, step, tail),
+            Self::Finite { pair, rate } => {
+                let (low, high) = atoms_range(pair, *rate, direction, tail);
+                return atoms_lattice(pair, *rate, direction, Builder::spanning(low, high, step), NOT_ONE);
+            }
             Self::Allocated(ratio) => ratio.lattice(direction, step, tail),
             Self::ReplaceOne(sampled) => {
                 join(&sampled.half(Direction::Remove, step, tail), &sampled.half(Direction::Add, step, tail), step)
             }
             Self::Atoms { pair, rate } => {
                 let (low, high) = atoms_range(pair, *rate, direction, tail);
-                atoms_lattice(pair, *rate, direction, Builder::spanning(low, high, step))
+                atoms_lattice(pair, *rate, direction, Builder::spanning(low, high, step), MARGIN)
             }
         };
         // These pairs are themselves upper bounds.
@@ -136,6 +156,8 @@ impl Pair {
             Self::Gaussian(_) => GAUSSIAN_POINT * points,
             Self::Exchanged(_) => 3.0 * GAUSSIAN_POINT * points,
             Self::Atoms { pair, .. } => ATOM * (2.0 * pair.atoms().len() as f64 + points),
+            Self::Finite { pair, .. } => ATOM * (2.0 * pair.atoms().len() as f64 + points),
+            Self::Mixture(mixture) => (3.0 + mixture.components() as f64) * GAUSSIAN_POINT * points,
             Self::Allocated(ratio) => ATOM * (4.0 * ratio.len() as f64 + points),
             Self::ReplaceOne(sampled) => sampled.lattice_work(points),
         }
@@ -145,22 +167,33 @@ impl Pair {
     fn half(&self, direction: Direction, step: f64, tail: f64) -> Lattice {
         match self {
             Self::Gaussian(pair) => pair.half(direction, step, tail),
-            Self::Atoms { pair, rate } => {
-                let (low, high) = atoms_range(pair, *rate, direction, tail);
-                let builder = match direction {
-                    Direction::Remove => Builder::spanning(0.0, high, step),
-                    Direction::Add => Builder::spanning(low, 0.0, step),
-                };
-                atoms_lattice(pair, *rate, direction, builder)
+            Self::Atoms { pair, rate } => atoms_half(pair, *rate, direction, step, tail, MARGIN),
+            Self::Finite { pair, rate } => atoms_half(pair, *rate, direction, step, tail, NOT_ONE),
+            Self::Allocated(_) | Self::Mixture(_) | Self::ReplaceOne(_) | Self::Exchanged(_) => {
+                self.lattice(direction, step, tail)
             }
-            Self::Allocated(_) | Self::ReplaceOne(_) | Self::Exchanged(_) => self.lattice(direction, step, tail),
         }
     }
 }
 
-fn atoms_lattice(pair: &Symmetric, rate: f64, direction: Direction, mut builder: Builder) -> Lattice {
-    each_atom(pair, rate, direction, |loss, mass| builder.add(loss, mass));
-    let mut lattice = builder.finish(MARGIN);
+/// δ(0) of an unsampled pair.
+fn total_variation(pair: &impl Losses) -> f64 {
+    pair.atoms().map(|(_, p, q)| (p - q).max(0.0)).sum::<f64>() + pair.only_p()
+}
+
+fn atoms_half(pair: &impl Losses, rate: f64, direction: Direction, step: f64, tail: f64, margin: f64) -> Lattice {
+    let (low, high) = atoms_range(pair, rate, direction, tail);
+    let builder = match direction {
+        Direction::Remove => Builder::spanning(0.0, high, step),
+        Direction::Add => Builder::spanning(low, 0.0, step),
+    };
+    atoms_lattice(pair, rate, direction, builder, margin)
+}
+
+/// `margin` covers both masses: those of P grow by it, and losses by as much again.
+fn atoms_lattice(pair: &impl Losses, rate: f64, direction: Direction, mut builder: Builder, margin: f64) -> Lattice {
+    each_atom(pair, rate, direction, |loss, mass| builder.add(loss + margin, mass));
+    let mut lattice = builder.finish(margin);
     lattice.infinity += 1e-320;
     lattice
 }
@@ -190,7 +223,7 @@ fn join(above: &Lattice, below: &Lattice, step: f64) -> Lattice {
 
 /// Sampled loss and P-mass of each atom of the unsampled pair. With y = e^l: "remove" has P-mass
 /// (1−q)·Q + q·P at ln(1 − q + q·y), "add" Q at −ln(1 − q + q·y).
-fn each_atom(pair: &Symmetric, rate: f64, direction: Direction, mut put: impl FnMut(f64, f64)) {
+fn each_atom(pair: &impl Losses, rate: f64, direction: Direction, mut put: impl FnMut(f64, f64)) {
     let none = (-rate).ln_1p();
     for (l, p, q) in pair.atoms() {
         match direction {
@@ -198,19 +231,19 @@ fn each_atom(pair: &Symmetric, rate: f64, direction: Direction, mut put: impl Fn
             Direction::Add => put(-sampled_loss(rate, l), q),
         }
     }
-    // y = ∞ has only P-mass, y = 0 only Q-mass, equal by symmetry.
+    // y = ∞ has only P-mass, y = 0 only Q-mass.
     match direction {
         Direction::Remove => {
-            put(f64::INFINITY, rate * pair.infinity);
+            put(f64::INFINITY, rate * pair.only_p());
             if rate < 1.0 {
-                put(none, (1.0 - rate) * pair.infinity);
+                put(none, (1.0 - rate) * pair.only_q());
             }
         }
-        Direction::Add => put(-none, pair.infinity),
+        Direction::Add => put(-none, pair.only_q()),
     }
 }
 
-fn atoms_range(pair: &Symmetric, rate: f64, direction: Direction, tail: f64) -> (f64, f64) {
+fn atoms_range(pair: &impl Losses, rate: f64, direction: Direction, tail: f64) -> (f64, f64) {
     // Atoms come in order of l, Q-mass without P-mass last; each end is cut at negligible mass.
     let none = (-rate).ln_1p();
     let end = |atoms: &mut dyn Iterator<Item = (f64, f64)>, most: f64| {
@@ -228,12 +261,12 @@ fn atoms_range(pair: &Symmetric, rate: f64, direction: Direction, tail: f64) -> 
     let (low, high) = match direction {
         Direction::Remove => {
             let mapped = || pair.atoms().map(|(l, p, q)| (sampled_loss(rate, l), (1.0 - rate) * q + rate * p));
-            let last = left.map(|none| (none, (1.0 - rate) * pair.infinity));
+            let last = left.map(|none| (none, (1.0 - rate) * pair.only_q()));
             (end(&mut last.into_iter().chain(mapped()), 1e-20), end(&mut mapped().rev().chain(last), tail))
         }
         Direction::Add => {
             let mapped = || pair.atoms().map(|(l, _, q)| (-sampled_loss(rate, l), q));
-            let first = left.map(|none| (-none, pair.infinity));
+            let first = left.map(|none| (-none, pair.only_q()));
             (end(&mut mapped().rev().chain(first), 1e-20), end(&mut first.into_iter().chain(mapped()), tail))
         }
     };

@@ -9,7 +9,7 @@ use super::{
     compose::{self, Reach, Sum, Window},
     direction::Direction,
     lattice::Lattice,
-    sampled::Pair,
+    sampled::SampledPair,
     work::{self, MOMENT_POINT, Work},
 };
 
@@ -85,10 +85,10 @@ impl Answer {
 }
 
 /// The larger answer of both directions, one example less or more; a single one if both are alike.
-pub(super) fn answer(sources: &[(Pair, u64)], question: Question, tolerance: f64, work: &Work) -> Answer {
+pub(super) fn answer(sources: &[(SampledPair, u64)], question: Question, tolerance: f64, work: &Work) -> Answer {
     if let Question::Epsilon { log_delta } = question {
         // δ(0) is the total variation distance, which adds up; the margin covers underflow.
-        let at_most = |source: &Pair| source.total_variation() + f64::MIN_POSITIVE;
+        let at_most = |source: &SampledPair| source.total_variation() + f64::MIN_POSITIVE;
         let variation: f64 = sources.iter().map(|(source, count)| *count as f64 * at_most(source)).sum();
         if variation > 0.0 && variation.ln() + 1e-9 <= log_delta {
             return Answer::bound(0.0, true);
@@ -107,7 +107,7 @@ pub(super) fn answer(sources: &[(Pair, u64)], question: Question, tolerance: f64
 
 /// The answer in one direction. If a cheap bound is at most `known`, returns that.
 fn one_direction(
-    sources: &[(Pair, u64)],
+    sources: &[(SampledPair, u64)],
     direction: Direction,
     question: Question,
     tolerance: f64,
@@ -148,7 +148,7 @@ pub(super) struct Pilot {
 impl Pilot {
     /// `None` without work for a first round, or if a release has all P-mass at infinite loss.
     fn new(
-        sources: &[(Pair, u64)],
+        sources: &[(SampledPair, u64)],
         direction: Direction,
         question: Question,
         tolerance: f64,
@@ -220,7 +220,13 @@ impl Pilot {
     }
 
     /// `None` if even coarse lattices would exceed the work left.
-    pub fn plan(&self, sources: &[(Pair, u64)], direction: Direction, tolerance: f64, work: &Work) -> Option<Plan> {
+    pub fn plan(
+        &self,
+        sources: &[(SampledPair, u64)],
+        direction: Direction,
+        tolerance: f64,
+        work: &Work,
+    ) -> Option<Plan> {
         let spans: Vec<f64> = sources
             .iter()
             .map(|(source, _)| source.range(direction, self.tail))
@@ -258,7 +264,7 @@ type Parts = Vec<(Lattice, u64)>;
 
 /// Each release on a grid of `cells`, and its losses' span. `None` if one's P-mass is all infinite.
 pub(super) fn lattices(
-    sources: &[(Pair, u64)],
+    sources: &[(SampledPair, u64)],
     direction: Direction,
     cells: &[f64],
     tail: f64,
@@ -292,8 +298,9 @@ pub(super) fn refine(cells: &mut [f64], spans: &[f64], step: f64) -> bool {
 }
 
 /// Work of one round of [`Pilot`], without the search for λ.
-pub(super) fn round_work(sources: &[(Pair, u64)], cells: &[f64]) -> f64 {
-    let each = |((source, _), cells): (&(Pair, u64), &f64)| source.lattice_work(*cells) + 60.0 * MOMENT_POINT * cells;
+pub(super) fn round_work(sources: &[(SampledPair, u64)], cells: &[f64]) -> f64 {
+    let each =
+        |((source, _), cells): (&(SampledPair, u64), &f64)| source.lattice_work(*cells) + 60.0 * MOMENT_POINT * cells;
     sources.iter().zip(cells).map(each).sum()
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::lattice::Lattice;
+use super::{finite::Losses, lattice::Lattice};
 
 /// A symmetric pair: the loss under P has the distribution of minus the loss under Q.
 #[derive(Clone, Debug)]
@@ -13,9 +13,8 @@ pub(super) struct Symmetric {
     pub infinity: f64,
 }
 
-impl Symmetric {
-    /// (loss, P-mass, Q-mass).
-    pub fn atoms(&self) -> impl DoubleEndedIterator<Item = (f64, f64, f64)> + ExactSizeIterator + '_ {
+impl Losses for Symmetric {
+    fn atoms(&self) -> impl DoubleEndedIterator<Item = (f64, f64, f64)> + ExactSizeIterator + '_ {
         let last = self.mass.len() - 1;
         (0..2 * last + 1).map(move |index| {
             let k = index as i64 - last as i64;
@@ -26,6 +25,16 @@ impl Symmetric {
         })
     }
 
+    fn only_p(&self) -> f64 {
+        self.infinity
+    }
+
+    fn only_q(&self) -> f64 {
+        self.infinity
+    }
+}
+
+impl Symmetric {
     /// Fully distinguishable: all P-mass at infinite loss.
     pub fn certain(step: f64) -> Self {
         Self { step, mass: vec![0.0].into(), infinity: 1.0 }

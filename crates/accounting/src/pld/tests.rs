@@ -38,7 +38,7 @@ fn the_true_epsilon_is_within_the_gap() {
         for log_delta in [-9.0, -14.0, -30.0, -80.0] {
             let question = solve::Question::Epsilon { log_delta };
             for (share, count) in [(1.0, 1), (0.1, 100)] {
-                let pair = Pair::of(&Unsampled::gaussian(mu * share), 1.0);
+                let pair = SampledPair::of(&Unsampled::gaussian(mu * share), 1.0);
                 let found = solve::answer(&[(pair, count)], question, TOLERANCE, &Work::new(QUESTION));
                 let exact = normal::epsilon_gaussian(mu, f64::exp(log_delta));
                 assert!(found.value >= exact && found.least <= exact, "{mu} {log_delta} {count}: {found:?} {exact}");
@@ -206,7 +206,7 @@ fn one_coordinate_matches_brute_force() {
 fn never_below_the_gaussian_curve() {
     for (mu, steps) in [(1.0, 1), (0.3, 7), (0.05, 900), (2.0, 3)] {
         for delta in [1e-2, 1e-5, 1e-12, 1e-40] {
-            let source = Pair::of(&Unsampled::gaussian(mu), 1.0);
+            let source = SampledPair::of(&Unsampled::gaussian(mu), 1.0);
             let question = Question::Epsilon { log_delta: f64::ln(delta) };
             let found = solve::answer(&[(source, steps)], question, 1e-4, &Work::new(QUESTION));
             let exact = normal::epsilon_gaussian(mu * (steps as f64).sqrt(), delta);
@@ -616,7 +616,7 @@ fn rounding_grows_with_the_count_and_is_counted() {
     {
         for spread in [0.3, 3.0] {
             let mu = spread / (count as f64).sqrt();
-            let source = Pair::of(&Unsampled::gaussian(mu), 1.0);
+            let source = SampledPair::of(&Unsampled::gaussian(mu), 1.0);
             let question = Question::Epsilon { log_delta: f64::ln(delta) };
             let found = solve::answer(&[(source.clone(), count)], question, 1e-4, &Work::new(20.0 * QUESTION));
             let exact = normal::epsilon_gaussian(spread, delta);
@@ -642,8 +642,8 @@ fn too_many_kinds_are_refused_by_name() {
 /// Work is counted, not timed: without enough, Chernoff's bound stands, or the trivial one.
 #[test]
 fn answers_with_less_work_are_no_smaller() {
-    let sources: Vec<(Pair, u64)> = [(0.8, 0.01, 900), (1.7, 0.3, 7), (0.02, 1.0, 5)]
-        .map(|(mu, rate, count): (f64, f64, u64)| (Pair::of(&Unsampled::gaussian(mu), rate), count))
+    let sources: Vec<(SampledPair, u64)> = [(0.8, 0.01, 900), (1.7, 0.3, 7), (0.02, 1.0, 5)]
+        .map(|(mu, rate, count): (f64, f64, u64)| (SampledPair::of(&Unsampled::gaussian(mu), rate), count))
         .into();
     for question in [Question::Epsilon { log_delta: 1e-6f64.ln() }, Question::Delta { epsilon: 2.0 }] {
         let ask = |budget: f64| solve::answer(&sources, question, 1e-4, &Work::new(budget)).value;

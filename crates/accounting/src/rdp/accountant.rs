@@ -7,18 +7,17 @@ use super::{
 };
 use crate::{
     error::{PrivacyError, require},
-    ledger::{Ledger, Release},
+    ledger::{Ledger, Release, Sensitivity},
     noise::NoiseSpec,
     numeric::max_or_infinite,
     rounding::{OnGrid, RoundingCost, cost_of_all},
-    sampling::Sampling,
     sequence::{CompositionTerm, SATURATED, Sequence},
 };
 use hushgrad_message::word;
 
 /// Most curves of one accountant.
 pub const MOST_CURVES: usize = 1024;
-/// Most curves of non-Gaussian noise or fixed-size lots, each taking up to some tenths of a second.
+/// Most curves of non-Gaussian noise, each taking up to some tenths of a second.
 pub const MOST_SLOW_CURVES: usize = 64;
 /// Terms per conversion for the search of a better order than the best of 2..=256: half a second.
 const MOST_TERMS: f64 = 5e6;
@@ -387,7 +386,7 @@ fn summed(terms: &[CompositionTerm<CurveId>]) -> f64 {
 pub fn check_kind_count(kinds: usize, slow: usize) -> Result<(), PrivacyError> {
     let limits = [
         (kinds, MOST_CURVES, word!("Rényi accounting")),
-        (slow, MOST_SLOW_CURVES, word!("Rényi accounting of non-Gaussian noise or fixed-size lots")),
+        (slow, MOST_SLOW_CURVES, word!("Rényi accounting of non-Gaussian noise")),
     ];
     match limits.into_iter().find(|(kinds, most, _)| kinds > most) {
         Some((kinds, most, whom)) => Err(PrivacyError::TooManyKinds { kinds, most, whom }),
@@ -439,7 +438,7 @@ impl RdpAccountant {
         let happened = || ledger.releases().iter().zip(&happened).filter(|(_, happened)| **happened);
         let slow = |release: &Release| {
             !matches!(release.noise, Some(NoiseSpec::Gaussian { .. }) | None)
-                || matches!(release.sampling, Sampling::FixedSize { .. })
+                || matches!(release.sensitivity, Sensitivity::Pair(_))
         };
         check_kind_count(happened().count(), happened().filter(|(release, _)| slow(release)).count())?;
         let mut accountant = Self::new();

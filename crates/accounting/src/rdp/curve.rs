@@ -9,6 +9,7 @@ use crate::{
     ledger::{Protected, Release, Sensitivity},
     noise::{Noise, NoiseSpec},
     numeric::max_or_infinite,
+    pair::Pair,
     rounding::OnGrid,
     sampling::{NeighbouringRelation, Sampling},
 };
@@ -63,6 +64,7 @@ enum Mechanism {
         noise: Box<dyn Noise>,
         sensitivity: Sensitivity,
     },
+    Pair(Pair),
 }
 
 impl RdpCurve {
@@ -73,23 +75,27 @@ impl RdpCurve {
     /// [`PrivacyError::Unpriced`] for noise on a grid whose sampler has no known error.
     pub fn of(release: &Release) -> Result<Self, PrivacyError> {
         release.validate()?;
+        if let Sensitivity::Pair(pair) = &release.sensitivity {
+            return Ok(Self::from(release, Mechanism::Pair(pair.clone()), None));
+        }
         let spec = &release.priced_noise()?;
         let noise = spec.build()?;
-        let source = match (noise.gaussian_sigma(), &release.sensitivity) {
-            (_, Sensitivity::Unbounded) => return Err(PrivacyError::NoBound),
-            (Some(sigma), Sensitivity::L2 { norm }) => Mechanism::Gaussian { noise_multiplier: sigma / norm },
+        let source = match (noise.gaussian_sigma(), release.sensitivity.norm()) {
+            (_, None) => return Err(PrivacyError::NoBound),
             // Σ k(k−1)ψ²/(2σ²) depends on ψ's norm only.
-            (Some(sigma), Sensitivity::Envelope { profile }) => {
-                Mechanism::Gaussian { noise_multiplier: sigma / profile.norm() }
-            }
-            (None, sensitivity) => Mechanism::Other { noise, sensitivity: sensitivity.clone() },
+            (Some(sigma), Some(norm)) => Mechanism::Gaussian { noise_multiplier: sigma / norm },
+            (None, _) => Mechanism::Other { noise, sensitivity: release.sensitivity.clone() },
         };
+        let on_grid = release.grid.map(|grid| OnGrid::new(grid, spec)).transpose()?.map(Arc::new);
+        Ok(Self::from(release, source, on_grid))
+    }
+
+    fn from(release: &Release, source: Mechanism, on_grid: Option<Arc<OnGrid>>) -> Self {
         let (sampling, protected, sensitivity_factor) =
             (release.sampling, release.protected(), release.sensitivity_factor());
-        let on_grid = release.grid.map(|grid| OnGrid::new(grid, spec)).transpose()?.map(Arc::new);
         let (full, single, largest) = Default::default();
         let shifts = Arc::new(Shifts { sensitivity_factor, source, full, single, largest });
-        Ok(Self(Arc::new(Inner { sampling, protected, shifts, on_grid, integers: Default::default() })))
+        Self(Arc::new(Inner { sampling, protected, shifts, on_grid, integers: Default::default() }))
     }
 
     /// This curve at another Poisson rate, reusing every ln I_k; `None` for other sampling.
@@ -148,6 +154,7 @@ impl RdpCurve {
                 let norm = sensitivity.norm().unwrap_or(f64::INFINITY);
                 noise.fisher_information() * norm * norm
             }
+            Mechanism::Pair(_) => return 0.5 * self.level(0)[0],
         };
         let rate = sampling.rate();
         // The mean of t ratios has a t-th of the variance.
@@ -200,8 +207,7 @@ impl RdpCurve {
     }
 
     /// ε(α), in nats, at `order` α > 1; `None` if unknown. Known orders: integers from 2 to 1024
-    /// (random allocation: 256). Gaussian noise without fixed-size lots: also fractions, and
-    /// integers to 2^17 (half that if Poisson sampling exchanges vectors).
+    /// (random allocation: 256). Gaussian noise: also fractions, and integers to 2^17 (half that if Poisson sampling exchanges vectors).
     #[must_use]
     pub fn at(&self, order: f64) -> Option<f64> {
         let whole = order == order.floor() && (2.0..=f64::from(LAST_GAUSSIAN)).contains(&order);
@@ -240,8 +246,15 @@ impl RdpCurve {
                 }
                 sampled_gaussian_at(noise_multiplier / sensitivity_factor, rate, order)
             }
+            (Mechanism::Gaussian { noise_multiplier }, Sampling::FixedSize { .. }) => {
+                let (rate, multiplier) = (sampling.rate(), noise_multiplier / sensitivity_factor);
+                let poisson = sampled_gaussian_at(multiplier, rate, order)?;
+                Some(fixed_size::gaussian(rate, multiplier, order, poisson))
+            }
             // Few such orders are requested, and each has as many terms.
-            (_, Sampling::Poisson { rate }) if whole && order <= f64::from(LAST_EXTENDED) && !self.0.exchanges() => {
+            (Mechanism::Other { .. }, Sampling::Poisson { rate })
+                if whole && order <= f64::from(LAST_EXTENDED) && !self.0.exchanges() =>
+            {
                 let price = |moments: &Vec<f64>| poisson::at_integer(rate, order as u32, moments);
                 let mut maximum = [shifts.full(EXTENDED).iter().map(price).fold(0.0, max_or_infinite)];
                 replace_invalid_by_infinity(&mut maximum);
@@ -267,19 +280,17 @@ impl RdpCurve {
     /// True if all orders take milliseconds rather than tenths of a second.
     pub(super) fn is_quick(&self) -> bool {
         matches!(self.0.shifts.source, Mechanism::Gaussian { .. })
-            && self.0.sampling.neighbours() == NeighbouringRelation::AddOrRemoveOne
     }
 
     /// Terms that [`RdpCurve::at`] sums for an order above [`LAST_ORDER`] or between integers.
     pub(super) fn terms_at(&self, order: f64) -> f64 {
         match (&self.0.shifts.source, self.0.sampling) {
-            (Mechanism::Gaussian { noise_multiplier }, Sampling::Poisson { .. } | Sampling::CyclicPoisson { .. })
-                if order != order.floor() =>
-            {
-                4.0 * poisson::gaussian_terms(*noise_multiplier, 2.0 * order)
-            }
+            (
+                Mechanism::Gaussian { noise_multiplier },
+                Sampling::Poisson { .. } | Sampling::CyclicPoisson { .. } | Sampling::FixedSize { .. },
+            ) if order != order.floor() => 4.0 * poisson::gaussian_terms(*noise_multiplier, 2.0 * order),
             // All orders of a level at once, only once.
-            (_, Sampling::FixedSize { .. }) => 2e5,
+            (Mechanism::Other { .. }, Sampling::FixedSize { .. }) => 2e5,
             _ => 2.0 * order,
         }
     }
@@ -288,9 +299,7 @@ impl RdpCurve {
     pub(super) fn last_order(&self) -> u32 {
         let last = match self.0.shifts.source {
             _ if self.0.hidden_among().is_some() => LAST_ORDER,
-            Mechanism::Gaussian { .. } if self.0.sampling.neighbours() == NeighbouringRelation::AddOrRemoveOne => {
-                LAST_GAUSSIAN
-            }
+            Mechanism::Gaussian { .. } => LAST_GAUSSIAN,
             _ => LAST_EXTENDED,
         };
         if self.0.exchanges() { last / 2 } else { last }
@@ -314,6 +323,13 @@ impl Inner {
     fn compute(&self, level: usize) -> Vec<f64> {
         let Self { sampling, shifts, .. } = self;
         let Shifts { sensitivity_factor, source, .. } = shifts.as_ref();
+        if let Mechanism::Pair(pair) = source {
+            // Where one example replaces another, sampling is not counted.
+            let rate = if matches!(sampling, Sampling::Poisson { .. }) { sampling.rate() } else { 1.0 };
+            let mut epsilon = pair.renyi(rate, LEVELS[level]);
+            replace_invalid_by_infinity(&mut epsilon);
+            return epsilon;
+        }
         let vectors = shifts.full(level);
         let mut epsilon = match *sampling {
             Sampling::Poisson { rate } | Sampling::CyclicPoisson { rate, .. } if self.exchanges() => {
@@ -337,10 +353,7 @@ impl Inner {
             Sampling::Shuffled { .. } | Sampling::RandomAllocation { .. } => {
                 let mut orders = maximum(vectors, 1.0);
                 if let Some(batches) = self.hidden_among() {
-                    let mu = match source {
-                        Mechanism::Gaussian { noise_multiplier } => Some(1.0 / noise_multiplier),
-                        Mechanism::Other { .. } => None,
-                    };
+                    let mu = source.noise_multiplier().map(|multiplier| 1.0 / multiplier);
                     // Each batch may use another vector of the envelope.
                     let epoch = allocation::at_integers(batches, mu, &maxima_by_order(vectors));
                     orders.iter_mut().zip(epoch).for_each(|(whole, epoch)| *whole = whole.min(epoch));
@@ -348,14 +361,18 @@ impl Inner {
                 orders
             }
             Sampling::FixedSize { .. } => {
-                let gaussian = match source {
-                    Mechanism::Gaussian { noise_multiplier } => Some(noise_multiplier / sensitivity_factor),
-                    Mechanism::Other { .. } => None,
-                };
+                if let Some(multiplier) = source.noise_multiplier() {
+                    let multiplier = multiplier / sensitivity_factor;
+                    let poisson = maximum(vectors, sampling.rate());
+                    let at = |(order, poisson): (u32, &f64)| {
+                        fixed_size::gaussian(sampling.rate(), multiplier, order.into(), *poisson)
+                    };
+                    return (2..).zip(&poisson).map(at).collect();
+                }
                 // The exchanged vectors may lie in different ones of the envelope, so ln I_k is a
                 // mean of theirs. Lemma 4's sum is convex, so costliest at an end; a minimum of
                 // bounds is not.
-                fixed_size::at_integers(sampling.rate(), &maxima_by_order(vectors), gaussian)
+                fixed_size::at_integers(sampling.rate(), &maxima_by_order(vectors))
             }
         };
         replace_invalid_by_infinity(&mut epsilon);
@@ -383,6 +400,14 @@ impl Shifts {
 }
 
 impl Mechanism {
+    /// That of Gaussian noise.
+    fn noise_multiplier(&self) -> Option<f64> {
+        match self {
+            Self::Gaussian { noise_multiplier } => Some(*noise_multiplier),
+            Self::Other { .. } | Self::Pair(_) => None,
+        }
+    }
+
     /// For each vector an upper bound on Σ_i ln I_k(`sensitivity_factor`·v_i), k = 2..=`last`.
     fn log_moments(&self, sensitivity_factor: f64, last: u32) -> Vec<Vec<f64>> {
         let mut vectors = match self {
@@ -392,6 +417,8 @@ impl Mechanism {
             Self::Other { noise, sensitivity } => {
                 log_moments(noise.as_ref(), sensitivity, sensitivity_factor, last as usize - 1)
             }
+            // It has divergences of its own.
+            Self::Pair(_) => vec![vec![f64::INFINITY; last as usize - 1]],
         };
         vectors.iter_mut().for_each(|moments| replace_invalid_by_infinity(moments));
         vectors
@@ -415,7 +442,7 @@ fn gaussian_log_moments(noise_multiplier: f64, last: u32) -> Vec<f64> {
 /// For each vector of the envelope (one for a ball) an upper bound on Σ_i ln I_k(v_i) for k ≥ 2.
 fn log_moments(noise: &dyn Noise, sensitivity: &Sensitivity, sensitivity_factor: f64, orders: usize) -> Vec<Vec<f64>> {
     match sensitivity {
-        Sensitivity::Unbounded => vec![vec![f64::INFINITY; orders]],
+        Sensitivity::Unbounded | Sensitivity::Pair(_) => vec![vec![f64::INFINITY; orders]],
         Sensitivity::L2 { norm } => {
             vec![l2_log_moments(noise, sensitivity_factor * norm, sensitivity_factor * norm, orders)]
         }

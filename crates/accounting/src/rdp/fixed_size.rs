@@ -1,26 +1,44 @@
-//! Fixed-size sampling without replacement, replace-one: Wang, Balle & Kasiviswanathan 2019.
+//! Fixed-size sampling without replacement, replace-one.
 
 use crate::numeric::{ln_1p_exp, ln_expm1, ln_gamma, log_sum_exp, max_or_infinite};
 
-/// ε(α) for α ≥ 2, from ln I_k of neighbouring sums' *difference* (doubled for encoded gradients).
+/// ε(α) of Gaussian noise at real `order`, from `poisson`, that of the Poisson-sampled Gaussian with
+/// the same rate and `noise_multiplier`: the noise over the distance of neighbouring sums, which is
+/// twice the bound of one vector. 0 < `rate` ≤ 1.
 ///
-/// ε(α) ≤ ln(1 + Σ_{j=2..α} C(α,j) γ^j B_j)/(α−1), γ = size/population, with B_j ≤ 2 I_j for every
-/// mechanism and B_2 ≤ 4(I_2 − 1) (Theorem 9). For the Gaussian (given `noise_multiplier`) also B_j
-/// ≤ 4√(D_{2⌊j/2⌋} D_{2⌈j/2⌉}) (Theorem 27), D_l the l-th central moment of the likelihood ratio.
-pub(super) fn at_integers(rate: f64, log_moments: &[f64], noise_multiplier: Option<f64>) -> Vec<f64> {
+/// *Theorem.* Let r be the likelihood ratio of that Gaussian, (1−q)·N(0,1) + q·N(μ,1) to N(0,1). Then
+/// e^{(α−1)·ε(α)} ≤ E[r^α] + min(α(α−1)/2·E[(r−1)²], (α−1)·E[(r−1)₊]).
+///
+/// *Proof.* For neighbours M, M′ and γ ≥ 1, H_γ(M‖M′) and H_γ(M′‖M) are at most h(γ) = E[(r−γ)₊]
+/// (`pld/sampled.rs`). With f(t) = t^α, e^{(α−1)·D_α} − 1 = ∫₁^∞ f″(γ)·H_γ(M‖M′) dγ + ∫₁^∞ α(α−1)·γ^{−α−1}·
+/// H_γ(M′‖M) dγ, the second part by H_{1/γ}(M‖M′) = 1 − 1/γ + H_γ(M′‖M)/γ. Under h the first is at most
+/// E[r^α] − 1, and the second is E[g(r)·1_{r>1}], g(r) = r^{1−α} − 1 + (α−1)(r−1), which is below both terms
+/// of the minimum. ∎ To leading order in q it is half of Wang, Balle & Kasiviswanathan 2019.
+pub(super) fn gaussian(rate: f64, noise_multiplier: f64, order: f64, poisson: f64) -> f64 {
+    let mu = noise_multiplier.recip();
+    let unsampled = 0.5 * order * mu * mu;
+    let square = (0.5 * order).ln() + 2.0 * rate.ln() + ln_expm1(mu * mu);
+    let part = rate.ln() + libm::erf(mu / 8.0_f64.sqrt()).ln();
+    let whole = (order - 1.0) * poisson;
+    let more = (order - 1.0).ln() + square.min(part);
+    let rounding = 8.0 * f64::EPSILON * (2.0 * rate.ln().abs() + whole + 8.0);
+    let both = (whole + ln_1p_exp(more - whole + rounding)) * (1.0 + 8.0 * f64::EPSILON) / (order - 1.0);
+    max_or_infinite(both.min(unsampled * (1.0 + 4.0 * f64::EPSILON)), f64::MIN_POSITIVE)
+}
+
+/// ε(α) for α ≥ 2 of any noise, from ln I_k of neighbouring sums' *difference* (doubled for encoded
+/// gradients): Wang, Balle & Kasiviswanathan 2019, Theorem 9.
+///
+/// ε(α) ≤ ln(1 + Σ_{j=2..α} C(α,j) γ^j B_j)/(α−1), γ = size/population, with B_j ≤ 2 I_j and B_2 ≤
+/// 4(I_2 − 1).
+pub(super) fn at_integers(rate: f64, log_moments: &[f64]) -> Vec<f64> {
     let last = log_moments.len() + 1;
-    let even = noise_multiplier.map_or(Vec::new(), |sigma| even_central_moments(sigma, last));
     let ln_2 = std::f64::consts::LN_2;
     // ln B_j at index j − 2.
     let bounds: Vec<f64> = (2..=last)
         .map(|j| {
             let plain = ln_2 + log_moments[j - 2];
-            let mut best = if j == 2 { plain.min(2.0 * ln_2 + ln_expm1(log_moments[0])) } else { plain };
-            let (low, high) = (j / 2, j.div_ceil(2));
-            if j > 2 && high <= even.len() {
-                best = best.min(2.0 * ln_2 + 0.5 * (even[low - 1] + even[high - 1]));
-            }
-            best
+            if j == 2 { plain.min(2.0 * ln_2 + ln_expm1(log_moments[0])) } else { plain }
         })
         .collect();
     let ln_rate = rate.ln() + f64::EPSILON;
@@ -38,39 +56,6 @@ pub(super) fn at_integers(rate: f64, log_moments: &[f64], noise_multiplier: Opti
             // Sampling never costs more than the unsampled release, so the plain bound holds too.
             let least = max_or_infinite(amplified.min(log_moments[order - 2]), f64::MIN_POSITIVE);
             least / (order as f64 - 1.0) * (1.0 + 8.0 * f64::EPSILON)
-        })
-        .collect()
-}
-
-/// ln D_{2m} for m = 1, 2, …, D_l = E_{x∼N(0,σ²)}[(r−1)^l], r = e^{(2x−1)/(2σ²)}. As a sum, Σ_i
-/// (−1)^{l−i} C(l,i) e^{i(i−1)/2σ²}, it cancels; as an integral of a positive entire function, the
-/// trapezoidal rule gives all digits.
-fn even_central_moments(sigma: f64, last: usize) -> Vec<f64> {
-    // Below, D_l exceeds half of I_l (the plain bound is smaller); above, steps hardly show.
-    if !(0.3..=1e6).contains(&sigma) {
-        return Vec::new();
-    }
-    let step = 0.25 * sigma;
-    let (low, high) = (-14.0 * sigma, last as f64 + 1.0 + 14.0 * sigma);
-    let count = ((high - low) / step).ceil() as usize;
-    // (ln |r − 1|, ln weight) at each point.
-    let points: Vec<(f64, f64)> = (0..=count)
-        .map(|j| {
-            let x = low + j as f64 * step;
-            let exponent = (x - 0.5) / (sigma * sigma);
-            let ln_excess = if exponent > 0.0 { ln_expm1(exponent) } else { (-exponent.exp_m1()).ln() };
-            (ln_excess, -0.5 * (x / sigma).powi(2))
-        })
-        .collect();
-    let ln_norm = (step / (sigma * std::f64::consts::TAU.sqrt())).ln();
-    let mut scratch = Vec::with_capacity(points.len());
-    (1..=last.div_ceil(2))
-        .map(|m| {
-            scratch.clear();
-            scratch.extend(points.iter().map(|(e, w)| 2.0 * m as f64 * e + w));
-            // Units in the last place of the largest parts of terms that count, x up to about 2m.
-            let parts = 4.0 * m as f64 * (m as f64 + 14.0 * sigma) / (sigma * sigma);
-            log_sum_exp(&scratch) + ln_norm + 1e-12 + 4.0 * f64::EPSILON * parts
         })
         .collect()
 }

@@ -93,6 +93,9 @@ pub enum AttackError {
     /// A game under an envelope, where a direction of norm 1 cannot be reached.
     #[error("no game under an envelope: it clamps a gradient along a single direction; choose a clip")]
     Envelope,
+    /// A game about an answer that is no noisy sum.
+    #[error("no game about an answer that is no noisy sum of gradients; play it about a training")]
+    Pair,
     /// A game about one example of a micro-batch, which is not scored.
     #[error("no game about one example of a micro-batch; play it about the micro-batch, or without one")]
     MicroBatch,

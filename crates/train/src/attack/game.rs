@@ -322,6 +322,7 @@ impl Stretch {
             (_, PrivacyUnit::ExampleInMicroBatch) => return Err(AttackError::MicroBatch),
             (Sensitivity::Envelope { .. }, _) => return Err(AttackError::Envelope),
             (Sensitivity::Unbounded, _) => return Err(AttackError::NoGuarantee),
+            (Sensitivity::Pair(_), _) => return Err(AttackError::Pair),
             (Sensitivity::L2 { norm }, _) => *norm,
         };
         let noise = release.noise.as_ref().ok_or(AttackError::NoGuarantee)?;

@@ -126,7 +126,7 @@ impl PrivacyLabel {
             releases: ledger.map_or(0, Ledger::steps),
             counted,
             unit: each(|release| release.unit.to_string()),
-            neighbours: each(|release| release.sampling.neighbours().to_string()),
+            neighbours: each(|release| release.neighbours().to_string()),
             sampling: each(|release| release.sampling.to_string()),
             bounds,
             assumptions: ledger.map(assumptions).unwrap_or_default().iter().map(ToString::to_string).collect(),
