@@ -23,11 +23,11 @@ fn all(pair: Pair) -> Release {
 }
 
 fn pld(release: &Release, count: u64) -> Pld {
-    Pld::for_release(release).unwrap().compose(count)
+    Pld::for_release(release).expect("a price").compose(count)
 }
 
 fn tight(ledger: &Ledger, delta: f64) -> f64 {
-    account(ledger, delta).unwrap().tight.unwrap().value
+    account(ledger, delta).expect("a price").tight.expect("a tight price").value
 }
 
 #[derive(serde::Deserialize)]

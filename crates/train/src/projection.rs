@@ -98,12 +98,17 @@ pub struct SweepPrice {
     pub best: Choice,
 }
 
-/// Returns the cost of these runs (configuration, steps) on `train` examples, at the first one's δ.
+/// Returns the cost of these runs (configuration, steps) on `train` examples, at the first one's δ: of
+/// one example, if they group examples into users or micro-batches differently.
 ///
 /// # Errors
 /// Why there is no price.
 pub fn sweep(runs: &[(RunConfig, u64)], train: u32) -> Result<SweepPrice, PriceError> {
-    let of = |(config, steps): &(RunConfig, u64)| Ok(planned(config, train, *steps)?.ledger().clone());
+    let same = runs.windows(2).all(|pair| pair[0].0.sharing == pair[1].0.sharing);
+    let of = |(config, steps): &(RunConfig, u64)| {
+        let books = planned(config, train, *steps)?;
+        Ok(if same { books.ledger().clone() } else { books.ledger().per_example() })
+    };
     let ledgers = runs.iter().map(of).collect::<Result<Vec<_>, PriceError>>()?;
     let delta = runs.first().map_or(0.0, |(config, _)| config.delta);
     let best = selection::best_of(&ledgers, runs.len() as f64, delta)?;
@@ -242,6 +247,19 @@ mod tests {
     fn books(config: &RunConfig, train: u32, steps: u64) -> Ledger {
         let plan = Plan::new(config.clone(), train).unwrap();
         Ledger::of([(plan.priced.unwrap().0, steps)]).unwrap()
+    }
+
+    /// A user of one grouping is no user of another.
+    #[test]
+    fn a_sweep_over_users_costs_what_one_image_pays() {
+        use crate::data::sharing::Sharing;
+        let users =
+            |seed| RunConfig { sharing: Sharing::Users { users: 50, skew: 1.0, seed }, lot: 5, ..RunConfig::default() };
+        let all = |seeds: [u64; 2]| sweep(&seeds.map(|seed| (users(seed), 10)), 500).unwrap().all;
+        let both = Ledger::of([(Plan::new(users(1), 500).unwrap().priced.unwrap().0, 20)]).unwrap();
+        let tight = |ledger: &Ledger| account(ledger, RunConfig::default().delta).unwrap().tight.unwrap().value;
+        assert_eq!((all([1, 1]), all([1, 2])), (tight(&both), tight(&both.per_example())));
+        assert!(all([1, 2]) > all([1, 1]));
     }
 
     fn families() -> [NoiseSpec; 5] {

@@ -73,7 +73,7 @@ fn follows(train: &Dataset) -> String {
     };
     match RunConfig::default().fitted(train.picture, train.classes.count()) {
         Ok(RunConfig { model, .. }) => {
-            format!("\nFor a run this means: model {model} with {} parameters; {lot}.", model.parameters())
+            format!("\nFor a run this means: {model}, {} parameters; {lot}.", model.parameters())
         }
         Err(error) => format!("\nFor a run this means: another --model, because {error}; {lot}."),
     }

@@ -15,7 +15,7 @@ use super::{
     raster::{self, DecodeError, Raster},
     scaled::{Range, Scaled},
     sets::{Part, Sets},
-    words::{Split, testing},
+    words::{Split, is_sample, testing},
 };
 
 /// Side, in pixels, to which pictures are scaled that are not small squares of one size.
@@ -125,10 +125,21 @@ impl Undecoded {
             let other = others.first().map(|&place| FileFault::NoPicture { entry: shown(&plain[place]) });
             return Err(first.or(other).unwrap_or(FileFault::NoPictures));
         }
+        let mut aside = Left::default();
+        let sampled = |place: usize| plain[place].split('/').rev().skip(1).any(is_sample);
+        if !found.iter().all(|(place, _)| sampled(*place)) {
+            found.retain(|(place, _)| {
+                let sample = sampled(*place);
+                if sample {
+                    aside.add(shown(&plain[*place]));
+                }
+                !sample
+            });
+        }
         let sorted = sort(&plain, found.iter().map(|(place, _)| *place))?;
         let has = |split| sorted.iter().any(|found| found.split == split && found.class.is_some()).then_some(split);
         let (tests, unused) = testing(has(Split::Test), has(Split::Validation));
-        let (mut aside, mut unlabelled) = (Left::default(), Left::default());
+        let mut unlabelled = Left::default();
         let mut kept = Vec::with_capacity(sorted.len());
         for (Sorted { split, class }, (place, size)) in sorted.into_iter().zip(found) {
             match class {
@@ -589,6 +600,13 @@ mod tests {
                 format!("Test pictures without a class: {}, {} (2 in all). They are not used", tests[0], tests[1]);
             assert!(test.is_none() && said.starts_with(&expected), "{said}");
         }
+        // Their sample repeats training pictures.
+        let samples = ["trainingSample/trainingSample/0/img_1.jpg", "trainingSample/trainingSample/1/img_2.jpg"];
+        let (test, said) = of(&samples.map(|name| (name, 9)));
+        assert!(
+            test.is_none() && said.starts_with(&format!("Not used: {}, {} (2 in all)", samples[0], samples[1])),
+            "{said}"
+        );
         // Validation with classes tests in their place; of some with and some without, the former do.
         let (test, said) = of(&[("testSet/a.jpg", 7), ("val/1/a.jpg", 8)]);
         assert!(test == Some(vec![1]) && said.contains("(1 in all)"), "{said}");

@@ -51,6 +51,11 @@ impl Split {
     }
 }
 
+/// True for the folder of a sample of a split, such as `trainingSample`: its pictures are in the split, too.
+pub(super) fn is_sample(folder: &str) -> bool {
+    matches!(&words(folder)[..], [split, sample] if sample.starts_with("sample") && Split::of_folder(split).is_some())
+}
+
 /// Chooses what tests: validation is for choosing, which nothing here does, so that it tests if
 /// nothing else can. Returns what tests and what is left aside.
 pub(super) fn testing<T>(test: Option<T>, validation: Option<T>) -> (Option<T>, Option<T>) {
