@@ -259,12 +259,16 @@ impl Books {
         Ok(Some(GaussianFit::of_losses(&self.losses()?, cut_off)?).filter(|fit| fit.mu.is_finite()))
     }
 
-    /// ρ of concentrated differential privacy: see [`RdpAccountant::concentrated`].
+    /// ρ of concentrated differential privacy: see [`RdpAccountant::concentrated`]; `None` if it is
+    /// infinite.
     ///
     /// # Errors
     /// As [`Books::renyi`].
     pub fn concentrated(&self, delta: f64) -> Result<Option<Concentrated>, PrivacyError> {
-        self.unpriced.clone().map_or_else(|| self.accountant.concentrated(delta), Err)
+        match self.unpriced.clone().map_or_else(|| self.accountant.concentrated(delta), Err) {
+            Err(PrivacyError::Infinite) => Ok(None),
+            found => found,
+        }
     }
 
     /// The accountant of all releases.

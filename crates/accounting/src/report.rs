@@ -175,19 +175,14 @@ impl fmt::Display for Account {
         if let Some(tight) = self.tight {
             writeln!(f, "  ε ≤ {}  {}", upper(tight.value, 6), tight.in_words())?;
         }
-        let order = |bound: &Bound| six_digits(bound.order);
-        writeln!(
-            f,
-            "  ε ≤ {}  Rényi order {}, improved conversion (Canonne et al. 2020)",
-            upper(improved.epsilon, 6),
-            order(improved)
-        )?;
-        writeln!(
-            f,
-            "  ε ≤ {}  Rényi order {}, classic conversion (Mironov 2017)",
-            upper(classic.epsilon, 6),
-            order(classic)
-        )?;
+        for (bound, conversion) in
+            [(improved, "improved conversion (Canonne et al. 2020)"), (classic, "classic conversion (Mironov 2017)")]
+        {
+            let (epsilon, order) = (bound.epsilon, six_digits(bound.order));
+            if epsilon.is_finite() {
+                writeln!(f, "  ε ≤ {}  Rényi order {order}, {conversion}", upper(epsilon, 6))?;
+            }
+        }
         if let Some(RoundingCost { loss, total_variation }) = self.rounding {
             writeln!(
                 f,
