@@ -15,7 +15,7 @@ use hushgrad_accounting::{
     normal,
     pld::{Method, Pld, Tight},
     rdp::{RdpAccountant, epsilon_of},
-    sampling::Sampling,
+    sampling::{NeighbouringRelation, Sampling},
 };
 use libfuzzer_sys::{Corpus, arbitrary::Unstructured, fuzz_target};
 
@@ -114,7 +114,8 @@ fn release(u: &mut Unstructured<'_>, unit: PrivacyUnit) -> Option<Release> {
     }
     let noise = noise(u)?;
     let sensitivity = sensitivity(u, noise.scale())?;
-    Some(Release { unit, ..Release::new(sampling(u)?, sensitivity, Some(noise)) })
+    let release = Release { unit, ..Release::new(sampling(u)?, sensitivity, Some(noise)) };
+    Some(if u.ratio(1, 8u8).ok()? { release.between(NeighbouringRelation::ReplaceOne) } else { release })
 }
 
 /// The ledger of `releases`, each with `more` extra steps.

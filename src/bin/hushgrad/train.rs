@@ -401,7 +401,12 @@ pub fn read(path: &Path) -> Result<Digits, Box<dyn Error>> {
     };
     let digits = data::own_files::load_telling(path, &mut seen);
     bar.finish_and_clear();
-    Ok(digits.map_err(|fault| format!("{}: {fault}", path.display()))?)
+    Ok(digits.map_err(|fault| {
+        let text = fault.to_string();
+        // A fault of the file itself begins with its name.
+        let name = path.file_name().map_or_else(String::new, |name| format!("{}: ", name.to_string_lossy()));
+        format!("{}: {}", path.display(), text.strip_prefix(&name).unwrap_or(&text))
+    })?)
 }
 
 /// Loads labelled images from a file or a folder; without a path MNIST, else synthetic digits.

@@ -41,7 +41,7 @@ fn card(page: Page, loaded: &LoadedDigits, card: Arc<Card>) -> AnyView {
     let follows = move || {
         page.settings.with(|settings| {
             t!(
-                "For the run this means: model {model}; lot size {lot}.",
+                "For the run this means: model “{model}”; lot size {lot}.",
                 model = settings.model.label(),
                 lot = format::integer(settings.lot.into())
             )
