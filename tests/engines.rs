@@ -7,7 +7,10 @@
 use hushgrad::{
     accounting::{noise::NoiseSpec, rounding::GridRounding},
     data::{Dataset, FeatureKind, Shift, synthetic::colour},
-    engine::{Engine, EngineError, Performance, StepInput, Task, cpu::CpuEngine, reference::ReferenceEngine},
+    engine::{
+        Builder, Engine, EngineError, EngineFactory, Outside, Performance, StepInput, Task, cpu::CpuEngine,
+        reference::ReferenceEngine,
+    },
     mechanism::{EncoderSpec, EnvelopeShape},
     model::{Architecture, PIXELS, initial_parameters},
 };
@@ -15,7 +18,7 @@ use hushgrad::{
 use hushgrad::{
     data::{sharing::Sharing, synthetic},
     engine::{
-        EngineFactory, LocalSteps, Unsupported,
+        LocalSteps, Unsupported,
         gpu::{Gpu, GpuEngine},
     },
     mechanism::{AdaptiveClip, Denoiser, PaidMetrics},
@@ -50,6 +53,27 @@ fn every_model_has_both_engines() {
         every_named_model_is_taken(on_gpu);
         assert!(refuses_summed_distances(on_gpu));
     }
+}
+
+/// An engine of another crate, as a factory builds it.
+#[test]
+fn an_engine_from_outside_takes_the_same_steps() {
+    let (task, data) = (clip(Architecture::Linear), examples());
+    let start = initial_parameters(task.model, SEED);
+    let cpu = |task: &Task, data: &Dataset, start: &[f32], performance| {
+        CpuEngine::new(task.clone(), data.clone(), start, performance)
+    };
+    let info = CpuEngine::describe(Performance::default());
+    let builder: Builder =
+        Box::new(move |task, data, start, performance| Ok(Outside::new(cpu(task, data, start, performance)?)));
+    let mut outside = block_on(EngineFactory::outside(info, builder).build(&task, &data, &start)).unwrap();
+    let mut inside = cpu(&task, &data, &start, Performance::default()).unwrap();
+    for number in 1..4 {
+        step(&mut outside, &[2, 3, 4], number);
+        step(&mut inside, &[2, 3, 4], number);
+    }
+    assert_eq!(parameters(&mut outside), parameters(&mut inside));
+    assert_eq!(block_on(outside.scores(&data)).unwrap(), block_on(inside.scores(&data)).unwrap());
 }
 
 /// Features that the device computes, in pieces and for an evaluation: one byte in some hundred

@@ -1,15 +1,15 @@
 //! Algorithm 1 over Burn's tensors. The device computes gradients; encoder, exact sum, noise,
-//! denoiser and update are those of [`hushgrad::mechanism`], on the host.
+//! denoiser and update are those of [`hushgrad_core::mechanism`], on the host.
 
 use burn::tensor::Device;
-use hushgrad::{
+use hushgrad_core::{
     data::{Dataset, Shift},
-    engine::{
-        Backend, Engine, EngineError, EngineInfo, Metrics, Performance, Probabilities, Scores, StepInput, StepTrace,
-        Task, check_state, cpu, softmax,
-    },
     mechanism::{Algorithm, EncoderSpec, LotSum, State, correlated::CorrelatedNoise},
     model::{Architecture, pixel, scattering},
+};
+use hushgrad_engine::{
+    Backend, Engine, EngineError, EngineInfo, Metrics, Performance, Probabilities, Scores, StepInput, StepTrace, Task,
+    check_state, cpu, softmax,
 };
 
 use crate::{
@@ -244,7 +244,9 @@ impl Engine for BurnEngine {
     }
 }
 
-fn info(device: &Device) -> EngineInfo {
+/// Describes a device.
+#[must_use]
+pub fn info(device: &Device) -> EngineInfo {
     #[cfg(feature = "flex")]
     if *device == Device::flex() {
         return EngineInfo { backend: Backend::Cpu, device: "Burn's tensors on the processor (flex)".to_owned() };

@@ -1,11 +1,8 @@
 //! Errors of the Burn engine.
 
 use burn::tensor::{DType, DataError, ExecutionError};
-use hushgrad::{
-    engine::{EngineError, Unsupported},
-    mechanism::MechanismError,
-    model::layers::LayersError,
-};
+use hushgrad_core::{mechanism::MechanismError, model::layers::LayersError};
+use hushgrad_engine::{EngineError, Unsupported};
 use hushgrad_message::Message;
 
 /// A task is not supported, or the device failed.

@@ -8,7 +8,7 @@ use burn::tensor::{
     module::{avg_pool2d, conv2d, max_pool2d},
     ops::{AvgPoolOptions, ConvOptions, MaxPoolOptions},
 };
-use hushgrad::model::{
+use hushgrad_core::model::{
     Activation,
     layers::{LayerSpec, NORM_FLOOR, Placed, Pooling},
 };

@@ -1,7 +1,7 @@
 //! hushgrad's list of layers as a Burn network, starting from the first layer's inputs.
 
-use hushgrad::data::Picture;
-use hushgrad::model::{
+use hushgrad_core::data::Picture;
+use hushgrad_core::model::{
     Architecture, Layer,
     cnn::Geometry,
     features::FeatureMap,
@@ -130,7 +130,7 @@ impl Network {
 
 #[cfg(test)]
 mod tests {
-    use hushgrad::model::layers::read;
+    use hushgrad_core::model::layers::read;
 
     use super::*;
 

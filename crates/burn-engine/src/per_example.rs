@@ -14,7 +14,7 @@
 //! as one batched product per layer, without copying weights; copies of an example add terms.
 
 use burn::tensor::{Int, Tensor, TensorData, activation::log_softmax};
-use hushgrad::model::layers::LayerSpec;
+use hushgrad_core::model::layers::LayerSpec;
 
 use crate::{
     error::{BurnError, check_length},

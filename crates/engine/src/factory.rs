@@ -9,6 +9,7 @@ use super::{
 use super::{
     Engine, EngineError, EngineInfo, Metrics, Performance, Probabilities, Scores, StepInput, StepTrace, Task, Timings,
     cpu::{CpuEngine, helpers::Helpers},
+    outside::Outside,
 };
 #[cfg(feature = "gpu")]
 use crate::model::Architecture;
@@ -22,6 +23,7 @@ pub enum AnyEngine {
     Cpu(Box<CpuEngine>),
     #[cfg(feature = "gpu")]
     Gpu(Box<GpuEngine>),
+    Outside(Outside),
 }
 
 macro_rules! forward {
@@ -30,6 +32,7 @@ macro_rules! forward {
             AnyEngine::Cpu($engine) => $call,
             #[cfg(feature = "gpu")]
             AnyEngine::Gpu($engine) => $call,
+            AnyEngine::Outside($engine) => $call,
         }
     };
 }
@@ -84,8 +87,12 @@ fn refuses(gpu: &Gpu, task: &Task) -> bool {
     gpu.report().software && task.model == Architecture::Scattering
 }
 
+/// Builds an engine of another crate, as [`EngineFactory::build`].
+pub type Builder = Box<dyn Fn(&Task, &Dataset, &[f32], Performance) -> Result<Outside, EngineError>>;
+
 /// Builds engines of one backend.
 pub struct EngineFactory {
+    outside: Option<Builder>,
     #[cfg(feature = "gpu")]
     gpu: Option<Gpu>,
     performance: Performance,
@@ -97,11 +104,18 @@ impl EngineFactory {
     #[must_use]
     pub fn cpu() -> Self {
         Self {
+            outside: None,
             #[cfg(feature = "gpu")]
             gpu: None,
             performance: Performance::default(),
             info: CpuEngine::describe(Performance::default()),
         }
+    }
+
+    /// Returns a factory of another crate's engines.
+    #[must_use]
+    pub fn outside(info: EngineInfo, builder: Builder) -> Self {
+        Self { outside: Some(builder), info, ..Self::cpu() }
     }
 
     /// Opens WebGPU and compares known steps of the smallest model with the CPU's: some drivers
@@ -135,7 +149,7 @@ impl EngineFactory {
     #[must_use]
     pub fn on(gpu: Gpu) -> Self {
         let info = EngineInfo { backend: Backend::Gpu, device: gpu.report().to_string() };
-        Self { gpu: Some(gpu), performance: Performance::default(), info }
+        Self { outside: None, gpu: Some(gpu), performance: Performance::default(), info }
     }
 
     /// Fails: this build has no WebGPU.
@@ -203,6 +217,9 @@ impl EngineFactory {
             check::check(gpu, task).await?;
             let engine = GpuEngine::new(gpu, task, train, initial, self.performance).await?;
             return Ok(AnyEngine::Gpu(Box::new(engine)));
+        }
+        if let Some(builder) = &self.outside {
+            return Ok(AnyEngine::Outside(builder(task, train, initial, self.performance)?));
         }
         let engine = CpuEngine::new(task.clone(), train.clone(), initial, self.performance)?;
         Ok(AnyEngine::Cpu(Box::new(engine)))

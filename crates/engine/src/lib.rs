@@ -13,6 +13,7 @@ mod factory;
 pub mod gpu;
 mod interface;
 mod made_up;
+mod outside;
 pub mod reading;
 pub mod reference;
 mod scores;
@@ -23,11 +24,12 @@ mod timings;
 
 pub use self::{
     error::{EngineError, Unsupported},
-    factory::{AnyEngine, EngineFactory},
+    factory::{AnyEngine, Builder, EngineFactory},
     interface::{
         Backend, Engine, EngineInfo, Metrics, StepInput, StepTrace, check_canaries, check_dataset, check_length,
         check_state, check_training,
     },
+    outside::Outside,
     reading::{Confusion, Reading},
     scores::{Probabilities, Scores, cross_entropy, softmax},
     task::{LocalSteps, Performance, Task},

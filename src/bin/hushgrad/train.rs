@@ -55,7 +55,7 @@ pub struct Machine {
     #[arg(long, value_enum, default_value_t = Backend::Cpu)]
     backend: Backend,
     /// Graphics adapter: its number or part of its name in `hushgrad adapters` [default: the
-    /// system's choice]
+    /// system's choice]. With --backend burn: flex (the processor, the default) or wgpu
     #[arg(long, value_name = "ADAPTER")]
     adapter: Option<String>,
     /// CPU threads [default: all]
@@ -71,9 +71,10 @@ impl Machine {
     pub async fn factory(&self) -> Result<EngineFactory, Box<dyn Error>> {
         let mut factory = match (self.backend, &self.adapter) {
             (Backend::Cpu, None) => EngineFactory::cpu(),
-            (Backend::Cpu, Some(_)) => return Err("--adapter needs --backend gpu".into()),
+            (Backend::Cpu, Some(_)) => return Err("--adapter needs --backend gpu or burn".into()),
             (Backend::Gpu, None) => EngineFactory::gpu_checked().await?,
             (Backend::Gpu, Some(adapter)) => EngineFactory::gpu_called(adapter).await?,
+            (Backend::Burn, device) => on_burn(device.as_deref().unwrap_or("flex"))?,
         };
         factory.threads(self.threads);
         Ok(factory)
@@ -126,6 +127,32 @@ pub struct Arguments {
 enum Backend {
     Cpu,
     Gpu,
+    /// Burn's tensors
+    Burn,
+}
+
+/// Returns the factory of engines over Burn, on the device of this name.
+#[cfg(feature = "burn")]
+fn on_burn(device: &str) -> Result<EngineFactory, Box<dyn Error>> {
+    use burn_engine::{BurnEngine, Device};
+    use hushgrad::engine::Outside;
+
+    let device = match device {
+        "flex" => Device::flex(),
+        "wgpu" => Device::wgpu(burn_engine::DeviceKind::DefaultDevice),
+        other => return Err(format!("--adapter {other}: Burn's devices here are flex and wgpu").into()),
+    };
+    let info = burn_engine::info(&device);
+    let build = move |task: &_, train: &hushgrad::data::Dataset, start: &[f32], performance| {
+        Ok(Outside::new(BurnEngine::new(task, train.clone(), start, performance, &device)?))
+    };
+    Ok(EngineFactory::outside(info, Box::new(build)))
+}
+
+/// Fails: this build has no Burn.
+#[cfg(not(feature = "burn"))]
+fn on_burn(_: &str) -> Result<EngineFactory, Box<dyn Error>> {
+    Err("--backend burn: this build was made without Burn; build it with --features burn".into())
 }
 
 /// Trains until the planned steps are done or a signal arrives.
