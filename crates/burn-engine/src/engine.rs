@@ -251,7 +251,8 @@ pub fn info(device: &Device) -> EngineInfo {
     if *device == Device::flex() {
         return EngineInfo { backend: Backend::Cpu, device: "Burn's tensors on the processor (flex)".to_owned() };
     }
-    EngineInfo { backend: Backend::Gpu, device: format!("Burn's tensors on {device:?}") }
+    let _ = device;
+    EngineInfo { backend: Backend::Gpu, device: "Burn's tensors on WebGPU (wgpu)".to_owned() }
 }
 
 /// Checks that there is an image for each label, and that labels are classes of the model.

@@ -74,7 +74,7 @@ impl Machine {
             (Backend::Cpu, Some(_)) => return Err("--adapter needs --backend gpu or burn".into()),
             (Backend::Gpu, None) => EngineFactory::gpu_checked().await?,
             (Backend::Gpu, Some(adapter)) => EngineFactory::gpu_called(adapter).await?,
-            (Backend::Burn, device) => on_burn(device.as_deref().unwrap_or("flex"))?,
+            (Backend::Burn, device) => on_burn(device.as_deref().unwrap_or("flex")).await?,
         };
         factory.threads(self.threads);
         Ok(factory)
@@ -133,12 +133,16 @@ enum Backend {
 
 /// Returns the factory of engines over Burn, on the device of this name.
 #[cfg(feature = "burn")]
-fn on_burn(device: &str) -> Result<EngineFactory, Box<dyn Error>> {
+async fn on_burn(device: &str) -> Result<EngineFactory, Box<dyn Error>> {
     use burn_engine::{BurnEngine, Device};
     use hushgrad::engine::Outside;
 
     let device = match device {
         "flex" => Device::flex(),
+        // Burn panics without one.
+        "wgpu" if EngineFactory::adapters().await.is_empty() => {
+            return Err("--adapter wgpu: no graphics adapter was found; --adapter flex needs none".into());
+        }
         "wgpu" => Device::wgpu(burn_engine::DeviceKind::DefaultDevice),
         other => return Err(format!("--adapter {other}: Burn's devices here are flex and wgpu").into()),
     };
@@ -151,7 +155,7 @@ fn on_burn(device: &str) -> Result<EngineFactory, Box<dyn Error>> {
 
 /// Fails: this build has no Burn.
 #[cfg(not(feature = "burn"))]
-fn on_burn(_: &str) -> Result<EngineFactory, Box<dyn Error>> {
+async fn on_burn(_: &str) -> Result<EngineFactory, Box<dyn Error>> {
     Err("--backend burn: this build was made without Burn; build it with --features burn".into())
 }
 
