@@ -217,7 +217,6 @@ impl<H: Host> Agent<H> {
 
 /// Gives a CPU engine its helpers.
 fn give(engine: &mut AnyEngine, helpers: Option<Helpers>) {
-    #[cfg_attr(not(feature = "gpu"), expect(irrefutable_let_patterns, reason = "there are others with WebGPU"))]
     if let AnyEngine::Cpu(engine) = engine {
         engine.set_helpers(helpers);
     }
