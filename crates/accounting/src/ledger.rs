@@ -610,14 +610,19 @@ impl Ledger {
     /// by index into [`Ledger::releases`].
     ///
     /// # Errors
-    /// [`PrivacyError::NoNoise`]; [`PrivacyError::Unpriced`] for hidden steps, whose price is not
-    /// that of their noise alone; as [`Ledger::validate`].
+    /// [`PrivacyError::NoNoise`]; [`PrivacyError::Unpriced`] for pairs, and for hidden steps, whose
+    /// price is not that of their noise alone; as [`Ledger::validate`].
     pub fn with_noise_times(&self, factor: f64, chosen: impl Fn(usize) -> bool) -> Result<Self, PrivacyError> {
         let scaled = |(kind, release): (usize, &Release)| {
             let mut release = release.clone();
             if chosen(kind) {
                 if release.hidden.is_some() {
                     return Err(PrivacyError::Unpriced(word!("a factor on the noise of hidden steps")));
+                }
+                if matches!(release.sensitivity, Sensitivity::Pair(_)) {
+                    return Err(PrivacyError::Unpriced(word!(
+                        "a factor on the noise of an answer that is no noisy sum; name the other kinds of release"
+                    )));
                 }
                 let noise = release.noise.ok_or(PrivacyError::NoNoise)?;
                 release.noise = Some(noise.with_scale(noise.scale() * factor));

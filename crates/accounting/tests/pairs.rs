@@ -264,6 +264,8 @@ fn a_ledger_holds_pairs() {
     let ledger = Ledger::of(releases).unwrap();
     let text = ledger.to_json();
     assert_eq!(Ledger::from_json(&text).unwrap(), ledger, "{text}");
+    assert!(ledger.with_noise_times(2.0, |_| true).unwrap_err().to_string().contains("no noisy sum"));
+    assert_eq!(ledger.with_noise_times(2.0, |kind| kind == 1).unwrap().releases()[0], ledger.releases()[0]);
     let words = account(&ledger, 1e-5).unwrap().to_string();
     assert!(words.contains("an answer with 3 outcomes") && words.contains("replace one"), "{words}");
     for wrong in [
