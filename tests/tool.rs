@@ -279,7 +279,7 @@ fn a_training_elsewhere_is_accounted_for_and_calibrated() {
     write("opacus.json", r#"{"accountant": "rdp", "history": [[1.1, 0.004, 3000]]}"#);
     write("no-opacus.json", r#"{"history": [[1.1, 2, 3000]]}"#);
     write("event.txt", &text(&hushgrad("export @ledger.json --as dp-event", &files.0).stdout));
-    write("no-event.txt", "ComposedDpEvent(events=[LaplaceDpEvent(noise_multiplier=1.0)])");
+    write("no-event.txt", "ComposedDpEvent(events=[ZCDpEvent(rho=0.1, xi=0.0)])");
     let run = |words: &str| hushgrad(words, &files.0);
     let account = |words: &str| text(&run(&format!("account {words} --json")).stdout);
     let expected = account("@ledger.json");
@@ -312,7 +312,7 @@ fn a_training_elsewhere_is_accounted_for_and_calibrated() {
     assert!(said.contains("kind 1: noise scale 1\n"), "{said}");
     for (words, says) in [
         ("account @no-opacus.json", "history[0]"),
-        ("account @no-event.txt", "events[0]: LaplaceDpEvent cannot be read"),
+        ("account @no-event.txt", "events[0]: ZCDpEvent cannot be read"),
         ("account @ledger.json --steps 3", "has its own"),
         ("account @ledger.json --rate 0.1", "cannot be used with"),
         ("account", "required"),

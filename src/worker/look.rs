@@ -594,8 +594,11 @@ mod tests {
             NoiseSpec::StudentT { nu: 5.0, scale: 1.0 },
         ] {
             let look = look(RunConfig { noise: Some(noise.clone()), ..RunConfig::default() });
-            let people: Vec<Contribution> =
-                (0..look.lot.len()).map(|place| look.person(Some(place)).unwrap()).collect();
+            // After two steps of heavy noise, some gradients are exactly zero, and have no separation.
+            let people: Vec<Contribution> = (0..look.lot.len())
+                .map(|place| look.person(Some(place)).unwrap())
+                .filter(|person| person.bounded > 0.0)
+                .collect();
             let scores: Vec<f64> = people.iter().flat_map(|person| person.scores).collect();
             let square = scores.iter().map(|score| score * score).sum::<f64>() / scores.len() as f64;
             assert!(scores.len() > 60 && (0.3..2.5).contains(&square), "{noise:?}: {square}");

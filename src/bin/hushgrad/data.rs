@@ -89,7 +89,10 @@ mod tests {
     fn a_card_has_a_line_for_each_class() {
         let text = card(&synthetic::digits(1, 300, 60));
         assert!(text.contains("Images of 28×28 grey pixels, 10 classes; 300 to train on, 60 to test"), "{text}");
-        assert!(text.contains("For a run this means: model ") && text.contains("; lot "), "{text}");
+        assert!(
+            text.contains("For a run this means: linear model, 7850 parameters") && text.contains("; lot "),
+            "{text}"
+        );
         assert!(!text.contains("users"), "{text}");
         let mut few = synthetic::digits(1, 60, 6);
         few.train = few.train.with_users(Some(Users::new(vec![0; 60], 17)));
