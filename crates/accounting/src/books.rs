@@ -215,10 +215,10 @@ impl Books {
     /// # Errors
     /// As [`Books::renyi`]; other errors of [`Books::tight`].
     pub fn account(&self, delta: f64) -> Result<Account, PrivacyError> {
-        let renyi = self.renyi(delta);
-        if !matches!(renyi, Ok(_) | Err(PrivacyError::Infinite)) {
-            renyi.clone()?;
-        }
+        let renyi = match self.renyi(delta) {
+            Err(PrivacyError::Infinite) => None,
+            found => Some(found?),
+        };
         let rounding = self.accountant.rounding(delta)?;
         let mut assumptions = assumptions(&self.ledger);
         let tight = match self.tight(delta) {
@@ -239,13 +239,14 @@ impl Books {
             }
             Err(other) => return Err(other),
         };
-        let Epsilon { classic, improved } = match (renyi, tight) {
+        let Epsilon { classic, improved } = match renyi {
+            Some(found) => found,
             // As of an (ε, δ) with δ above 0, whose Rényi divergences are infinite.
-            (Err(PrivacyError::Infinite), Some(tight)) if tight.value.is_finite() => {
+            None if tight.is_some_and(|tight| tight.value.is_finite()) => {
                 let none = Bound { epsilon: f64::INFINITY, order: f64::INFINITY };
                 Epsilon { classic: none, improved: none }
             }
-            (renyi, _) => renyi?,
+            None => return Err(PrivacyError::Infinite),
         };
         Ok(Account { delta, classic, improved, tight, rounding, steps: self.ledger.steps(), assumptions })
     }

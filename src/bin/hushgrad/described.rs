@@ -137,7 +137,10 @@ impl Described {
     /// Missing or impossible options.
     pub fn step(&self) -> Result<Release, DescribedError> {
         let step = self.training()?.step()?;
-        let step = self.neighbours.map_or(step.clone(), |neighbours| step.between(neighbours));
+        let step = match self.neighbours {
+            Some(neighbours) => step.between(neighbours),
+            None => step,
+        };
         step.validate().map_err(TrainingError::Privacy)?;
         Ok(step)
     }

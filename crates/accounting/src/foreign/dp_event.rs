@@ -136,14 +136,20 @@ impl<'v, 'a> Named<'v, 'a> {
         value.number().ok_or_else(|| self.refused(problem()))
     }
 
+    /// The pair that it says, or why it says none.
+    fn pair(&self, made: Result<Pair, PrivacyError>) -> Result<Pair, PrivacyError> {
+        made.map_err(|error| self.refused(error.to_message()))
+    }
+
     /// A list, also as NumPy writes an array.
     fn numbers(&self, field: &str, value: &Value<'_>) -> Result<Vec<f64>, PrivacyError> {
         match value {
             Value::List(all) => all.iter().map(|value| self.number(field, value)).collect(),
-            Value::Call("array" | "np.array" | "numpy.array", arguments) => match arguments.as_slice() {
-                [(None, list @ Value::List(_))] => self.numbers(field, list),
-                _ => Err(self.refused(message!("{} is no list of numbers", field.to_owned()))),
-            },
+            Value::Call("array" | "np.array" | "numpy.array", arguments)
+                if let [(None, list @ Value::List(_))] = arguments.as_slice() =>
+            {
+                self.numbers(field, list)
+            }
             _ => Err(self.refused(message!("{} is no list of numbers", field.to_owned()))),
         }
     }
@@ -273,16 +279,12 @@ fn noise(value: &Value<'_>, path: &str) -> Result<Noise, PrivacyError> {
             let [parameter, sensitivity] = named.fields(["noise_parameter", "sensitivity"])?;
             let (parameter, sensitivity) =
                 (named.number("noise_parameter", parameter)?, named.number("sensitivity", sensitivity)?);
-            Pair::discrete_laplace(parameter, sensitivity)
-                .map(Noise::Added)
-                .map_err(|error| named.refused(error.to_message()))
+            named.pair(Pair::discrete_laplace(parameter, sensitivity)).map(Noise::Added)
         }
         "RandomizedResponseDpEvent" => {
             let [noise, answers] = named.fields(["noise_parameter", "num_buckets"])?;
             let (noise, answers) = (named.number("noise_parameter", noise)?, named.number("num_buckets", answers)?);
-            Pair::randomized_response(noise, answers)
-                .map(Noise::Replaced)
-                .map_err(|error| named.refused(error.to_message()))
+            named.pair(Pair::randomized_response(noise, answers)).map(Noise::Replaced)
         }
         "MixtureOfGaussiansDpEvent" => {
             let [sigma, shifts, probabilities] =
@@ -290,9 +292,7 @@ fn noise(value: &Value<'_>, path: &str) -> Result<Noise, PrivacyError> {
             let sigma = named.number("standard_deviation", sigma)?;
             let (shifts, probabilities) =
                 (named.numbers("sensitivities", shifts)?, named.numbers("sampling_probs", probabilities)?);
-            Pair::mixture(sigma, &shifts, &probabilities)
-                .map(Noise::Added)
-                .map_err(|error| named.refused(error.to_message()))
+            named.pair(Pair::mixture(sigma, &shifts, &probabilities)).map(Noise::Added)
         }
         "ComposedDpEvent" | "SelfComposedDpEvent" => {
             let mut inverse_squares = 0.0;

@@ -207,7 +207,8 @@ impl RdpCurve {
     }
 
     /// ε(α), in nats, at `order` α > 1; `None` if unknown. Known orders: integers from 2 to 1024
-    /// (random allocation: 256). Gaussian noise: also fractions, and integers to 2^17 (half that if Poisson sampling exchanges vectors).
+    /// (random allocation: 256). Gaussian noise: also fractions, and integers to 2^17 (half that if
+    /// Poisson sampling exchanges vectors).
     #[must_use]
     pub fn at(&self, order: f64) -> Option<f64> {
         let whole = order == order.floor() && (2.0..=f64::from(LAST_GAUSSIAN)).contains(&order);
