@@ -3,9 +3,12 @@
 #![cfg(feature = "gpu")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use hushgrad::{
@@ -417,13 +420,19 @@ fn refused(name: &'static str, from: &'static str, to: &'static str, task: &Task
     error
 }
 
+/// Two changes of each kernel; every change under `HUSHGRAD_FULL=1`.
 #[test]
 fn every_kernel_that_computes_wrongly_is_found_and_named() {
     if adapter::device().is_none() {
         return;
     }
-    let mut missed = Vec::new();
+    let (mut missed, mut times) = (Vec::new(), BTreeMap::<&str, usize>::new());
     for &Sabotage { kernel, from, to, task } in SABOTAGE {
+        let time = times.entry(kernel).or_default();
+        *time += 1;
+        if *time > 2 && !hushgrad_testkit::full() {
+            continue;
+        }
         let error = refused(kernel, from, to, &task());
         let sentence = error.as_ref().map_or_else(|| "nothing".to_owned(), ToString::to_string);
         println!("{kernel}, `{to}`: {sentence}");

@@ -713,11 +713,12 @@ pub fn training_learns<E: Engine>(make: Make<E>) {
         task.momentum = 0.9;
         let (mut engine, _) = pair(make, &task);
         let before = block_on(reading::count_correct(&mut engine, &data, Reading::Once)).unwrap();
-        for _ in 0..150 {
-            block_on(engine.step(StepInput::alone(&lot, [0; 8], 0.05))).unwrap();
-        }
-        let after = block_on(reading::count_correct(&mut engine, &data, Reading::Once)).unwrap();
-        assert!(after > before + EXAMPLES as u32 / 3, "{model:?}: {before}, then {after} of {EXAMPLES}");
+        let learns = (0..10).any(|_| {
+            (0..15).for_each(|_| block_on(engine.step(StepInput::alone(&lot, [0; 8], 0.05))).unwrap());
+            let after = block_on(reading::count_correct(&mut engine, &data, Reading::Once)).unwrap();
+            after > before + EXAMPLES as u32 / 3
+        });
+        assert!(learns, "{model:?}: {before} of {EXAMPLES} before, and hardly more after 150 steps");
     }
 }
 

@@ -130,8 +130,8 @@ fn rust_tests(
     verdict(step, &command, &said, count, &failures, &story)
 }
 
-/// Tests that try all pairs of parameter values, or all combinations under `HUSHGRAD_FULL=1`.
-const COMBINING: [&str; 9] = [
+/// Tests that try a part, as all pairs of parameter values, or all of it under `HUSHGRAD_FULL=1`.
+const COMBINING: [&str; 10] = [
     "every_combination_takes_the_same_step",
     "performance_flags_change_nothing",
     "layers_keep_their_norms",
@@ -141,6 +141,7 @@ const COMBINING: [&str; 9] = [
     "units_differ_by_one_rounded_vector",
     "honest_runs_exceed_their_claim_as_seldom_as_is_stated",
     "any_list_is_as_the_reference_has_it",
+    "every_kernel_that_computes_wrongly_is_found_and_named",
 ];
 
 /// Runs the tests of [`COMBINING`] over all combinations.
@@ -148,7 +149,7 @@ pub fn full_product(project: &Project) -> Result<(Count, String)> {
     let no_adapter = browser::no_adapter(project).is_some();
     let mut variables = vec![("HUSHGRAD_FULL", "1")];
     variables.extend(no_adapter.then_some(NO_ADAPTER));
-    let packages = "--package hushgrad --package hushgrad-engine --package hushgrad-train --lib --test engines";
+    let packages = "--package hushgrad --package hushgrad-engine --package hushgrad-train --lib --test engines --test gpu_check";
     let words = format!("{packages} -- {}", COMBINING.join(" "));
     let (count, _) = rust_tests(project, &Runner::find(project), &words, None, &variables)?;
     // nextest counts tests that do not match the names as skipped.
@@ -344,6 +345,7 @@ mod tests {
         let sources: Vec<String> = folders
             .iter()
             .flat_map(|folder| files(&root.join(folder)).unwrap())
+            .chain([root.join("tests/gpu_check.rs")])
             .map(|path| fs::read_to_string(path).unwrap())
             .collect();
         let combining: Vec<&String> = sources
