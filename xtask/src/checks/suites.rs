@@ -149,7 +149,8 @@ pub fn full_product(project: &Project) -> Result<(Count, String)> {
     let no_adapter = browser::no_adapter(project).is_some();
     let mut variables = vec![("HUSHGRAD_FULL", "1")];
     variables.extend(no_adapter.then_some(NO_ADAPTER));
-    let packages = "--package hushgrad --package hushgrad-engine --package hushgrad-train --lib --test engines --test gpu_check";
+    let packages =
+        "--package hushgrad --package hushgrad-engine --package hushgrad-train --lib --test engines --test gpu_check";
     let words = format!("{packages} -- {}", COMBINING.join(" "));
     let (count, _) = rust_tests(project, &Runner::find(project), &words, None, &variables)?;
     // nextest counts tests that do not match the names as skipped.
