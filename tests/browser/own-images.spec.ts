@@ -74,6 +74,14 @@ test("the card of own images counts and shows each class, and turns them without
   await page.getByTestId("turn-images").evaluate((button: HTMLElement) => button.click());
   await expect.poll(pixels).toBe(upright);
   await expect(card.locator("tbody th").first()).toHaveText("ant");
+  // Of few images a small lot is offered.
+  const smaller = page.getByTestId("smaller-lot");
+  await expect(smaller).toHaveCount(0);
+  await hook(page, "lot").fill("60");
+  await hook(page, "lot").press("Enter");
+  await smaller.evaluate((button: HTMLElement) => button.click());
+  await expect(hook(page, "lot")).toHaveValue(String(Math.floor(Number(train) / 8)));
+  await expect(smaller).toHaveCount(0);
   // A run that has released something keeps its images.
   await hook(page, "step-once").click();
   await expect.poll(() => value(page, "step")).toBe(1);

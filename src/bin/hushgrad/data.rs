@@ -67,8 +67,11 @@ fn card(digits: &Digits) -> String {
 /// What the images decide about a run with the default options.
 fn follows(train: &Dataset) -> String {
     let (lot, examples) = (RunConfig::default().lot, train.len() as u32);
-    let lot = match Settings::default().fitting_lot(examples) {
-        Some(fits) => format!("--lot {fits} or another of at most {examples}, as the default is {lot}"),
+    let lot = match Settings::default().modest_lot(examples) {
+        Some(fits) if lot > examples => {
+            format!("--lot {fits} or another of at most {examples}, as the default is {lot}")
+        }
+        Some(modest) => format!("lot {lot}, or --lot {modest}, which costs less privacy with so few images"),
         None => format!("lot {lot}"),
     };
     match RunConfig::default().fitted(train.picture, train.classes.count()) {
@@ -90,7 +93,8 @@ mod tests {
         let text = card(&synthetic::digits(1, 300, 60));
         assert!(text.contains("Images of 28×28 grey pixels, 10 classes; 300 to train on, 60 to test"), "{text}");
         assert!(
-            text.contains("For a run this means: linear model, 7850 parameters") && text.contains("; lot "),
+            text.contains("For a run this means: linear model, 7850 parameters")
+                && text.contains("; lot 256, or --lot 37, which"),
             "{text}"
         );
         assert!(!text.contains("users"), "{text}");

@@ -23,10 +23,16 @@ pub fn tagline(loaded: Option<(Source, u32)>, settings: &Settings) -> String {
 }
 
 impl Settings {
-    /// Returns the lot in place of one that is larger than `train` images: an eighth of them.
+    /// Returns a lot in place of one of more than an eighth of `train` images, whose every step costs much.
+    #[must_use]
+    pub fn modest_lot(&self, train: u32) -> Option<u32> {
+        Some((train / 8).max(1)).filter(|&modest| !self.has_users() && self.lot > modest)
+    }
+
+    /// Returns the lot in place of one that is larger than `train` images.
     #[must_use]
     pub fn fitting_lot(&self, train: u32) -> Option<u32> {
-        self.check_data(train).is_err().then_some((train / 8).max(1))
+        self.modest_lot(train).filter(|_| self.lot > train)
     }
 }
 
@@ -56,6 +62,7 @@ mod tests {
     fn a_lot_larger_than_the_images_becomes_an_eighth_of_them() {
         let mut settings = Settings { lot: 256, ..Settings::default() };
         assert_eq!([255, 256, 5].map(|train| settings.fitting_lot(train)), [Some(31), None, Some(1)]);
+        assert_eq!([2048, 2047, 256].map(|train| settings.modest_lot(train)), [None, Some(255), Some(32)]);
         settings.take_users(40);
         assert_eq!((settings.lot, settings.fitting_lot(8)), (5, None));
         settings.forget_users();

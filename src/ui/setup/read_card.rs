@@ -47,6 +47,8 @@ fn card(page: Page, loaded: &LoadedDigits, card: Arc<Card>) -> AnyView {
             )
         })
     };
+    let train = loaded.train;
+    let smaller = move || page.settings.with(|settings| settings.modest_lot(train)).map(|modest| smaller(page, modest));
     let remarks = loaded.remarks.iter().map(|remark| view! { <li>{heard(remark)}</li> }).collect_view();
     let rows = (0..classes).map(|label| row(page, loaded, &card, label)).collect_view();
     // The images of a run that has released something stay as they are.
@@ -57,6 +59,7 @@ fn card(page: Page, loaded: &LoadedDigits, card: Arc<Card>) -> AnyView {
             <summary>{t!("This is what I read")}</summary>
             <p>{size}" "{whose}</p>
             <p data-testid="follows">{text_fn(follows)}</p>
+            {view_fn(smaller)}
             <ul>{remarks}</ul>
             <table tabindex="0" aria-label=t!("Classes of the images")>
                 <thead><tr><th scope="col">{t!("Class")}</th><th scope="col">{t!("Training")}</th><th scope="col">{t!("Test")}</th><th scope="col">{t!("The first")}</th></tr></thead>
@@ -68,6 +71,19 @@ fn card(page: Page, loaded: &LoadedDigits, card: Arc<Card>) -> AnyView {
                 <span>{t!("Are they upright? All images turn alike, so this costs no privacy.")}</span>
             </p>
         </details>
+    }
+    .into_any()
+}
+
+/// Offers a smaller lot, where the images are few.
+fn smaller(page: Page, modest: u32) -> AnyView {
+    let take = on_click(move |_| page.change(|settings| settings.lot = modest));
+    let lot = format::integer(modest.into());
+    view! {
+        <p>
+            {t!("Each step would draw more than an eighth of your images, and so cost much privacy.")}" "
+            <button type="button" data-testid="smaller-lot" on:click=take>{t!("Take a lot of {lot}", lot = lot)}</button>
+        </p>
     }
     .into_any()
 }
